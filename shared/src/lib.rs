@@ -1,1 +1,33 @@
-//! Under construction.
+//! The model of Fanlight: what an event is, how events become the view that a person sees, and how they travel.
+//!
+//! Everything here is synchronous, total and pure: no I/O, no clock, no randomness. Time comes in as an argument. The
+//! same code runs in the hub, in the browser (WASM), in the command line and in the tests, so a snapshot made in one
+//! place equals the one made in another (invariant I6).
+//!
+//! Reading order: [`limits`] → [`ids`] → [`position`] → [`event`] → [`envelope`] → [`view`] → [`fold`] →
+//! [`conflate`] → [`frame`] → [`tracker`]; [`dialect`] turns foreign bytes into events.
+
+pub mod limits;
+
+pub mod code;
+pub mod ids;
+pub mod json;
+pub mod position;
+
+pub mod envelope;
+pub mod event;
+
+pub mod anomaly;
+pub mod fold;
+pub mod view;
+
+pub mod dialect;
+pub mod frame;
+pub mod summary;
+
+pub use envelope::Envelope;
+pub use event::{Event, Kind};
+pub use ids::{AgentId, ConversationId, MessageId, PartId, PublisherId, RunId, ToolCallId};
+pub use json::Json;
+pub use position::{Epoch, Position, Seq};
+pub use view::View;

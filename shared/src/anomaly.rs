@@ -1,0 +1,71 @@
+//! Nonsense that is survived: what a stream did that it should not have done. Counted, kept up to a limit, shown.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::ANOMALIES_KEPT_MAX;
+
+/// What was odd.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnomalyCode {
+    /// Input that is not what the dialect says: broken JSON, a wrong type, a line over the limit.
+    Malformed,
+    /// A fact about a run that had not started.
+    RunWithoutStart,
+    /// A fact about a run that had ended.
+    AfterRunEnd,
+    /// A delta or an end of a part that had not started.
+    PartWithoutStart,
+    /// A part that started twice.
+    PartStartedTwice,
+    /// Text for a part that had ended.
+    AfterPartEnd,
+    /// A delta that starts behind the end of what is there: bytes are missing.
+    DeltaHole,
+    /// A delta that starts before the end of what is there: the overlap was taken once.
+    DeltaOverlap,
+    /// The length or hash at the end of a part is not that of its text.
+    PartMismatch,
+    /// A fact about a call that had not started.
+    ToolWithoutStart,
+    /// A fact about a call that was over.
+    AfterToolEnd,
+    /// Arguments that are not the JSON that the dialect promises.
+    BadArguments,
+    /// A fact about an agent that had not started.
+    AgentWithoutStart,
+    /// A text or result over its limit: the rest was counted, not kept.
+    TooLarge,
+    /// More runs, items or messages than the view holds.
+    TooMany,
+    /// The stream ended without its end.
+    Truncated,
+}
+
+/// One oddity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anomaly {
+    /// What.
+    pub code: AnomalyCode,
+    /// Where and which: an id, a line, a piece of the input.
+    pub detail: String,
+}
+
+/// The oddities of one view: all counted, the first [`ANOMALIES_KEPT_MAX`] kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anomalies {
+    /// How many there were.
+    pub total: u64,
+    /// The first of them.
+    pub first: Vec<Anomaly>,
+}
+
+impl Anomalies {
+    /// Counts one more.
+    pub fn note(&mut self, code: AnomalyCode, detail: impl FnOnce() -> String) {
+        self.total = self.total.saturating_add(1);
+        if self.first.len() < ANOMALIES_KEPT_MAX {
+            self.first.push(Anomaly { code, detail: detail() });
+        }
+    }
+}

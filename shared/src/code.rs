@@ -1,0 +1,128 @@
+//! The two closed tables of what can go wrong on the wire: close codes of a socket, and error codes of a request, a
+//! frame or a subscription. The normative text is `docs/protocol.md`.
+
+use serde::{Deserialize, Serialize};
+
+/// Why a socket is closed. From 4000 the client comes back and resumes, from 4500 it does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub enum CloseCode {
+    /// The hub stops, or wants the client on another socket.
+    ShuttingDown = 4000,
+    /// A heartbeat was not answered, or none came.
+    HeartbeatMissed = 4001,
+    /// A limit was crossed that passes with time.
+    RateLimited = 4008,
+    /// The socket took no byte for [`crate::limits::NO_PROGRESS_MS`].
+    NoProgress = 4408,
+    /// The client says again and again that its state does not fit.
+    InsufficientState = 4410,
+    /// A frame that is none, or one that is not allowed here.
+    BadFrame = 4500,
+    /// A frame over [`crate::limits::INBOUND_FRAME_BYTES_MAX`].
+    FrameTooLarge = 4501,
+    /// No version in common.
+    NoCommonVersion = 4505,
+    /// No `hello` in time.
+    NoHello = 4506,
+}
+
+impl CloseCode {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::ShuttingDown,
+        Self::HeartbeatMissed,
+        Self::RateLimited,
+        Self::NoProgress,
+        Self::InsufficientState,
+        Self::BadFrame,
+        Self::FrameTooLarge,
+        Self::NoCommonVersion,
+        Self::NoHello,
+    ];
+
+    /// The number on the wire.
+    pub fn number(self) -> u16 {
+        self as u16
+    }
+
+    /// Whether a client that is closed with the number `code` should come back. Numbers below 4000 are the network's.
+    pub fn may_reconnect(code: u16) -> bool {
+        code < 4500
+    }
+}
+
+macro_rules! error_codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $status:literal;)*) => {
+        /// What went wrong with one request, frame or subscription. Never closes the socket by itself.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum ErrorCode {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl ErrorCode {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The word on the wire.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            /// The HTTP status that goes with it.
+            pub fn status(self) -> u16 {
+                match self { $(Self::$name => $status,)* }
+            }
+        }
+    };
+}
+
+error_codes! {
+    /// The frame or body is not what it should be; the message names the place.
+    BadRequest = "bad_request", 400;
+    /// The name of a conversation is none.
+    BadConversation = "bad_conversation", 400;
+    /// A position is not written `EPOCH:SEQ`.
+    BadPosition = "bad_position", 400;
+    /// An event that is none; the message names its place in the frame or body.
+    BadEvent = "bad_event", 400;
+    /// No decoder of that name.
+    UnknownDialect = "unknown_dialect", 404;
+    /// No conversation of that name.
+    UnknownConversation = "unknown_conversation", 404;
+    /// The subscription number is not in use on this socket.
+    UnknownSubscription = "unknown_subscription", 404;
+    /// The subscription number is in use on this socket.
+    SubscriptionInUse = "subscription_in_use", 409;
+    /// No such path.
+    NotFound = "not_found", 404;
+    /// The path does not take this method.
+    MethodNotAllowed = "method_not_allowed", 405;
+    /// The `Origin` or `Host` is not one that this hub serves.
+    ForbiddenOrigin = "forbidden_origin", 403;
+    /// More bytes than the named limit.
+    TooLarge = "too_large", 413;
+    /// More subscriptions, publishers, conversations or events than the named limit.
+    TooMany = "too_many", 429;
+    /// The publisher left out frames: it must go on with the one that is expected.
+    PublisherGap = "publisher_gap", 409;
+    /// A newer life of this publisher is known.
+    PublisherFenced = "publisher_fenced", 409;
+    /// The log kept less than what was asked for.
+    Gone = "gone", 410;
+    /// The hub stops.
+    ShuttingDown = "shutting_down", 503;
+    /// The level of durability that was asked for is not offered by this log.
+    DurabilityUnavailable = "durability_unavailable", 400;
+    /// The log did not take the events.
+    LogFailed = "log_failed", 503;
+    /// A fault of the hub.
+    Internal = "internal", 500;
+}
+
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

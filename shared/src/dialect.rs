@@ -1,0 +1,77 @@
+//! Dialects: foreign stream formats. A decoder turns the bytes of one stream into events, however the bytes are cut
+//! (invariant I11); bad input becomes anomalies, never an error, and loses nothing else.
+//!
+//! Framing ([`framing`]: SSE, NDJSON) is separate from meaning (one module for each dialect).
+
+use compact_str::CompactString;
+
+use crate::envelope::Envelope;
+use crate::event::{Event, Kind};
+use crate::ids::{PartId, RunId};
+
+pub mod fanlight;
+
+/// Turns one stream into events. Give it the bytes as they come, then call [`Decode::end`] once.
+pub trait Decode: std::fmt::Debug + Send {
+    /// Takes the next bytes; any cut is fine, also inside a character.
+    fn feed(&mut self, bytes: &[u8], out: &mut Decoded);
+
+    /// The stream is over. A run that was not ended by the stream itself ends as interrupted.
+    fn end(&mut self, out: &mut Decoded);
+}
+
+/// What a decoder needs to know from outside.
+#[derive(Debug, Clone)]
+pub struct DecodeOptions {
+    /// The run that the stream belongs to, for dialects whose streams do not name runs. A second run in the same
+    /// stream is `{run}.2`, and so on.
+    pub run: RunId,
+    /// Put before the ids of parts, so that several streams can continue one run without sharing ids. May be empty.
+    pub part_prefix: CompactString,
+    /// The caller goes on with this run: a model call that hands tool calls over to the caller does not end it (then
+    /// [`Kind::RunUpdate`] carries finish reason and usage).
+    pub run_goes_on: bool,
+}
+
+impl Default for DecodeOptions {
+    fn default() -> Self {
+        Self { run: RunId::new("r1"), part_prefix: CompactString::default(), run_goes_on: false }
+    }
+}
+
+impl DecodeOptions {
+    /// The `number`th part (from 1) of a stream.
+    pub fn part(&self, number: u64) -> PartId {
+        PartId::new(&compact_str::format_compact!("{}p{number}", self.part_prefix))
+    }
+}
+
+/// The events that a decoder made, in order; seq and time are still 0.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Decoded {
+    /// The events.
+    pub envelopes: Vec<Envelope>,
+}
+
+impl Decoded {
+    /// Adds a fact of `run`.
+    pub fn push(&mut self, run: &RunId, kind: Kind) {
+        self.event(Event::new(run, kind));
+    }
+
+    /// Adds an event.
+    pub fn event(&mut self, event: Event) {
+        self.envelopes.push(Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None });
+    }
+}
+
+/// The names of the dialects that can be decoded.
+pub const DECODED: &[&str] = &["fanlight"];
+
+/// A decoder for the dialect `name`, or nothing when there is none of that name.
+pub fn decoder(name: &str, options: DecodeOptions) -> Option<Box<dyn Decode>> {
+    match name {
+        "fanlight" => Some(Box::new(fanlight::Decoder::new(options))),
+        _ => None,
+    }
+}

@@ -1,0 +1,52 @@
+//! An event as the log keeps it: with its seq, its time and its publisher.
+
+use serde::Serialize;
+
+use crate::event::{Event, EventError, parse_wire};
+use crate::ids::PublisherId;
+use crate::position::Seq;
+
+/// An event in its place. On the wire its fields stand beside those of the event, in one flat object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Envelope {
+    /// The event.
+    #[serde(flatten)]
+    pub event: Event,
+    /// Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub seq: Seq,
+    /// When the hub took it, in milliseconds since 1970 by the hub's clock.
+    pub at: u64,
+    /// When it happened by the publisher's clock, in milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub producer_at: Option<u64>,
+    /// Who published it, where it has a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub publisher: Option<PublisherId>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(seq: &Seq) -> bool {
+    *seq == 0
+}
+
+impl Envelope {
+    /// The envelope that `json` holds. Absent seq and time are 0.
+    pub fn parse(json: &str) -> Result<Self, EventError> {
+        let (event, wire) = parse_wire(json)?;
+        Ok(Self {
+            event,
+            seq: wire.seq.unwrap_or(0),
+            at: wire.at.unwrap_or(0),
+            producer_at: wire.producer_at,
+            publisher: wire.publisher,
+        })
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Envelope {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <Box<serde_json::value::RawValue>>::deserialize(deserializer)?;
+        Self::parse(raw.get()).map_err(serde::de::Error::custom)
+    }
+}

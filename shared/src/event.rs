@@ -1,0 +1,303 @@
+//! What can happen in a conversation: the closed list of facts, and what the hub may do with each.
+//!
+//! On the wire an event is one flat JSON object with its kind in `k`, e.g.
+//! `{"k":"part.delta","run":"r7","part":"p31","off":512,"text":"…"}`. Kinds that this version does not know are kept
+//! as they came ([`Kind::Unknown`]) and count as critical.
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+use crate::anomaly::Anomaly;
+use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
+use crate::json::Json;
+
+mod run;
+mod tool;
+mod wire;
+
+pub use run::{AgentStart, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
+pub use tool::{ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};
+pub(crate) use wire::parse_wire;
+pub use wire::{EventError, parse_event};
+
+/// A fact, and where in the conversation it belongs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: Kind,
+    /// The run that it belongs to; [`RunId::none`] for facts about the conversation.
+    #[serde(skip_serializing_if = "RunId::is_none")]
+    pub run: RunId,
+    /// The sub-agent that did it; nothing for the main agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+}
+
+impl Event {
+    /// A fact of the main agent of `run`.
+    pub fn new(run: &RunId, kind: Kind) -> Self {
+        Self { kind, run: run.clone(), agent: None }
+    }
+
+    /// The same fact, done by `agent`.
+    #[must_use]
+    pub fn by(mut self, agent: Option<AgentId>) -> Self {
+        self.agent = agent;
+        self
+    }
+}
+
+/// What the hub may do with an event on its way to a viewer. Follows from the kind, never from the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Never dropped, never reordered within its part or call.
+    Critical,
+    /// Deltas: neighbours of one part may be joined.
+    Mergeable,
+    /// Only the newest for each key counts; not logged, no seq.
+    Ephemeral,
+}
+
+/// The facts. Field names are the names on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "k")]
+pub enum Kind {
+    /// A run begins, or a run that had ended goes on.
+    #[serde(rename = "run.start")]
+    RunStart(RunStart),
+    /// More is known about a run that goes on.
+    #[serde(rename = "run.update")]
+    RunUpdate(RunUpdate),
+    /// A run is over. Its open parts and executing calls are closed with it.
+    #[serde(rename = "run.end")]
+    RunEnd(RunEnd),
+    /// A sub-agent begins; [`Event::agent`] is its id.
+    #[serde(rename = "agent.start")]
+    AgentStart(AgentStart),
+    /// A sub-agent is done; [`Event::agent`] is its id.
+    #[serde(rename = "agent.end")]
+    AgentEnd {
+        /// How it ended.
+        status: RunStatus,
+    },
+    /// A whole message of the history.
+    #[serde(rename = "message")]
+    Message(Message),
+    /// A streamed text begins.
+    #[serde(rename = "part.start")]
+    PartStart {
+        /// Its id.
+        part: PartId,
+        /// What it is.
+        kind: PartKind,
+    },
+    /// More text of a part.
+    #[serde(rename = "part.delta")]
+    PartDelta {
+        /// The part.
+        part: PartId,
+        /// Where the text starts in the part, in bytes of UTF-8; the hub fills it in when the publisher does not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        off: Option<u64>,
+        /// The text.
+        text: CompactString,
+    },
+    /// The text of a part is replaced as a whole (dialects that repeat or correct themselves).
+    #[serde(rename = "part.replace")]
+    PartReplace {
+        /// The part.
+        part: PartId,
+        /// The whole new text.
+        text: String,
+    },
+    /// A part is whole.
+    #[serde(rename = "part.end")]
+    PartEnd(PartEnd),
+    /// The model begins to write a call.
+    #[serde(rename = "tool.start")]
+    ToolStart(ToolStart),
+    /// More text of a call's arguments.
+    #[serde(rename = "tool.args")]
+    ToolArgs {
+        /// The call.
+        tool: ToolCallId,
+        /// Where the text starts in the arguments, in bytes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        off: Option<u64>,
+        /// The text.
+        text: CompactString,
+    },
+    /// A call is written: its name and arguments are final, it waits to be executed.
+    #[serde(rename = "tool.call")]
+    ToolCall {
+        /// The call.
+        tool: ToolCallId,
+        /// Its name, where it differs from the one at the start or the start was not seen.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<CompactString>,
+        /// The whole arguments as text (JSON in most dialects); nothing when the streamed ones are final.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        arguments: Option<String>,
+    },
+    /// A call changes its state.
+    #[serde(rename = "tool.state")]
+    ToolState(ToolStateChange),
+    /// More of what a call that still executes has printed.
+    #[serde(rename = "tool.output")]
+    ToolOutput {
+        /// The call.
+        tool: ToolCallId,
+        /// Where the text starts in the output, in bytes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        off: Option<u64>,
+        /// The text.
+        text: CompactString,
+    },
+    /// What a call gave back; closes it.
+    #[serde(rename = "tool.result")]
+    ToolResult(ToolResult),
+    /// How far a call is. Ephemeral.
+    #[serde(rename = "tool.progress")]
+    ToolProgress(ToolProgress),
+    /// A line about what goes on ("retrying model in 8 s").
+    #[serde(rename = "status")]
+    Status {
+        /// The line.
+        text: String,
+    },
+    /// Something failed. It does not end the run by itself.
+    #[serde(rename = "error")]
+    Error(ErrorFact),
+    /// A call waits for a person's consent.
+    #[serde(rename = "approval.request")]
+    ApprovalRequest {
+        /// The call.
+        tool: ToolCallId,
+        /// What the person is asked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    /// The person's answer.
+    #[serde(rename = "approval.answer")]
+    ApprovalAnswer {
+        /// The call.
+        tool: ToolCallId,
+        /// Whether it may go on.
+        approved: bool,
+        /// Why, in the person's words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    /// An event of the agent's own, passed through.
+    #[serde(rename = "custom")]
+    Custom {
+        /// Its name.
+        name: CompactString,
+        /// Its content.
+        value: Json,
+    },
+    /// A foreign event that the decoder has no other name for, as it came.
+    #[serde(rename = "raw")]
+    Raw {
+        /// The dialect.
+        name: CompactString,
+        /// The foreign event.
+        value: Json,
+    },
+    /// The stream did something odd; it was survived.
+    #[serde(rename = "anomaly")]
+    Anomaly(Anomaly),
+    /// How fast tokens come. Ephemeral.
+    #[serde(rename = "rate")]
+    Rate {
+        /// Tokens in the last second.
+        tokens: u64,
+    },
+    /// A kind of a later version.
+    #[serde(untagged)]
+    Unknown(Unknown),
+}
+
+/// See [`Kind::Message`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Message {
+    /// Its id; a message that comes again replaces itself.
+    pub message: MessageId,
+    /// `user`, `system`, `assistant`, `developer`, `tool` or what the dialect says.
+    pub role: CompactString,
+    /// The text.
+    pub text: String,
+}
+
+/// What a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartKind {
+    /// The answer, or a piece of it.
+    Text,
+    /// Reasoning.
+    Thinking,
+    /// The model declined; shown as text, marked as such.
+    Refusal,
+    /// A file or an image: the text is its URL or `data:` URL.
+    File,
+}
+
+/// See [`Kind::PartEnd`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PartEnd {
+    /// The part.
+    pub part: PartId,
+    /// Length of the whole text in bytes; the hub fills it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub len: Option<u64>,
+    /// FNV-1a 64 of the whole text, 16 hex digits; the hub fills it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<CompactString>,
+    /// How long it took by the publisher's own clock, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// The provider keeps the text to itself (encrypted thinking).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
+}
+
+/// See [`Kind::Error`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorFact {
+    /// The name of the failure, as the source has it.
+    pub code: CompactString,
+    /// What went wrong.
+    pub message: String,
+    /// Whether trying again may help.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retryable: bool,
+    /// How long to wait before, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+/// An event of a kind that this version does not know: passed on untouched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unknown {
+    /// The kind.
+    pub k: CompactString,
+    /// All its other fields, but for those of the envelope.
+    #[serde(flatten)]
+    pub fields: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Kind {
+    /// What the hub may do with it.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::PartDelta { .. } | Self::ToolArgs { .. } | Self::ToolOutput { .. } => Class::Mergeable,
+            Self::ToolProgress(_) | Self::Rate { .. } => Class::Ephemeral,
+            _ => Class::Critical,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

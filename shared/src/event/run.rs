@@ -1,0 +1,117 @@
+//! Facts about runs and agents.
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{AgentId, ToolCallId};
+
+/// See [`super::Kind::RunStart`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RunStart {
+    /// The model that answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<CompactString>,
+    /// The dialect that it came in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<CompactString>,
+    /// What the run, and so the conversation, is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The name of the main agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<CompactString>,
+}
+
+/// See [`super::Kind::RunUpdate`]. What is absent stays as it was.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RunUpdate {
+    /// The model that answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<CompactString>,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Why the model stopped, in its own word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<CompactString>,
+    /// Tokens of one more model call, added to the run's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// See [`super::Kind::RunEnd`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunEnd {
+    /// How it ended.
+    pub status: RunStatus,
+    /// Why the model stopped, in its own word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<CompactString>,
+    /// Tokens of the whole run; replaces what was added up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// See [`super::Kind::AgentStart`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct AgentStart {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<CompactString>,
+    /// The agent that called it; nothing for the main one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<AgentId>,
+    /// How deep it stands, 1 for a child of the main agent; computed from the parent where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// The tool call that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolCallId>,
+    /// What it is to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// How a run or an agent stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// It goes on.
+    #[default]
+    Running,
+    /// It came to its end.
+    Complete,
+    /// It failed.
+    Error,
+    /// Somebody stopped it.
+    Cancelled,
+    /// It broke off: the stream ended without its end, or the publisher was lost.
+    Interrupted,
+}
+
+/// Tokens. All counts are whole tokens; absent means that nobody said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Read by the model.
+    pub input_tokens: u64,
+    /// Written by the model.
+    pub output_tokens: u64,
+    /// Of those written, for reasoning.
+    pub reasoning_tokens: u64,
+    /// Of those read, from a cache.
+    pub cached_tokens: u64,
+}
+
+impl Usage {
+    /// The sum of two model calls.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
+            cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
+        }
+    }
+}

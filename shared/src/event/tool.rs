@@ -1,0 +1,124 @@
+//! Facts about tool calls.
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::ToolCallId;
+use crate::json::Json;
+
+/// See [`super::Kind::ToolStart`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolStart {
+    /// The call.
+    pub tool: ToolCallId,
+    /// The name of the tool, as far as it is known.
+    pub name: CompactString,
+    /// The provider executes it itself (web search and the like).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub server: bool,
+}
+
+/// See [`super::Kind::ToolState`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolStateChange {
+    /// The call.
+    pub tool: ToolCallId,
+    /// The new state.
+    pub state: ToolState,
+    /// How long it waited before it was executed, in milliseconds, by the publisher.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued_ms: Option<u64>,
+    /// How long it was executed, in milliseconds, by the publisher.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exec_ms: Option<u64>,
+}
+
+/// See [`super::Kind::ToolResult`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolResult {
+    /// The call.
+    pub tool: ToolCallId,
+    /// What it gave back: a string or any JSON.
+    pub output: Json,
+    /// Whether it failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// How long it waited before it was executed, in milliseconds, by the publisher.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued_ms: Option<u64>,
+    /// How long it was executed, in milliseconds, by the publisher.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exec_ms: Option<u64>,
+    /// Files that came with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Json>,
+    /// Things to embed that came with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embeds: Option<Json>,
+}
+
+/// See [`super::Kind::ToolProgress`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolProgress {
+    /// The call.
+    pub tool: ToolCallId,
+    /// What it does now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Units done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current: Option<u64>,
+    /// Units in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+}
+
+/// The life of a tool call:
+///
+/// ```text
+/// writing → pending → approval? → executing → complete | error | cancelled | interrupted
+/// ```
+///
+/// It only goes forward; the last four are final.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolState {
+    /// The model still writes the arguments.
+    #[default]
+    Writing,
+    /// Written, not yet executed.
+    Pending,
+    /// Waits for a person.
+    Approval,
+    /// Runs.
+    Executing,
+    /// Gave a result.
+    Complete,
+    /// Failed.
+    Error,
+    /// Stopped by a person or the agent.
+    Cancelled,
+    /// No result was recorded before the run ended.
+    Interrupted,
+}
+
+impl ToolState {
+    /// Whether it stays so.
+    pub fn is_final(self) -> bool {
+        self >= Self::Complete
+    }
+
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Writing => "writing",
+            Self::Pending => "pending",
+            Self::Approval => "approval",
+            Self::Executing => "executing",
+            Self::Complete => "complete",
+            Self::Error => "error",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}

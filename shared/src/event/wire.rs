@@ -1,0 +1,330 @@
+//! Reading native events: one flat object with every field there is, then the kind picks its own. This is several
+//! times faster than serde's tagged and flattened forms, and the only place that decides what a native event may be.
+
+use std::borrow::Cow;
+
+use compact_str::CompactString;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{
+    AgentStart, ErrorFact, Event, Kind, Message, PartEnd, PartKind, RunEnd, RunStart, RunStatus, RunUpdate,
+    ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange, Unknown, Usage,
+};
+use crate::anomaly::{Anomaly, AnomalyCode};
+use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
+use crate::json::Json;
+
+/// Why a piece of JSON is no event.
+#[derive(Debug, thiserror::Error)]
+pub enum EventError {
+    /// It is no JSON object, or a field has the wrong type.
+    #[error("no event: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The kind cannot do without a field.
+    #[error("a {kind} event needs the field {field:?}")]
+    Missing {
+        /// The kind.
+        kind: String,
+        /// The field.
+        field: &'static str,
+    },
+}
+
+/// All fields of all kinds and of the envelope.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Wire<'a> {
+    #[serde(borrow)]
+    k: Cow<'a, str>,
+    pub(crate) seq: Option<u64>,
+    pub(crate) at: Option<u64>,
+    pub(crate) producer_at: Option<u64>,
+    pub(crate) publisher: Option<crate::ids::PublisherId>,
+    run: Option<RunId>,
+    agent: Option<AgentId>,
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
+    off: Option<u64>,
+    part: Option<PartId>,
+    tool: Option<ToolCallId>,
+    message: Option<Cow<'a, str>>,
+    kind: Option<PartKind>,
+    name: Option<CompactString>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    state: Option<ToolState>,
+    status: Option<RunStatus>,
+    model: Option<CompactString>,
+    dialect: Option<CompactString>,
+    title: Option<String>,
+    finish_reason: Option<CompactString>,
+    usage: Option<Usage>,
+    parent: Option<AgentId>,
+    depth: Option<u32>,
+    role: Option<CompactString>,
+    len: Option<u64>,
+    hash: Option<CompactString>,
+    duration_ms: Option<u64>,
+    #[serde(default)]
+    hidden: bool,
+    #[serde(default)]
+    server: bool,
+    queued_ms: Option<u64>,
+    exec_ms: Option<u64>,
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
+    #[serde(default)]
+    is_error: bool,
+    #[serde(borrow)]
+    files: Option<&'a RawValue>,
+    #[serde(borrow)]
+    embeds: Option<&'a RawValue>,
+    #[serde(borrow)]
+    value: Option<&'a RawValue>,
+    current: Option<u64>,
+    total: Option<u64>,
+    code: Option<CompactString>,
+    detail: Option<String>,
+    #[serde(default)]
+    retryable: bool,
+    retry_after_ms: Option<u64>,
+    approved: Option<bool>,
+    tokens: Option<u64>,
+}
+
+/// The event that `json` holds. Fields that the kind does not know are ignored; a kind that is not known is kept whole.
+pub fn parse_event(json: &str) -> Result<Event, EventError> {
+    parse_wire(json).map(|(event, _)| event)
+}
+
+/// The event, and the fields of its envelope as far as they were there.
+pub(crate) fn parse_wire(json: &str) -> Result<(Event, Wire<'_>), EventError> {
+    let mut wire: Wire<'_> = match serde_json::from_str(json) {
+        Ok(wire) => wire,
+        Err(error) => return unknown_with_other_types(json, error),
+    };
+    let kind = if is_known(&wire.k) { wire.take_kind()? } else { unknown(json)? };
+    let event = Event { kind, run: wire.run.take().unwrap_or_else(RunId::none), agent: wire.agent.take() };
+    Ok((event, wire))
+}
+
+/// Only what every event has; for kinds of later versions whose fields may have other types than ours.
+#[derive(Deserialize)]
+struct Envelope {
+    k: String,
+    seq: Option<u64>,
+    at: Option<u64>,
+    producer_at: Option<u64>,
+    publisher: Option<crate::ids::PublisherId>,
+    run: Option<RunId>,
+    agent: Option<AgentId>,
+}
+
+fn unknown_with_other_types(json: &str, error: serde_json::Error) -> Result<(Event, Wire<'_>), EventError> {
+    let Ok(envelope) = serde_json::from_str::<Envelope>(json) else { return Err(error.into()) };
+    if is_known(&envelope.k) {
+        return Err(error.into());
+    }
+    let run = envelope.run.unwrap_or_else(RunId::none);
+    let event = Event { kind: unknown(json)?, run, agent: envelope.agent };
+    let mut wire: Wire<'_> = serde_json::from_str(r#"{"k":""}"#)?;
+    (wire.seq, wire.at, wire.producer_at) = (envelope.seq, envelope.at, envelope.producer_at);
+    wire.publisher = envelope.publisher;
+    Ok((event, wire))
+}
+
+fn unknown(json: &str) -> Result<Kind, EventError> {
+    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json)?;
+    let k = match fields.remove("k") {
+        Some(serde_json::Value::String(k)) => CompactString::from(k),
+        _ => CompactString::default(),
+    };
+    for name in ["seq", "at", "producer_at", "publisher", "run", "agent"] {
+        fields.remove(name);
+    }
+    Ok(Kind::Unknown(Unknown { k, fields }))
+}
+
+const KNOWN: [&str; 25] = [
+    "run.start",
+    "run.update",
+    "run.end",
+    "agent.start",
+    "agent.end",
+    "message",
+    "part.start",
+    "part.delta",
+    "part.replace",
+    "part.end",
+    "tool.start",
+    "tool.args",
+    "tool.call",
+    "tool.state",
+    "tool.output",
+    "tool.result",
+    "tool.progress",
+    "status",
+    "error",
+    "approval.request",
+    "approval.answer",
+    "custom",
+    "raw",
+    "rate",
+    "anomaly",
+];
+
+fn is_known(k: &str) -> bool {
+    KNOWN.contains(&k)
+}
+
+impl Wire<'_> {
+    fn missing(&self, field: &'static str) -> EventError {
+        EventError::Missing { kind: self.k.clone().into_owned(), field }
+    }
+
+    fn take_kind(&mut self) -> Result<Kind, EventError> {
+        match &*self.k {
+            "part.delta" => {
+                Ok(Kind::PartDelta { part: self.part()?, off: self.off, text: self.compact_text()? })
+            }
+            "tool.args" => {
+                Ok(Kind::ToolArgs { tool: self.tool()?, off: self.off, text: self.compact_text()? })
+            }
+            "tool.output" => {
+                Ok(Kind::ToolOutput { tool: self.tool()?, off: self.off, text: self.compact_text()? })
+            }
+            k if k.starts_with("tool.") || k.starts_with("approval.") => self.take_tool_kind(),
+            k if k.starts_with("run.") || k.starts_with("agent.") => self.take_run_kind(),
+            _ => self.take_other_kind(),
+        }
+    }
+
+    fn take_run_kind(&mut self) -> Result<Kind, EventError> {
+        Ok(match &*self.k {
+            "run.start" => Kind::RunStart(RunStart {
+                model: self.model.take(),
+                dialect: self.dialect.take(),
+                title: self.title.take(),
+                name: self.name.take(),
+            }),
+            "run.update" => Kind::RunUpdate(RunUpdate {
+                model: self.model.take(),
+                title: self.title.take(),
+                finish_reason: self.finish_reason.take(),
+                usage: self.usage,
+            }),
+            "run.end" => Kind::RunEnd(RunEnd {
+                status: self.status.unwrap_or(RunStatus::Complete),
+                finish_reason: self.finish_reason.take(),
+                usage: self.usage,
+            }),
+            "agent.start" => Kind::AgentStart(AgentStart {
+                name: self.name.take(),
+                parent: self.parent.take(),
+                depth: self.depth,
+                tool: self.tool.take(),
+                text: self.text.take().map(Cow::into_owned),
+            }),
+            _ => Kind::AgentEnd { status: self.status.unwrap_or(RunStatus::Complete) },
+        })
+    }
+
+    fn take_tool_kind(&mut self) -> Result<Kind, EventError> {
+        let tool = self.tool()?;
+        let text = self.text.take().map(Cow::into_owned);
+        let (queued_ms, exec_ms) = (self.queued_ms, self.exec_ms);
+        Ok(match &*self.k {
+            "tool.start" => Kind::ToolStart(ToolStart {
+                tool,
+                name: self.name.take().unwrap_or_default(),
+                server: self.server,
+            }),
+            "tool.call" => Kind::ToolCall {
+                tool,
+                name: self.name.take(),
+                arguments: self.arguments.take().map(arguments_text),
+            },
+            "tool.state" => {
+                let state = self.state.ok_or_else(|| self.missing("state"))?;
+                Kind::ToolState(ToolStateChange { tool, state, queued_ms, exec_ms })
+            }
+            "tool.result" => Kind::ToolResult(ToolResult {
+                tool,
+                output: self.output.map_or_else(|| Json::string(""), Json::from_raw),
+                is_error: self.is_error,
+                queued_ms,
+                exec_ms,
+                files: self.files.map(Json::from_raw),
+                embeds: self.embeds.map(Json::from_raw),
+            }),
+            "tool.progress" => {
+                Kind::ToolProgress(ToolProgress { tool, text, current: self.current, total: self.total })
+            }
+            "approval.request" => Kind::ApprovalRequest { tool, text },
+            _ => Kind::ApprovalAnswer { tool, approved: self.approved.unwrap_or(false), text },
+        })
+    }
+
+    fn take_other_kind(&mut self) -> Result<Kind, EventError> {
+        Ok(match &*self.k {
+            "message" => Kind::Message(Message {
+                message: MessageId::new(&self.message.take().ok_or_else(|| self.missing("message"))?),
+                role: self.role.take().unwrap_or_else(|| CompactString::const_new("user")),
+                text: self.owned_text()?,
+            }),
+            "part.start" => Kind::PartStart { part: self.part()?, kind: self.kind.unwrap_or(PartKind::Text) },
+            "part.replace" => Kind::PartReplace { part: self.part()?, text: self.owned_text()? },
+            "part.end" => Kind::PartEnd(PartEnd {
+                part: self.part()?,
+                len: self.len,
+                hash: self.hash.take(),
+                duration_ms: self.duration_ms,
+                hidden: self.hidden,
+            }),
+            "status" => Kind::Status { text: self.owned_text()? },
+            "error" => Kind::Error(ErrorFact {
+                code: self.code.take().unwrap_or_else(|| CompactString::const_new("error")),
+                message: self.message.take().map(Cow::into_owned).unwrap_or_default(),
+                retryable: self.retryable,
+                retry_after_ms: self.retry_after_ms,
+            }),
+            "anomaly" => {
+                let name = serde_json::Value::String(self.code.take().unwrap_or_default().into());
+                // A code of a later version still says that something was odd.
+                let code = serde_json::from_value(name).unwrap_or(AnomalyCode::Malformed);
+                Kind::Anomaly(Anomaly { code, detail: self.detail.take().unwrap_or_default() })
+            }
+            "rate" => Kind::Rate { tokens: self.tokens.unwrap_or(0) },
+            named => {
+                let value = self.value.map_or_else(|| Json::of(&()), Json::from_raw);
+                let name = self.name.take();
+                if named == "custom" {
+                    Kind::Custom { name: name.ok_or_else(|| self.missing("name"))?, value }
+                } else {
+                    Kind::Raw { name: name.unwrap_or_default(), value }
+                }
+            }
+        })
+    }
+
+    fn part(&mut self) -> Result<PartId, EventError> {
+        self.part.take().ok_or_else(|| self.missing("part"))
+    }
+
+    fn tool(&mut self) -> Result<ToolCallId, EventError> {
+        self.tool.take().ok_or_else(|| self.missing("tool"))
+    }
+
+    fn compact_text(&mut self) -> Result<CompactString, EventError> {
+        self.text.take().map(CompactString::from).ok_or_else(|| self.missing("text"))
+    }
+
+    fn owned_text(&mut self) -> Result<String, EventError> {
+        self.text.take().map(Cow::into_owned).ok_or_else(|| self.missing("text"))
+    }
+}
+
+/// Arguments may be given as text (what models write) or as JSON.
+fn arguments_text(raw: &RawValue) -> String {
+    serde_json::from_str::<String>(raw.get()).unwrap_or_else(|_not_a_string| raw.get().to_owned())
+}

@@ -1,0 +1,355 @@
+//! Frames: one WebSocket text message each, one JSON object with its type in `t`. The normative text, with an example
+//! of each, is `docs/protocol.md`. Unknown fields are ignored everywhere; an unknown `t` is [`ServerFrame::Unknown`]
+//! to a client (skip it) and a named error to the hub.
+
+use std::collections::BTreeMap;
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+use crate::code::ErrorCode;
+use crate::envelope::Envelope;
+use crate::event::RunStatus;
+use crate::ids::{ConversationId, PublisherId};
+use crate::position::{Epoch, Position, Seq};
+use crate::view::View;
+
+mod read;
+
+pub use read::{ClientFrameError, ServerFrameError, parse_client, parse_server};
+
+/// The one version of the protocol that there is.
+pub const VERSION: &str = "1";
+
+/// The WebSocket subprotocol.
+pub const SUBPROTOCOL: &str = "fanlight.v1";
+
+/// A number that the client chooses for a subscription on its socket.
+pub type Sub = u32;
+
+/// What a client sends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "t", rename_all = "snake_case")]
+pub enum ClientFrame {
+    /// The first frame.
+    Hello {
+        /// Versions that the client speaks.
+        versions: Vec<CompactString>,
+        /// Who it is, for the hub's trace.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        client: Option<CompactString>,
+    },
+    /// View a conversation.
+    Sub {
+        /// The subscription's number.
+        sub: Sub,
+        /// The conversation. It may not exist yet.
+        conv: ConversationId,
+        /// What the client has already.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        have: Option<Position>,
+    },
+    /// View the list of conversations.
+    Watch {
+        /// The subscription's number.
+        sub: Sub,
+    },
+    /// End a subscription.
+    Unsub {
+        /// Its number.
+        sub: Sub,
+    },
+    /// The client's state does not fit: send the snapshot.
+    Resync {
+        /// The subscription's number.
+        sub: Sub,
+    },
+    /// The answer to a heartbeat.
+    HbAck {
+        /// For each subscription the seq that the client has applied.
+        #[serde(default)]
+        at: BTreeMap<Sub, Seq>,
+    },
+    /// Publish.
+    Pub(Pub),
+}
+
+/// See [`ClientFrame::Pub`]. Applied as a whole or refused as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Pub {
+    /// The client's number for this frame; the answer names it.
+    pub id: u64,
+    /// The conversation; made when it does not exist.
+    pub conv: ConversationId,
+    /// The publisher, for exactly-once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<PublisherId>,
+    /// The life of the publisher; a higher one fences a lower one off.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub pepoch: u64,
+    /// The number of this frame in the life of the publisher, from 1, rising by 1; 0 for a publisher that does not count.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub pseq: u64,
+    /// The events.
+    pub events: Vec<Envelope>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// What the hub sends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "t", rename_all = "snake_case")]
+pub enum ServerFrame {
+    /// The answer to `hello`.
+    Welcome(Welcome),
+    /// The answer to `sub`. The cursor exists from here on.
+    Subbed {
+        /// The subscription.
+        sub: Sub,
+        /// The life of the log.
+        epoch: Epoch,
+        /// How it goes on.
+        mode: SubMode,
+        /// Why it is a snapshot although the client had a position.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<SnapshotReason>,
+        /// The newest seq.
+        head: Seq,
+    },
+    /// The state at a position; replaces what the client has of this subscription.
+    Snap {
+        /// The subscription.
+        sub: Sub,
+        /// The life of the log.
+        epoch: Epoch,
+        /// The last event that is in.
+        seq: Seq,
+        /// The state.
+        state: Box<View>,
+    },
+    /// Events. Valid only for a client that stands at `from - 1`; afterwards it stands at `to`.
+    Batch {
+        /// The subscription.
+        sub: Sub,
+        /// The first seq that is covered.
+        from: Seq,
+        /// The last seq that is covered; `from - 1` where only ephemeral events are in.
+        to: Seq,
+        /// When the hub wrote the frame, in milliseconds since 1970.
+        ts: u64,
+        /// The events; deltas of one part may be joined.
+        ev: Vec<Envelope>,
+    },
+    /// The client has all there was when it subscribed or was sent a snapshot.
+    Live {
+        /// The subscription.
+        sub: Sub,
+        /// Where it stands.
+        seq: Seq,
+    },
+    /// Rows of the list of conversations.
+    Fleet {
+        /// The subscription.
+        sub: Sub,
+        /// Whether these are all; else only those that changed.
+        full: bool,
+        /// The rows.
+        rows: Vec<ConversationRow>,
+        /// When the hub wrote the frame, in milliseconds since 1970.
+        ts: u64,
+    },
+    /// A heartbeat. The client answers with `hb_ack`.
+    Hb {
+        /// When the hub wrote the frame, in milliseconds since 1970.
+        ts: u64,
+        /// For each subscription the life of the log and the newest seq.
+        heads: BTreeMap<Sub, (Epoch, Seq)>,
+    },
+    /// The hub is about to close the socket.
+    Bye {
+        /// The close code.
+        code: u16,
+        /// Whether the client should come back.
+        reconnect: bool,
+        /// How long it should wait before, in milliseconds.
+        retry_ms: u64,
+        /// Why.
+        reason: CompactString,
+    },
+    /// The events of a `pub` are in.
+    Ack(Ack),
+    /// A frame or a subscription failed; the socket stays.
+    Error {
+        /// The subscription that it is about.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sub: Option<Sub>,
+        /// The `pub` that it is about.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<u64>,
+        /// What.
+        code: ErrorCode,
+        /// What and where, for a person.
+        message: String,
+        /// For `publisher_gap`: the number that is expected.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        expected: Option<u64>,
+    },
+    /// A frame of a later version: skip it.
+    #[serde(skip)]
+    Unknown,
+}
+
+/// See [`ServerFrame::Welcome`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Welcome {
+    /// The version that is spoken from here on.
+    pub version: CompactString,
+    /// The name of this socket, for the hub's trace.
+    pub session: CompactString,
+    /// When the hub wrote the frame, in milliseconds since 1970.
+    pub ts: u64,
+    /// Between two heartbeats, in milliseconds.
+    pub hb_ms: u64,
+    /// The bounds that a client can run into.
+    pub limits: Limits,
+    /// What this hub offers beyond the core.
+    pub features: Vec<CompactString>,
+}
+
+/// The bounds that a client can run into; see [`crate::limits`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each is named as in crate::limits")]
+pub struct Limits {
+    pub inbound_frame_bytes: u64,
+    pub subscriptions_per_socket: u64,
+    pub events_per_publish: u64,
+    pub part_bytes: u64,
+    pub ring_bytes: u64,
+    pub ring_events: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            inbound_frame_bytes: crate::limits::INBOUND_FRAME_BYTES_MAX as u64,
+            subscriptions_per_socket: crate::limits::SUBSCRIPTIONS_PER_SOCKET_MAX as u64,
+            events_per_publish: crate::limits::EVENTS_PER_PUBLISH_MAX as u64,
+            part_bytes: crate::limits::PART_BYTES_MAX as u64,
+            ring_bytes: crate::limits::RING_BYTES_MAX as u64,
+            ring_events: crate::limits::RING_EVENTS_MAX as u64,
+        }
+    }
+}
+
+/// How a subscription goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubMode {
+    /// With the events after the client's position.
+    Tail,
+    /// With a snapshot.
+    Snapshot,
+}
+
+/// Why a client with a position gets a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SnapshotReason {
+    /// The log cannot be continued from there.
+    EpochChanged,
+    /// The ring does not reach back that far.
+    TooOld,
+    /// The position is after the newest event.
+    AheadOfHead,
+    /// The snapshot is smaller than what is missing.
+    Cheaper,
+    /// The viewer fell behind.
+    Lagging,
+    /// It asked.
+    Requested,
+}
+
+/// See [`ServerFrame::Ack`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ack {
+    /// The client's number of the `pub`.
+    pub id: u64,
+    /// The life of the log.
+    pub epoch: Epoch,
+    /// The newest seq after the events; for a duplicate the newest of now.
+    pub seq: Seq,
+    /// How many events were taken; 0 for a duplicate.
+    pub events: u64,
+    /// Whether the frame was taken before.
+    #[serde(default)]
+    pub duplicate: bool,
+    /// What the ack means.
+    pub durability: Durability,
+}
+
+/// What an ack means (invariant I9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// In the hub's memory; gone when it dies.
+    Memory,
+    /// Survives the death of the hub.
+    Stored,
+    /// Survives the loss of power.
+    Synced,
+}
+
+impl Durability {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Stored => "stored",
+            Self::Synced => "synced",
+        }
+    }
+}
+
+/// A conversation in the list: enough to draw its row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConversationRow {
+    /// Its name.
+    pub conversation: ConversationId,
+    /// What it is about.
+    pub title: Option<String>,
+    /// How its newest run stands; nothing before the first.
+    pub state: Option<RunStatus>,
+    /// What it does now, or how it ended, in a few words.
+    pub activity: Option<String>,
+    /// The life of its log.
+    pub epoch: Epoch,
+    /// The newest seq.
+    pub head: Seq,
+    /// When its newest run began.
+    pub started_at: u64,
+    /// When its newest run ended.
+    pub ended_at: Option<u64>,
+    /// When the newest event was taken.
+    pub at: u64,
+    /// Runs in all.
+    pub runs: u64,
+    /// Calls of the newest run.
+    pub tools: u64,
+    /// Calls of the newest run that failed.
+    pub failed: u64,
+    /// Calls of the newest run that wait for a person.
+    pub approvals: u64,
+    /// Sub-agents of the newest run.
+    pub agents: u64,
+    /// What was odd, in all.
+    pub anomalies: u64,
+    /// How many watch.
+    #[serde(default)]
+    pub viewers: u64,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,311 @@
+//! Reading frames. As with events, one flat object with every field there is, then the type picks its own.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use compact_str::CompactString;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{
+    Ack, ClientFrame, ConversationRow, Durability, Limits, Pub, ServerFrame, SnapshotReason, Sub, SubMode,
+    Welcome,
+};
+use crate::code::ErrorCode;
+use crate::envelope::Envelope;
+use crate::event::EventError;
+use crate::ids::{ConversationId, ConversationIdError, PublisherId};
+use crate::limits::EVENTS_PER_PUBLISH_MAX;
+use crate::position::{Epoch, Position, Seq};
+
+/// Why a text is no frame of a client.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientFrameError {
+    /// It is no JSON object, or a field has the wrong type.
+    #[error("no frame: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Its type is not one of the protocol's.
+    #[error("no frame has the type {0:?}")]
+    UnknownType(String),
+    /// A field is missing.
+    #[error("a {frame} frame needs the field {field:?}")]
+    Missing {
+        /// The type of the frame.
+        frame: String,
+        /// The field.
+        field: &'static str,
+    },
+    /// The conversation's name is none. The number is that of the subscription or the `pub`.
+    #[error("{error}")]
+    Conversation {
+        /// The subscription.
+        sub: Option<Sub>,
+        /// The `pub`.
+        id: Option<u64>,
+        /// What is wrong with it.
+        error: ConversationIdError,
+    },
+    /// An event of a `pub` is none.
+    #[error("event {index} of the frame: {error}")]
+    Event {
+        /// The `pub`.
+        id: u64,
+        /// Which, from 0.
+        index: usize,
+        /// What is wrong with it.
+        error: EventError,
+    },
+    /// A `pub` with more than [`EVENTS_PER_PUBLISH_MAX`] events.
+    #[error("the frame has {count} events, the limit is {EVENTS_PER_PUBLISH_MAX}")]
+    TooManyEvents {
+        /// The `pub`.
+        id: u64,
+        /// How many.
+        count: usize,
+    },
+}
+
+impl ClientFrameError {
+    /// The code that goes to the client.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Json(_) | Self::UnknownType(_) | Self::Missing { .. } => ErrorCode::BadRequest,
+            Self::Conversation { .. } => ErrorCode::BadConversation,
+            Self::Event { .. } => ErrorCode::BadEvent,
+            Self::TooManyEvents { .. } => ErrorCode::TooMany,
+        }
+    }
+
+    /// The subscription and the `pub` that it is about.
+    pub fn about(&self) -> (Option<Sub>, Option<u64>) {
+        match self {
+            Self::Conversation { sub, id, .. } => (*sub, *id),
+            Self::Event { id, .. } | Self::TooManyEvents { id, .. } => (None, Some(*id)),
+            _ => (None, None),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct WireClient<'a> {
+    #[serde(borrow)]
+    t: Cow<'a, str>,
+    sub: Option<Sub>,
+    #[serde(borrow)]
+    conv: Option<Cow<'a, str>>,
+    have: Option<Position>,
+    #[serde(default)]
+    versions: Vec<CompactString>,
+    client: Option<CompactString>,
+    #[serde(default)]
+    at: BTreeMap<Sub, Seq>,
+    id: Option<u64>,
+    pid: Option<PublisherId>,
+    #[serde(default)]
+    pepoch: u64,
+    #[serde(default)]
+    pseq: u64,
+    #[serde(borrow, default)]
+    events: Vec<&'a RawValue>,
+}
+
+/// The frame of a client that `text` holds.
+pub fn parse_client(text: &str) -> Result<ClientFrame, ClientFrameError> {
+    let mut wire: WireClient<'_> = serde_json::from_str(text)?;
+    match &*wire.t {
+        "hello" => Ok(ClientFrame::Hello { versions: wire.versions, client: wire.client }),
+        "sub" => {
+            Ok(ClientFrame::Sub { sub: wire.sub()?, conv: wire.conversation()?, have: wire.have.take() })
+        }
+        "watch" => Ok(ClientFrame::Watch { sub: wire.sub()? }),
+        "unsub" => Ok(ClientFrame::Unsub { sub: wire.sub()? }),
+        "resync" => Ok(ClientFrame::Resync { sub: wire.sub()? }),
+        "hb_ack" => Ok(ClientFrame::HbAck { at: wire.at }),
+        "pub" => wire.publication().map(ClientFrame::Pub),
+        other => Err(ClientFrameError::UnknownType(other.chars().take(40).collect())),
+    }
+}
+
+impl WireClient<'_> {
+    fn missing(&self, field: &'static str) -> ClientFrameError {
+        ClientFrameError::Missing { frame: self.t.clone().into_owned(), field }
+    }
+
+    fn sub(&self) -> Result<Sub, ClientFrameError> {
+        self.sub.ok_or_else(|| self.missing("sub"))
+    }
+
+    fn conversation(&self) -> Result<ConversationId, ClientFrameError> {
+        let name = self.conv.as_ref().ok_or_else(|| self.missing("conv"))?;
+        ConversationId::parse(name).map_err(|error| ClientFrameError::Conversation {
+            sub: self.sub,
+            id: self.id,
+            error,
+        })
+    }
+
+    fn publication(mut self) -> Result<Pub, ClientFrameError> {
+        let id = self.id.unwrap_or(0);
+        let conv = self.conversation()?;
+        if self.events.len() > EVENTS_PER_PUBLISH_MAX {
+            return Err(ClientFrameError::TooManyEvents { id, count: self.events.len() });
+        }
+        let events = self.events.iter().enumerate();
+        let events = events.map(|(index, raw)| {
+            Envelope::parse(raw.get()).map_err(|error| ClientFrameError::Event { id, index, error })
+        });
+        let events = events.collect::<Result<_, _>>()?;
+        Ok(Pub { id, conv, pid: self.pid.take(), pepoch: self.pepoch, pseq: self.pseq, events })
+    }
+}
+
+/// Why a text is no frame of a hub.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerFrameError {
+    /// It is no JSON object, or a field has the wrong type.
+    #[error("no frame: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A field is missing.
+    #[error("the frame lacks the field {0:?}")]
+    Missing(&'static str),
+    /// An event is none.
+    #[error("event {index} of the frame: {error}")]
+    Event {
+        /// Which, from 0.
+        index: usize,
+        /// What is wrong with it.
+        error: EventError,
+    },
+}
+
+#[derive(Deserialize)]
+struct WireServer<'a> {
+    #[serde(borrow)]
+    t: Cow<'a, str>,
+    sub: Option<Sub>,
+    epoch: Option<Epoch>,
+    mode: Option<SubMode>,
+    why: Option<SnapshotReason>,
+    head: Option<Seq>,
+    seq: Option<Seq>,
+    #[serde(borrow)]
+    state: Option<&'a RawValue>,
+    from: Option<Seq>,
+    to: Option<Seq>,
+    ts: Option<u64>,
+    #[serde(borrow, default)]
+    ev: Vec<&'a RawValue>,
+    #[serde(default)]
+    full: bool,
+    #[serde(default)]
+    rows: Vec<ConversationRow>,
+    #[serde(default)]
+    heads: BTreeMap<Sub, (Epoch, Seq)>,
+    #[serde(borrow)]
+    code: Option<&'a RawValue>,
+    #[serde(default)]
+    reconnect: bool,
+    #[serde(default)]
+    retry_ms: u64,
+    reason: Option<CompactString>,
+    id: Option<u64>,
+    #[serde(default)]
+    events: u64,
+    #[serde(default)]
+    duplicate: bool,
+    durability: Option<Durability>,
+    message: Option<String>,
+    expected: Option<u64>,
+    version: Option<CompactString>,
+    session: Option<CompactString>,
+    hb_ms: Option<u64>,
+    limits: Option<Limits>,
+    #[serde(default)]
+    features: Vec<CompactString>,
+}
+
+/// The frame of a hub that `text` holds.
+pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
+    let wire: WireServer<'_> = serde_json::from_str(text)?;
+    match &*wire.t {
+        "batch" => wire.batch(),
+        "snap" => Ok(ServerFrame::Snap {
+            sub: need(wire.sub, "sub")?,
+            epoch: need(wire.epoch, "epoch")?,
+            seq: need(wire.seq, "seq")?,
+            state: serde_json::from_str(need(wire.state, "state")?.get())?,
+        }),
+        "subbed" => Ok(ServerFrame::Subbed {
+            sub: need(wire.sub, "sub")?,
+            epoch: need(wire.epoch, "epoch")?,
+            mode: need(wire.mode, "mode")?,
+            why: wire.why,
+            head: need(wire.head, "head")?,
+        }),
+        "live" => Ok(ServerFrame::Live { sub: need(wire.sub, "sub")?, seq: need(wire.seq, "seq")? }),
+        "fleet" => Ok(ServerFrame::Fleet {
+            sub: need(wire.sub, "sub")?,
+            full: wire.full,
+            rows: wire.rows,
+            ts: wire.ts.unwrap_or(0),
+        }),
+        "hb" => Ok(ServerFrame::Hb { ts: wire.ts.unwrap_or(0), heads: wire.heads }),
+        "welcome" | "bye" | "ack" | "error" => wire.control(),
+        _ => Ok(ServerFrame::Unknown),
+    }
+}
+
+fn need<T>(field: Option<T>, name: &'static str) -> Result<T, ServerFrameError> {
+    field.ok_or(ServerFrameError::Missing(name))
+}
+
+impl WireServer<'_> {
+    fn batch(self) -> Result<ServerFrame, ServerFrameError> {
+        let ev = self.ev.iter().enumerate();
+        let ev = ev.map(|(index, raw)| {
+            Envelope::parse(raw.get()).map_err(|error| ServerFrameError::Event { index, error })
+        });
+        Ok(ServerFrame::Batch {
+            sub: need(self.sub, "sub")?,
+            from: need(self.from, "from")?,
+            to: need(self.to, "to")?,
+            ts: self.ts.unwrap_or(0),
+            ev: ev.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The frames about the socket itself.
+    fn control(self) -> Result<ServerFrame, ServerFrameError> {
+        Ok(match &*self.t {
+            "welcome" => ServerFrame::Welcome(Welcome {
+                version: need(self.version, "version")?,
+                session: self.session.unwrap_or_default(),
+                ts: self.ts.unwrap_or(0),
+                hb_ms: need(self.hb_ms, "hb_ms")?,
+                limits: self.limits.unwrap_or_default(),
+                features: self.features,
+            }),
+            "bye" => ServerFrame::Bye {
+                code: serde_json::from_str(need(self.code, "code")?.get())?,
+                reconnect: self.reconnect,
+                retry_ms: self.retry_ms,
+                reason: self.reason.unwrap_or_default(),
+            },
+            "ack" => ServerFrame::Ack(Ack {
+                id: need(self.id, "id")?,
+                epoch: need(self.epoch, "epoch")?,
+                seq: need(self.seq, "seq")?,
+                events: self.events,
+                duplicate: self.duplicate,
+                durability: need(self.durability, "durability")?,
+            }),
+            _ => ServerFrame::Error {
+                sub: self.sub,
+                id: self.id,
+                code: serde_json::from_str(need(self.code, "code")?.get())?,
+                message: self.message.unwrap_or_default(),
+                expected: self.expected,
+            },
+        })
+    }
+}

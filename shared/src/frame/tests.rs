@@ -1,0 +1,1 @@
+//! Tests of frames on the wire.

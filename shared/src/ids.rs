@@ -1,0 +1,172 @@
+//! Names of things. All are opaque, bounded and cheap to clone (short ones live inline, without an allocation).
+//!
+//! Ids inside a conversation come from foreign streams and are taken as they are; one that is longer than
+//! [`ID_BYTES_MAX`] is shortened to a prefix and a hash, so that it stays unique and bounded. The name of a
+//! conversation comes from a person or a URL and is checked instead.
+
+use std::fmt;
+use std::hash::Hasher as _;
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{CONVERSATION_ID_BYTES_MAX, ID_BYTES_MAX};
+
+/// `text` within [`ID_BYTES_MAX`]: itself, or its beginning and the hash of the whole.
+fn bounded(text: &str) -> CompactString {
+    if text.len() <= ID_BYTES_MAX {
+        return CompactString::new(text);
+    }
+    let mut hasher = fnv::FnvHasher::default();
+    hasher.write(text.as_bytes());
+    let mut end = ID_BYTES_MAX.saturating_sub(17);
+    while !text.is_char_boundary(end) {
+        end = end.saturating_sub(1);
+    }
+    let prefix = text.get(..end).unwrap_or_default();
+    compact_str::format_compact!("{prefix}~{:016x}", hasher.finish())
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(CompactString);
+
+        impl $name {
+            /// The id `text`, shortened when it is over the limit.
+            pub fn new(text: &str) -> Self {
+                Self(bounded(text))
+            }
+
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self::new(text)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                Ok(Self::new(&text))
+            }
+        }
+    };
+}
+
+id! {
+    /// One agent execution inside a conversation.
+    RunId
+}
+id! {
+    /// An agent inside a run: the main one has none, sub-agents have one each.
+    AgentId
+}
+id! {
+    /// A message of the history (user, system, earlier assistant turns).
+    MessageId
+}
+id! {
+    /// A streamed text, thinking or file inside a run. Unique inside its run.
+    PartId
+}
+id! {
+    /// A tool call. Unique inside its run.
+    ToolCallId
+}
+id! {
+    /// Who writes events.
+    PublisherId
+}
+
+impl RunId {
+    /// The run of events that name none: facts about the conversation itself.
+    pub fn none() -> Self {
+        Self(CompactString::const_new(""))
+    }
+
+    /// Whether this is [`RunId::none`].
+    pub fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The name of a conversation: 1 to [`CONVERSATION_ID_BYTES_MAX`] bytes, no control character, no `/`, not `.` or `..`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct ConversationId(CompactString);
+
+/// Why a text is no name of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConversationIdError {
+    /// It is empty.
+    #[error("the conversation name is empty")]
+    Empty,
+    /// It is over the limit.
+    #[error("the conversation name has {0} bytes, the limit is {CONVERSATION_ID_BYTES_MAX}")]
+    TooLong(usize),
+    /// It holds a character that a path or a log line must not hold, or is `.` or `..`.
+    #[error("the conversation name holds {0:?}, which is not allowed")]
+    Forbidden(char),
+}
+
+impl ConversationId {
+    /// Checks `text`.
+    pub fn parse(text: &str) -> Result<Self, ConversationIdError> {
+        if text.is_empty() {
+            return Err(ConversationIdError::Empty);
+        }
+        if text.len() > CONVERSATION_ID_BYTES_MAX {
+            return Err(ConversationIdError::TooLong(text.len()));
+        }
+        if let Some(c) = text.chars().find(|c| c.is_control() || *c == '/' || *c == '\\') {
+            return Err(ConversationIdError::Forbidden(c));
+        }
+        if text == "." || text == ".." {
+            return Err(ConversationIdError::Forbidden('.'));
+        }
+        Ok(Self(CompactString::new(text)))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ConversationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::str::FromStr for ConversationId {
+    type Err = ConversationIdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::parse(text)
+    }
+}
+
+impl<'de> Deserialize<'de> for ConversationId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests;

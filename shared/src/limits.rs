@@ -1,0 +1,75 @@
+//! Every bound of the model and of the wire, in one place. Crossing one has a named [`crate::code::Code`] or a named
+//! [`crate::anomaly::AnomalyCode`]; nothing is cut in silence (invariant I7).
+
+/// Longest WebSocket frame that the hub takes from a client, in bytes.
+pub const INBOUND_FRAME_BYTES_MAX: usize = 1 << 20;
+
+/// Longest name of a conversation, in bytes.
+pub const CONVERSATION_ID_BYTES_MAX: usize = 128;
+
+/// Longest id of anything inside a conversation, in bytes; longer ones are shortened, see [`crate::ids`].
+pub const ID_BYTES_MAX: usize = 160;
+
+/// Longest line or SSE event of a foreign stream, in bytes.
+pub const LINE_BYTES_MAX: usize = 16 << 20;
+
+/// Longest text that a part, the arguments of a call or its streamed output keep in a view, in bytes. What comes after
+/// is counted, not kept.
+pub const PART_BYTES_MAX: usize = 4 << 20;
+
+/// Longest result of one tool call kept in a view, in bytes.
+pub const RESULT_BYTES_MAX: usize = 4 << 20;
+
+/// Most runs in one view.
+pub const RUNS_MAX: usize = 10_000;
+
+/// Most items (parts, tool calls, agents, notes) in one run.
+pub const ITEMS_PER_RUN_MAX: usize = 50_000;
+
+/// Most messages of history in one view.
+pub const MESSAGES_MAX: usize = 10_000;
+
+/// Most anomalies that a view keeps word for word; beyond it they are only counted.
+pub const ANOMALIES_KEPT_MAX: usize = 64;
+
+/// Most bytes of envelopes that a conversation's ring holds.
+pub const RING_BYTES_MAX: usize = 8 << 20;
+
+/// Most envelopes that a conversation's ring holds.
+pub const RING_EVENTS_MAX: usize = 20_000;
+
+/// Most subscriptions on one socket.
+pub const SUBSCRIPTIONS_PER_SOCKET_MAX: usize = 256;
+
+/// Most conversations that a hub holds in memory.
+pub const CONVERSATIONS_MAX: usize = 50_000;
+
+/// Most publishers that one conversation remembers for exactly-once.
+pub const PUBLISHERS_PER_CONVERSATION_MAX: usize = 1_000;
+
+/// Most ephemeral facts (progress, rates) kept by one conversation, one for each key.
+pub const EPHEMERA_MAX: usize = 256;
+
+/// Most events in one `pub` frame or one body of native events.
+pub const EVENTS_PER_PUBLISH_MAX: usize = 10_000;
+
+/// Deepest nesting of JSON that is taken from outside.
+pub const JSON_DEPTH_MAX: usize = 64;
+
+/// Between two heartbeats of the hub on one socket, in milliseconds.
+pub const HEARTBEAT_MS: u64 = 20_000;
+
+/// How long a socket may take no byte before it is closed as dead, in milliseconds (invariant I8).
+pub const NO_PROGRESS_MS: u64 = 30_000;
+
+/// How long a new socket may stay without `hello`, in milliseconds.
+pub const HELLO_MS: u64 = 10_000;
+
+/// Bytes of one frame after which the hub stops adding events to it; the rest goes into the next frame.
+pub const BATCH_BYTES_TARGET: usize = 256 << 10;
+
+/// A viewer that is more bytes behind than this, and than the snapshot weighs, gets the snapshot.
+pub const SNAPSHOT_WHEN_BEHIND_BYTES: usize = 256 << 10;
+
+const _: () = assert!(BATCH_BYTES_TARGET <= RING_BYTES_MAX);
+const _: () = assert!(ID_BYTES_MAX > 32);

@@ -1,0 +1,264 @@
+//! The folded state of a conversation: what a person sees. Made only by [`crate::fold`]; serialised as the snapshot.
+//!
+//! Order is order of arrival: runs and messages stand in [`View::items`], parts, calls, agents and notes of a run in
+//! [`RunView::items`]. Everything is reached by id in O(1). Times are the hub's, in milliseconds since 1970.
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use crate::anomaly::Anomalies;
+use crate::event::{ErrorFact, PartKind, RunStatus, ToolState, Usage};
+use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
+use crate::json::Json;
+use crate::position::Seq;
+
+mod streamed;
+
+pub use streamed::Streamed;
+
+/// A conversation as it stands after the event [`View::seq`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// The last event that is in.
+    pub seq: Seq,
+    /// When the newest event was taken.
+    pub at: u64,
+    /// What the conversation is about, as the newest run said it.
+    pub title: Option<String>,
+    /// Messages and runs, in order.
+    pub items: Vec<TopItem>,
+    /// The history.
+    pub messages: IndexMap<MessageId, MessageView>,
+    /// The runs.
+    pub runs: IndexMap<RunId, RunView>,
+    /// What was odd.
+    pub anomalies: Anomalies,
+}
+
+/// Something at the top of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TopItem {
+    /// A message of the history.
+    Message(MessageId),
+    /// A run.
+    Run(RunId),
+}
+
+/// A message of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageView {
+    /// Who speaks.
+    pub role: CompactString,
+    /// What.
+    pub text: String,
+    /// When the hub took it.
+    pub at: u64,
+}
+
+/// One agent execution.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunView {
+    /// How it stands.
+    pub status: RunStatus,
+    /// The model.
+    pub model: Option<CompactString>,
+    /// The dialect that it came in.
+    pub dialect: Option<CompactString>,
+    /// What it is about.
+    pub title: Option<String>,
+    /// The name of the main agent.
+    pub name: Option<CompactString>,
+    /// When it began.
+    pub started_at: u64,
+    /// When it ended.
+    pub ended_at: Option<u64>,
+    /// Why the model stopped, in its own word.
+    pub finish_reason: Option<CompactString>,
+    /// Tokens, when anybody said.
+    pub usage: Option<Usage>,
+    /// The last failure.
+    pub error: Option<ErrorFact>,
+    /// The line about what goes on.
+    pub activity: Option<String>,
+    /// Parts, calls, agents and notes, in order.
+    pub items: Vec<Item>,
+    /// The streamed texts.
+    pub parts: IndexMap<PartId, PartView>,
+    /// The calls.
+    pub tools: IndexMap<ToolCallId, ToolView>,
+    /// The sub-agents.
+    pub agents: IndexMap<AgentId, AgentView>,
+    /// Errors and the agent's own events.
+    pub notes: Vec<Note>,
+    /// Whether an oddity "after the end" was noted already.
+    #[serde(default)]
+    pub late: bool,
+}
+
+/// Something inside a run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Item {
+    /// A streamed text.
+    Part(PartId),
+    /// A call.
+    Tool(ToolCallId),
+    /// A sub-agent begins here.
+    Agent(AgentId),
+    /// A note, by its number in [`RunView::notes`].
+    Note(usize),
+}
+
+/// A streamed text, thinking or file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartView {
+    /// What it is.
+    pub kind: PartKind,
+    /// The sub-agent that wrote it.
+    pub agent: Option<AgentId>,
+    /// The text.
+    #[serde(flatten)]
+    pub body: Streamed,
+    /// When it began.
+    pub started_at: u64,
+    /// When it ended; nothing while it streams.
+    pub ended_at: Option<u64>,
+    /// How long it took by the publisher's own clock, in milliseconds.
+    pub duration_ms: Option<u64>,
+    /// The provider keeps the text to itself.
+    pub hidden: bool,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolView {
+    /// The tool.
+    pub name: CompactString,
+    /// The sub-agent that called it.
+    pub agent: Option<AgentId>,
+    /// How it stands.
+    pub state: ToolState,
+    /// The provider executes it itself.
+    pub server: bool,
+    /// The arguments as the model wrote them; JSON in most dialects.
+    pub arguments: Streamed,
+    /// What it has printed so far.
+    pub output: Streamed,
+    /// What it gave back.
+    pub result: Option<Json>,
+    /// Bytes of the result that were over the limit; the result is then its beginning, as a string.
+    pub result_cut: u64,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// Files that came with the result.
+    pub files: Option<Json>,
+    /// Things to embed that came with the result.
+    pub embeds: Option<Json>,
+    /// What a person is asked, while it waits for consent.
+    pub question: Option<String>,
+    /// When the model began to write it.
+    pub started_at: u64,
+    /// When it was written.
+    pub pending_at: Option<u64>,
+    /// When it began to execute.
+    pub executing_at: Option<u64>,
+    /// When it was over.
+    pub ended_at: Option<u64>,
+    /// How long it waited, in milliseconds, by the publisher.
+    pub queued_ms: Option<u64>,
+    /// How long it was executed, in milliseconds, by the publisher.
+    pub exec_ms: Option<u64>,
+}
+
+impl ToolView {
+    /// How long it took, in milliseconds: the publisher's figure, else the hub's clock from execution (or, if nobody
+    /// said when that began, from the end of writing) to the end. Nothing while it is open or when it was interrupted:
+    /// nobody knows its end.
+    pub fn latency_ms(&self) -> Option<u64> {
+        if self.state == ToolState::Interrupted || !self.state.is_final() {
+            return None;
+        }
+        self.exec_ms.or_else(|| {
+            let from = self.executing_at.or(self.pending_at)?;
+            self.ended_at.map(|to| to.saturating_sub(from))
+        })
+    }
+}
+
+/// A sub-agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentView {
+    /// Its name.
+    pub name: Option<CompactString>,
+    /// The agent that called it.
+    pub parent: Option<AgentId>,
+    /// How deep it stands; 1 for a child of the main agent.
+    pub depth: u32,
+    /// The tool call that started it.
+    pub tool: Option<ToolCallId>,
+    /// What it is to do.
+    pub task: Option<String>,
+    /// How it stands.
+    pub status: RunStatus,
+    /// When it began.
+    pub started_at: u64,
+    /// When it ended.
+    pub ended_at: Option<u64>,
+}
+
+/// Something that happened once in a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// When.
+    pub at: u64,
+    /// Which sub-agent.
+    pub agent: Option<AgentId>,
+    /// What.
+    pub body: NoteBody,
+}
+
+/// See [`Note`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteBody {
+    /// A failure.
+    Error(ErrorFact),
+    /// An event of the agent's own.
+    Custom {
+        /// Its name.
+        name: CompactString,
+        /// Its content.
+        value: Json,
+    },
+    /// A foreign event, or one of a later version.
+    Raw {
+        /// Its dialect or kind.
+        name: CompactString,
+        /// Its content.
+        value: Json,
+    },
+}
+
+impl RunView {
+    /// Whether the run goes on.
+    pub fn is_running(&self) -> bool {
+        self.status == RunStatus::Running
+    }
+
+    /// The visible answer of the main agent: all its text parts, in order.
+    pub fn answer(&self) -> String {
+        self.joined(|kind| matches!(kind, PartKind::Text | PartKind::Refusal))
+    }
+
+    /// The reasoning of the main agent, all of it, in order.
+    pub fn thinking(&self) -> String {
+        self.joined(|kind| kind == PartKind::Thinking)
+    }
+
+    fn joined(&self, wanted: impl Fn(PartKind) -> bool) -> String {
+        let parts = self.parts.values().filter(|part| part.agent.is_none() && wanted(part.kind));
+        parts.map(|part| part.body.text.as_str()).collect()
+    }
+}
