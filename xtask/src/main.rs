@@ -1,3 +1,82 @@
-//! Under construction.
+//! `cargo xtask`: everything a developer or the gate does with this workspace, with nothing but cargo at hand.
+//!
+//! One command, one module: [`gate`] runs the checks, [`product`] builds and starts the hub, [`page`] builds what the
+//! browser loads, [`tools`] fetches the pinned helpers, [`tidy`] holds the rules that no compiler knows.
 
-fn main() {}
+mod browser;
+mod console;
+mod failure;
+mod gate;
+mod page;
+mod process;
+mod product;
+mod tidy;
+mod tools;
+mod workspace;
+
+use crate::console::say;
+use crate::failure::{Failure, Outcome};
+use crate::workspace::Workspace;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask COMMAND
+
+  run [ARGS]      tools, page, hub, demo: builds everything and starts it on http://127.0.0.1:4600
+                  (ARGS go to `fanlight serve`; Ctrl-C drains)
+  build           the same without starting; the product is target/release/fanlight, page inside
+  test            everything the gate runs, cheap steps first; stops at the first step that fails;
+                  the last line is `N passed, N failed`
+  lint            the quick half of `test`: fmt, tidy, clippy
+  tidy            only the project's own rules: layers, budgets, invariants, codes
+  bless [ARGS]    rewrites golden files: runs the golden tests with FANLIGHT_BLESS=1
+                  (ARGS replace the test filter `golden`)
+  bench [ARGS]    release build, then the benchmarks (ARGS go to `cargo bench -p tests`)
+  tools           only installs the pinned tools
+
+Tools live in $FANLIGHT_TOOLS, else $XDG_CACHE_HOME/fanlight/tools, else ~/.cache/fanlight/tools.
+";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let command = args.next().unwrap_or_default();
+    let rest: Vec<String> = args.collect();
+    let verdict = match command.as_str() {
+        "run" => in_workspace(|ws| product::run(ws, &rest)),
+        "build" => none(&rest).and_then(|()| in_workspace(product::build)),
+        "test" => none(&rest).and_then(|()| in_workspace(gate::test)),
+        "lint" => none(&rest).and_then(|()| in_workspace(gate::lint)),
+        "tidy" => none(&rest).and_then(|()| in_workspace(gate::tidy_alone)),
+        "bless" => in_workspace(|ws| gate::bless(ws, &rest)),
+        "bench" => in_workspace(|ws| product::bench(ws, &rest)),
+        "tools" => none(&rest).and_then(|()| in_workspace(product::tools)),
+        "help" | "--help" | "-h" => {
+            say(USAGE);
+            return ExitCode::SUCCESS;
+        }
+        "" => Err(Failure::usage("no command given")),
+        other => Err(Failure::usage(format!("there is no command `{other}`"))),
+    };
+    match verdict {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_usage() => {
+            console::complain(format!("xtask: {failure}\n\n{USAGE}"));
+            ExitCode::from(2)
+        }
+        Err(failure) => {
+            console::complain(format!("xtask: {failure}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn in_workspace(command: impl FnOnce(&Workspace) -> Outcome) -> Outcome {
+    command(&Workspace::find()?)
+}
+
+fn none(rest: &[String]) -> Outcome {
+    match rest.first() {
+        None => Ok(()),
+        Some(extra) => Err(Failure::usage(format!("this command takes no arguments, and got `{extra}`"))),
+    }
+}

@@ -1,0 +1,180 @@
+//! The gate: what must hold before a change lands, cheap steps first, stopping at the first that fails.
+
+mod counts;
+
+use crate::console::{human, say};
+use crate::failure::{Failure, Outcome};
+use crate::process::{run, run_seeing};
+use crate::tools::{Toolbox, WASM};
+use crate::workspace::{Workspace, in_ci};
+use crate::{browser, product, tidy};
+use counts::Counts;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The dialects whose decoders are held against the recordings; each new decoder adds its name.
+const RECORDED_DIALECTS: &str = "openai-chat,anthropic";
+
+/// One step of the gate.
+struct Step {
+    name: &'static str,
+    does: &'static str,
+    run: fn(&Workspace, &mut Counts) -> Outcome<Verdict>,
+}
+
+/// How a step ended when it did not fail.
+enum Verdict {
+    Done,
+    LeftOut(String),
+}
+
+const QUICK: [Step; 4] = [
+    Step { name: "fmt", does: "formatting is rustfmt's", run: fmt },
+    Step { name: "tidy", does: "the project's own rules", run: tidy_step },
+    Step { name: "clippy", does: "lints of every crate, test and bench", run: clippy },
+    Step { name: "clippy wasm", does: "lints of what runs in the browser", run: clippy_wasm },
+];
+
+const SLOW: [Step; 6] = [
+    Step { name: "deny", does: "licences, banned crates, sources", run: deny },
+    Step { name: "doc", does: "documentation builds without a warning", run: doc },
+    Step { name: "build", does: "the page and the release binary", run: build },
+    Step { name: "browser", does: "a browser for the end-to-end tests", run: find_browser },
+    Step { name: "test", does: "every test, against the release binary", run: cargo_test },
+    Step { name: "recordings", does: "folded recordings equal what the vendors' SDKs make", run: recordings },
+];
+
+/// Everything the gate runs.
+pub(crate) fn test(ws: &Workspace) -> Outcome {
+    let steps: Vec<&Step> = QUICK.iter().chain(&SLOW).collect();
+    let mut counts = Counts::default();
+    let verdict = walk(ws, &steps, &mut counts);
+    if verdict.is_err() && counts.failed == 0 {
+        // A step without tests of its own counts as one failure, so that the last line never looks green.
+        counts.failed = 1;
+    }
+    if let Err(failure) = &verdict {
+        say(format!("\n{failure}"));
+    }
+    say(format!("{} passed, {} failed", counts.passed, counts.failed));
+    verdict.map_err(|_told| Failure::new("the gate is closed; the step that failed is named above"))
+}
+
+/// The quick half.
+pub(crate) fn lint(ws: &Workspace) -> Outcome {
+    walk(ws, &QUICK.iter().collect::<Vec<_>>(), &mut Counts::default())
+}
+
+/// Only the project's own rules.
+pub(crate) fn tidy_alone(ws: &Workspace) -> Outcome {
+    tidy::run(ws.root())
+}
+
+/// Rewrites golden files: the golden tests write what they see instead of comparing.
+pub(crate) fn bless(ws: &Workspace, args: &[String]) -> Outcome {
+    let mut tests = ws.cargo("test --locked --workspace --no-fail-fast");
+    tests.env("FANLIGHT_BLESS", "1");
+    if args.is_empty() {
+        tests.arg("golden")
+    } else {
+        tests.args(args)
+    };
+    run(&mut tests)?;
+    say("golden files are rewritten; read `git diff` before you commit them");
+    Ok(())
+}
+
+fn walk(ws: &Workspace, steps: &[&Step], counts: &mut Counts) -> Outcome {
+    let mut told = Vec::new();
+    let all = Instant::now();
+    for (number, step) in (1..).zip(steps) {
+        say(format!("\n== {number}/{} {}: {}", steps.len(), step.name, step.does));
+        let started = Instant::now();
+        let verdict = (step.run)(ws, counts);
+        let elapsed = started.elapsed();
+        let outcome = match &verdict {
+            Ok(Verdict::Done) => "ok".to_owned(),
+            Ok(Verdict::LeftOut(why)) => format!("LEFT OUT: {why}"),
+            Err(_) => "FAILED".to_owned(),
+        };
+        say(format!("== {}: {outcome} ({})", step.name, human(elapsed)));
+        told.push((step.name, outcome, elapsed));
+        if let Err(failure) = verdict {
+            summary(&told, all.elapsed());
+            return Err(failure);
+        }
+    }
+    summary(&told, all.elapsed());
+    Ok(())
+}
+
+fn summary(told: &[(&str, String, Duration)], all: Duration) {
+    say(format!("\nsummary, {} in all", human(all)));
+    for (name, outcome, elapsed) in told {
+        say(format!("  {name:<12} {:>12}  {outcome}", human(*elapsed)));
+    }
+}
+
+fn done(command: &mut Command) -> Outcome<Verdict> {
+    run(command).map(|()| Verdict::Done)
+}
+
+fn fmt(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+    run(&mut ws.cargo("fmt --all --check"))
+        .map(|()| Verdict::Done)
+        .map_err(|failure| failure.mend("cargo fmt --all"))
+}
+
+fn tidy_step(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+    tidy::run(ws.root()).map(|()| Verdict::Done)
+}
+
+fn clippy(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+    done(&mut ws.cargo("clippy --workspace --all-targets --locked -- -D warnings"))
+}
+
+fn clippy_wasm(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+    crate::tools::wasm_target(ws)?;
+    let mut lints = ws.cargo("clippy -p shared -p web --locked --target");
+    done(lints.args([WASM, "--", "-D", "warnings"]))
+}
+
+fn deny(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+    let deny = Toolbox::find()?.cargo_deny(ws)?;
+    // No advisories: they need a database from outside, and the gate must answer the same twice.
+    done(ws.command(deny).args(["--locked", "check", "bans", "licenses", "sources"]))
+}
+
+fn doc(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+    done(ws.cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-Dwarnings"))
+}
+
+fn build(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+    product::build(ws).map(|()| Verdict::Done)
+}
+
+fn find_browser(_: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+    browser::ensure().map(|()| Verdict::Done)
+}
+
+fn cargo_test(ws: &Workspace, counts: &mut Counts) -> Outcome<Verdict> {
+    let mut tests = ws.cargo("test --workspace --locked --no-fail-fast");
+    let well = run_seeing(tests.env("FANLIGHT_BIN", ws.product()), |line| counts.see(line))?;
+    match (well, counts) {
+        (true, Counts { passed: 0, .. }) => Err(Failure::new("not a single test ran")),
+        (true, Counts { failed: 0, .. }) => Ok(Verdict::Done),
+        (_, Counts { failed, .. }) => Err(Failure::new(format!("{failed} tests failed, or did not compile"))),
+    }
+}
+
+fn recordings(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+    let traces = ws.path("../shared/traces");
+    if !traces.is_dir() {
+        let why = format!("there is no {}", traces.display());
+        return if in_ci() { Err(Failure::new(why)) } else { Ok(Verdict::LeftOut(why)) };
+    }
+    let mut check = ws.command("python3");
+    check.arg("../shared/tools/check_traces.py").arg(ws.product()).arg("../shared/traces");
+    check.args(["--expected", "../shared/traces/expected", "--dialects", RECORDED_DIALECTS]);
+    done(&mut check)
+}

@@ -1,0 +1,71 @@
+//! Running children: their output streams through as it comes, and a failure names the command line.
+
+use crate::console::{pass_on, say};
+use crate::failure::{Failure, Outcome};
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Runs a child to its end with our stdin, stdout and stderr.
+pub(crate) fn run(command: &mut Command) -> Outcome {
+    say(format!("$ {}", line(command)));
+    let status = command.status().map_err(Failure::io(format!("starting `{}`", line(command))))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Failure::new(format!("`{}` ended with {status}", line(command))))
+    }
+}
+
+/// Runs a child, passes its stdout on, and shows each line of it to `see`. The answer is whether it ended well.
+pub(crate) fn run_seeing(command: &mut Command, mut see: impl FnMut(&str)) -> Outcome<bool> {
+    say(format!("$ {}", line(command)));
+    let starting = Failure::io(format!("starting `{}`", line(command)));
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(starting)?;
+    if let Some(stdout) = child.stdout.take() {
+        let mut reader = BufReader::new(stdout);
+        let mut bytes = Vec::new();
+        while reader.read_until(b'\n', &mut bytes).map_err(Failure::io("reading a child's output"))? > 0 {
+            pass_on(&bytes);
+            see(String::from_utf8_lossy(&bytes).trim_end());
+            bytes.clear();
+        }
+    }
+    let status = child.wait().map_err(Failure::io("waiting for a child"))?;
+    Ok(status.success())
+}
+
+/// Runs a child quietly; the answer is its stdout.
+pub(crate) fn answer(command: &mut Command) -> Outcome<String> {
+    let output = command.output().map_err(Failure::io(format!("starting `{}`", line(command))))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(Failure::new(format!("`{}` ended with {}\n{}", line(command), output.status, said.trim_end())))
+    }
+}
+
+/// Where `program` is on the search path.
+pub(crate) fn which(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// `first` before everything that is on the search path already.
+pub(crate) fn path_with(first: &Path) -> std::ffi::OsString {
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(first.to_path_buf()).chain(std::env::split_paths(&rest));
+    // Joining fails only for a folder with the separator in its name; then the path stays as it was.
+    std::env::join_paths(all).unwrap_or(rest)
+}
+
+fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let name = |word: &OsStr| word.to_string_lossy().into_owned();
+    let mut words = words.map(name);
+    let program = words.next().unwrap_or_default();
+    let short = Path::new(&program).file_name().map_or(program.clone(), name);
+    std::iter::once(short).chain(words).collect::<Vec<_>>().join(" ")
+}

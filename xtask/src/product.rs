@@ -1,0 +1,74 @@
+//! The product: the hub with the page inside, built and started.
+
+use crate::console::{human, human_bytes, say};
+use crate::failure::{Failure, Outcome};
+use crate::page;
+use crate::process::run as run_child;
+use crate::tools::{self, Toolbox};
+use crate::workspace::Workspace;
+use std::process::Command;
+use std::time::Instant;
+
+/// Where the demo listens.
+const DEMO_ADDRESS: &str = "127.0.0.1:4600";
+
+/// Builds the page and the hub.
+pub(crate) fn build(ws: &Workspace) -> Outcome {
+    let started = Instant::now();
+    page::build(ws)?;
+    run_child(&mut ws.cargo("build --release --locked -p server"))?;
+    let product = ws.product();
+    let size = std::fs::metadata(&product)
+        .map_err(Failure::io(format!("looking for the product at {}", product.display())))?
+        .len();
+    let size = human_bytes(usize::try_from(size).unwrap_or(usize::MAX));
+    say(format!("built {} ({size}) in {}", product.display(), human(started.elapsed())));
+    Ok(())
+}
+
+/// Builds everything and becomes the hub, with the demo. `args` go to `fanlight serve`.
+pub(crate) fn run(ws: &Workspace, args: &[String]) -> Outcome {
+    build(ws)?;
+    let mut hub = ws.command(ws.product());
+    hub.args(["serve", "--demo"]);
+    if args.iter().any(|arg| arg.starts_with("--listen")) {
+        say("starting the hub with the demo; Ctrl-C drains it");
+    } else {
+        hub.args(["--listen", DEMO_ADDRESS]);
+        say(format!("starting the hub with the demo on http://{DEMO_ADDRESS} ; Ctrl-C drains it"));
+    }
+    become_child(hub.args(args))
+}
+
+/// The hub takes the place of this process: signals and the exit code are then its own, and a drain is never cut short
+/// by a parent that went first.
+#[cfg(unix)]
+fn become_child(command: &mut Command) -> Outcome {
+    use std::os::unix::process::CommandExt;
+    Err(Failure::io("starting the hub")(command.exec()))
+}
+
+#[cfg(not(unix))]
+fn become_child(command: &mut Command) -> Outcome {
+    run_child(command)
+}
+
+/// Builds everything in release mode and runs the benchmarks.
+pub(crate) fn bench(ws: &Workspace, args: &[String]) -> Outcome {
+    build(ws)?;
+    run_child(ws.cargo("bench --locked -p tests").args(args).env("FANLIGHT_BIN", ws.product()))
+}
+
+/// Installs every pinned tool.
+pub(crate) fn tools(ws: &Workspace) -> Outcome {
+    let toolbox = Toolbox::find()?;
+    tools::wasm_target(ws)?;
+    toolbox.wasm_bindgen(ws)?;
+    toolbox.trunk(ws)?;
+    toolbox.cargo_deny(ws)?;
+    match toolbox.wasm_opt() {
+        Ok(program) => say(format!("wasm-opt is {}", program.display())),
+        Err(why) => say(format!("wasm-opt is left out: {why}")),
+    }
+    Ok(())
+}

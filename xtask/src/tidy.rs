@@ -1,0 +1,120 @@
+//! The rules of this project that no compiler and no lint knows: layers, budgets, invariants, codes.
+//!
+//! Each finding names the file and line, the rule, and how to mend it. A rule about a file that does not exist yet is
+//! silent; once the file is there, the rule holds.
+
+mod documents;
+mod layers;
+mod rust_files;
+mod source;
+
+use crate::console::say;
+use crate::failure::{Failure, Outcome};
+use source::Source;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+/// Something that breaks a rule.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// Path from the root of the tree, with `/`.
+    pub(crate) file: String,
+    /// Line, from 1.
+    pub(crate) line: usize,
+    /// The name of the rule.
+    pub(crate) rule: &'static str,
+    /// What is wrong and how to mend it.
+    pub(crate) message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: [{}] {}", self.file, self.line, self.rule, self.message)
+    }
+}
+
+/// Everything that the rules look at, read once.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    /// Every Rust file.
+    pub(crate) sources: Vec<Source>,
+    /// Every manifest, and the documents that rules read: path and text.
+    pub(crate) texts: Vec<(String, String)>,
+}
+
+impl Tree {
+    /// The text of one manifest or document, if it exists.
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
+        self.texts.iter().find(|(name, _)| name == path).map(|(_, text)| text.as_str())
+    }
+
+    /// One Rust file, if it exists.
+    pub(crate) fn source(&self, path: &str) -> Option<&Source> {
+        self.sources.iter().find(|source| source.path == path)
+    }
+}
+
+/// Reads the tree below `root` and applies every rule.
+pub(crate) fn run(root: &Path) -> Outcome {
+    let mut tree = Tree::default();
+    read(root, "", &mut tree)?;
+    let findings = check(&tree);
+    for finding in &findings {
+        say(finding);
+    }
+    match findings.len() {
+        0 => {
+            say(format!("tidy: {} Rust files keep the rules", tree.sources.len()));
+            Ok(())
+        }
+        n => Err(Failure::new(format!("tidy has {n} findings"))),
+    }
+}
+
+/// All findings, by file and line.
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for source in &tree.sources {
+        rust_files::check(source, &mut findings);
+        layers::check(source, &mut findings);
+    }
+    documents::check(tree, &mut findings);
+    findings.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
+    findings
+}
+
+/// Folders that hold no text of ours.
+const SKIPPED: [&str; 3] = ["target", "dist", "node_modules"];
+
+fn read(root: &Path, inside: &str, tree: &mut Tree) -> Outcome {
+    let folder = root.join(inside);
+    let doing = || format!("reading {}", folder.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(Failure::io(doing()))? {
+        names.push(entry.map_err(Failure::io(doing()))?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    for name in names {
+        if name.starts_with('.') || SKIPPED.contains(&name.as_str()) {
+            continue;
+        }
+        let path = if inside.is_empty() { name.clone() } else { format!("{inside}/{name}") };
+        let full = root.join(&path);
+        let kind = Path::new(&name).extension().unwrap_or_default();
+        if full.is_dir() {
+            read(root, &path, tree)?;
+        } else if kind == "rs" || kind == "md" || name == "Cargo.toml" {
+            let text = fs::read_to_string(&full).map_err(Failure::io(format!("reading {path}")))?;
+            if kind == "rs" {
+                tree.sources.push(Source::new(path, text));
+            } else {
+                tree.texts.push((path, text));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

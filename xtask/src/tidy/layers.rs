@@ -1,0 +1,112 @@
+//! Who may know whom: a table of places and the words that may not stand in their code.
+
+use super::Finding;
+use super::source::{Source, names};
+
+/// One line of the table.
+struct Layer {
+    /// The files it is about: each starts with one of these.
+    places: &'static [&'static str],
+    /// Files in those places that are free.
+    except: &'static [&'static str],
+    /// Whether tests in those places are bound too.
+    tests: Tests,
+    /// Words that may not stand in code.
+    words: &'static [&'static str],
+    /// Why, and so how to mend it.
+    why: &'static str,
+}
+
+#[derive(PartialEq, Eq)]
+enum Tests {
+    Bound,
+    Free,
+}
+
+const LAYERS: [Layer; 9] = [
+    Layer {
+        places: &["shared/"],
+        except: &[],
+        tests: Tests::Free,
+        words: &["tokio", "web_sys", "js_sys", "rand", "async"],
+        why: "the model is pure and synchronous, the same on both targets; move this to the server or the page",
+    },
+    Layer {
+        places: &["shared/"],
+        except: &[],
+        tests: Tests::Free,
+        words: &["Instant", "SystemTime", "std::net", "net::", "std::fs", "fs::", "std::thread", "thread::"],
+        why: "the model has no clock and no I/O; take the time or the bytes as an argument",
+    },
+    Layer {
+        places: &["shared/src/dialect"],
+        except: &[],
+        tests: Tests::Free,
+        words: &["hub", "log", "axum"],
+        why: "a dialect is a pure translation between bytes and events; it knows neither hub nor log",
+    },
+    Layer {
+        places: &["server/src/hub/", "server/src/hub.rs"],
+        except: &[],
+        tests: Tests::Free,
+        words: &["axum", "http", "serde_json", "std::fs", "fs::"],
+        why: "the hub moves envelopes: it neither parses nor serves nor touches files; do that at the edge or in the log",
+    },
+    Layer {
+        places: &["server/src/log/", "server/src/log.rs"],
+        except: &[],
+        tests: Tests::Free,
+        words: &["hub", "axum"],
+        why: "the log can be tested and replaced alone; the hub calls it, never the other way",
+    },
+    Layer {
+        places: &["server/src/"],
+        except: &[
+            "server/src/ws",
+            "server/src/http",
+            "server/src/ingest",
+            "server/src/app",
+            "server/src/error",
+        ],
+        tests: Tests::Free,
+        words: &["axum"],
+        why: "one edge: axum stands only in ws, http, ingest, app and error",
+    },
+    Layer {
+        places: &["web/src/components", "web/src/pages"],
+        except: &[],
+        tests: Tests::Bound,
+        words: &["session", "WebSocket"],
+        why: "components draw what the store holds and never see the session; pass what they need through the store",
+    },
+    Layer {
+        places: &["web/"],
+        except: &["web/src/markdown", "web/src/safe_html.rs"],
+        tests: Tests::Bound,
+        words: &["inner_html", "set_inner_html", "insert_adjacent_html", "set_outer_html", "set_html"],
+        why: "HTML from text is made in one module, which escapes it; elsewhere build nodes",
+    },
+    Layer {
+        places: &["xtask/"],
+        except: &[],
+        tests: Tests::Bound,
+        words: &["shared::", "server::", "web::"],
+        why: "xtask depends on nothing in the workspace, so that it builds when the rest does not",
+    },
+];
+
+/// Applies the table to one file.
+pub(crate) fn check(source: &Source, findings: &mut Vec<Finding>) {
+    let below = |places: &[&str]| places.iter().any(|place| source.path.starts_with(place));
+    let bound = |layer: &&Layer| {
+        below(layer.places) && !below(layer.except) && (layer.tests == Tests::Bound || !source.is_test())
+    };
+    for layer in LAYERS.iter().filter(bound) {
+        for (number, line) in source.numbered() {
+            if let Some(word) = layer.words.iter().find(|word| names(&line.code, word)) {
+                let message = format!("`{word}` may not stand here: {}", layer.why);
+                findings.push(Finding { file: source.path.clone(), line: number, rule: "layers", message });
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Each rule against a sample that keeps it and one that breaks it.
+
+use super::source::{Source, names};
+use super::{Finding, Tree, check};
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    let mut tree = Tree::default();
+    for (path, text) in files {
+        if std::path::Path::new(path).extension().is_some_and(|kind| kind == "rs") {
+            tree.sources.push(Source::new(*path, *text));
+        } else {
+            tree.texts.push(((*path).to_owned(), (*text).to_owned()));
+        }
+    }
+    tree
+}
+
+/// The rules that one file breaks, with the lines.
+fn broken(path: &str, body: &str) -> Vec<(&'static str, usize)> {
+    let text = format!("//! A file.\n{body}");
+    check(&tree(&[(path, &text)])).into_iter().map(|Finding { rule, line, .. }| (rule, line)).collect()
+}
+
+#[test]
+fn word_is_found_only_whole() {
+    assert!(names("use tokio::sync;", "tokio"));
+    assert!(!names("use tokio_util::sync;", "tokio"));
+    assert!(!names("asynchronous()", "async"));
+    assert!(names("async_std::x; async move", "async"));
+    assert!(names("std::thread::sleep(d)", "sleep("));
+    assert!(!names("oversleep(d)", "sleep("));
+    assert!(!names("I11 and I13", "I1"));
+    assert!(names("I11, I1", "I1"));
+}
+
+#[test]
+fn scanner_tells_code_from_strings_and_comments() {
+    let source = Source::new(
+        "a.rs",
+        "let a = \"tokio // no comment\"; // axum\nlet b = r#\"\"quoted\" tokio\"#; /* a /* b */ c */ let c = '\"';\n\
+         fn f<'a>(x: &'a str) { let d = b\"tokio\"; let e = '\\''; }\nlet f = \"two \\\nlines\"; g();\nlet r#type = rb;",
+    );
+    let code: Vec<&str> = source.lines.iter().map(|line| line.code.trim_end()).collect();
+    assert_eq!(
+        code,
+        [
+            "let a = \"\";",
+            "let b = \"\";  let c = '';",
+            "fn f<'a>(x: &'a str) { let d = \"\"; let e = ''; }",
+            "let f = \"\"",
+            "; g();",
+            "let r#type = rb;",
+        ]
+    );
+    assert_eq!(source.lines[0].strings, ["tokio // no comment"]);
+    assert_eq!(source.lines[0].comment, " axum");
+    assert_eq!(source.lines[1].strings, ["\"quoted\" tokio"]);
+    assert_eq!(source.lines[1].comment, " a  b  c ");
+}
+
+#[test]
+fn file_without_a_head_is_found() {
+    let found = check(&tree(&[("shared/src/a.rs", "use std::fmt;\n")]));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].to_string().starts_with("shared/src/a.rs:1: [head]"), "{}", found[0]);
+    assert_eq!(broken("shared/src/a.rs", "use std::fmt;\n"), []);
+}
+
+#[test]
+fn long_file_is_found_and_tests_may_be_longer() {
+    let lines = |n: usize| "// a line\n".repeat(n);
+    assert_eq!(broken("server/src/a.rs", &lines(499)), []);
+    assert_eq!(broken("server/src/a.rs", &lines(500)), [("length", 501)]);
+    assert_eq!(broken("server/src/a/tests.rs", &lines(500)), []);
+    assert_eq!(broken("tests/it/a.rs", &lines(799)), []);
+    assert_eq!(broken("tests/benches/a.rs", &lines(800)), [("length", 801)]);
+}
+
+#[test]
+fn module_file_of_the_old_kind_is_found() {
+    assert_eq!(broken("web/src/pages/mod.rs", ""), [("mod.rs", 1)]);
+    assert_eq!(broken("web/src/pages.rs", ""), []);
+}
+
+#[test]
+fn test_that_is_left_out_is_found() {
+    assert_eq!(broken("tests/it/a.rs", "#[test]\n#[ignore = \"slow\"]\nfn a() {}\n"), [("ignore", 3)]);
+    assert_eq!(broken("server/src/a.rs", "fn a() { todo!() }\n"), [("todo", 2)]);
+    assert_eq!(broken("server/src/a.rs", "// todo! and #[ignore] are words here\nlet a = \"todo!\";\n"), []);
+}
+
+#[test]
+fn sleep_in_a_test_is_found_outside_the_waits() {
+    let body = "tokio::time::sleep(step).await;\n";
+    assert_eq!(broken("tests/it/a.rs", body), [("sleep", 2)]);
+    assert_eq!(broken("server/src/hub/tests.rs", body), [("sleep", 2)]);
+    assert_eq!(broken("tests/src/wait.rs", body), []);
+    assert_eq!(broken("server/src/ws.rs", body), []);
+}
+
+#[test]
+fn model_with_a_clock_or_async_is_found() {
+    assert_eq!(broken("shared/src/a.rs", "use std::time::Instant;\n"), [("layers", 2)]);
+    assert_eq!(broken("shared/src/a.rs", "use std::{fs, io};\nfn a() { fs::read(p) }\n"), [("layers", 3)]);
+    assert_eq!(broken("shared/src/a.rs", "async fn a() {}\n"), [("layers", 2)]);
+    assert_eq!(broken("shared/src/a.rs", "// Instant, async and tokio are words here.\n"), []);
+    assert_eq!(broken("shared/src/a/tests.rs", "use std::fs;\n"), []);
+    assert_eq!(broken("shared/src/dialect/a.rs", "use crate::log;\n"), [("layers", 2)]);
+}
+
+#[test]
+fn server_layer_that_knows_too_much_is_found() {
+    assert_eq!(broken("server/src/hub.rs", "use serde_json::Value;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/src/log/memory.rs", "use crate::hub::Hub;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/src/runner.rs", "use axum::Router;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/src/http/pages.rs", "use axum::Router;\n"), []);
+    assert_eq!(broken("server/src/hubris.rs", "use serde_json::Value;\n"), []);
+}
+
+#[test]
+fn page_that_knows_too_much_is_found() {
+    assert_eq!(broken("web/src/components/a.rs", "use crate::session::Session;\n"), [("layers", 2)]);
+    assert_eq!(broken("web/src/pages/a.rs", "web_sys::WebSocket::new(url);\n"), [("layers", 2)]);
+    assert_eq!(broken("web/src/components/a.rs", "<div inner_html=text/>\n"), [("layers", 2)]);
+    assert_eq!(broken("web/src/markdown.rs", "<div inner_html=text/>\n"), []);
+    assert_eq!(broken("web/src/session/socket.rs", "use web_sys::WebSocket;\n"), []);
+}
+
+#[test]
+fn crate_with_its_own_lints_is_found() {
+    let good = "[package]\nname = \"a\"\n\n[lints]\nworkspace = true\n";
+    assert_eq!(check(&tree(&[("a/Cargo.toml", good), ("Cargo.toml", "[workspace]\n")])), []);
+    let found = check(&tree(&[("a/Cargo.toml", "[package]\n[lints.clippy]\npedantic = \"warn\"\n")]));
+    assert_eq!(found.first().map(|finding| finding.rule), Some("lints"));
+}
+
+#[test]
+fn invariant_without_a_test_is_found() {
+    let document = "# Invariants\n* **I1 Dense.** …\nI2 I3 I4 I5 I6 I11 I13\n";
+    let most =
+        "//! Laws: I2, I3, I4, I5, I6, I11.\n#[test]\nfn i13_drain_tells_viewers_when_to_come_back() {}\n";
+    let some = tree(&[("ARCHITECTURE.md", document), ("tests/it/a.rs", most)]);
+    let found = check(&some);
+    assert_eq!(found.iter().map(|f| (f.rule, f.line)).collect::<Vec<_>>(), [("invariants", 2)]);
+    let all = tree(&[("ARCHITECTURE.md", document), ("tests/it/a.rs", most), ("tests/it/b.rs", "//! I1.\n")]);
+    assert_eq!(check(&all), []);
+    assert_eq!(check(&tree(&[("tests/it/a.rs", most)])), [], "without the document there is nothing to hold");
+}
+
+#[test]
+fn code_without_an_explanation_is_found() {
+    let codes = "//! Codes.\nconst A: u16 = 4_408;\nconst B: &str = \"too_large\";\nconst C: &str = \"a sentence\";\n";
+    let good =
+        tree(&[("shared/src/code.rs", codes), ("docs/protocol.md", "| 4408 | … |\n| `too_large` | … |\n")]);
+    assert_eq!(check(&good), []);
+    let bad = tree(&[("shared/src/code.rs", codes), ("docs/protocol.md", "| 44080 | too_larger |\n")]);
+    assert_eq!(
+        check(&bad).iter().map(|f| (f.rule, f.line)).collect::<Vec<_>>(),
+        [("codes", 2), ("codes", 3)]
+    );
+}

@@ -1,0 +1,159 @@
+//! The pinned tools: installed once into a cache outside the build directory, found again by their version.
+//!
+//! `cargo clean` does not throw them away, and two clones share them. Nothing is taken from the search path, so that
+//! every machine builds with the same tools.
+
+use crate::console::{human, say};
+use crate::failure::{Failure, Outcome};
+use crate::process::{self, answer, run, which};
+use crate::workspace::Workspace;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// Trunk: the newest that our toolchain builds.
+const TRUNK: &str = "0.21.14";
+/// cargo-deny: licences, bans and sources.
+const CARGO_DENY: &str = "0.20.2";
+/// Binaryen, as its authors publish it for node: `wasm-opt`. Distributions carry versions too old for our compiler.
+const BINARYEN: &str = "132.0.0";
+/// What the page is compiled for.
+pub(crate) const WASM: &str = "wasm32-unknown-unknown";
+
+/// The cache of tools.
+#[derive(Debug)]
+pub(crate) struct Toolbox {
+    root: PathBuf,
+}
+
+impl Toolbox {
+    /// Where the tools are, or will be.
+    pub(crate) fn find() -> Outcome<Self> {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let root = set("FANLIGHT_TOOLS")
+            .or_else(|| set("XDG_CACHE_HOME").map(|cache| cache.join("fanlight/tools")))
+            .or_else(|| set("HOME").map(|home| home.join(".cache/fanlight/tools")))
+            .ok_or_else(|| {
+                Failure::new("no place for the tools")
+                    .mend("set FANLIGHT_TOOLS to a folder that may be written")
+            })?;
+        Ok(Self { root })
+    }
+
+    /// The search path with our tools first.
+    pub(crate) fn path(&self) -> OsString {
+        process::path_with(&self.root.join("bin"))
+    }
+
+    /// Trunk, which puts the page together.
+    pub(crate) fn trunk(&self, ws: &Workspace) -> Outcome<PathBuf> {
+        self.cargo_tool(ws, &Pin { package: "trunk", program: "trunk", version: TRUNK, locked: true })
+    }
+
+    /// cargo-deny.
+    pub(crate) fn cargo_deny(&self, ws: &Workspace) -> Outcome<PathBuf> {
+        let pin = Pin { package: "cargo-deny", program: "cargo-deny", version: CARGO_DENY, locked: true };
+        self.cargo_tool(ws, &pin)
+    }
+
+    /// wasm-bindgen at the version that the page is locked to, since the two must be equal.
+    pub(crate) fn wasm_bindgen(&self, ws: &Workspace) -> Outcome {
+        let lock =
+            std::fs::read_to_string(ws.path("Cargo.lock")).map_err(Failure::io("reading Cargo.lock"))?;
+        match locked_version(&lock, "wasm-bindgen") {
+            // Without --locked: the lock file that this tool ships does not always resolve.
+            Some(version) => {
+                let pin =
+                    Pin { package: "wasm-bindgen-cli", program: "wasm-bindgen", version, locked: false };
+                self.cargo_tool(ws, &pin).map(drop)
+            }
+            None => {
+                Err(Failure::new("Cargo.lock has no wasm-bindgen, and the page cannot be built without it"))
+            }
+        }
+    }
+
+    /// wasm-opt, where node and npm are there to run it; else why not.
+    pub(crate) fn wasm_opt(&self) -> Result<PathBuf, String> {
+        if which("node").is_none() || which("npm").is_none() {
+            return Err("node and npm are not on the search path".to_owned());
+        }
+        let home = self.root.join(format!("binaryen-{BINARYEN}"));
+        let program = home.join("node_modules/.bin/wasm-opt");
+        if !program.is_file() {
+            std::fs::create_dir_all(&home).map_err(|error| error.to_string())?;
+            let mut npm = Command::new("npm");
+            npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--prefix"])
+                .arg(&home)
+                .arg(format!("binaryen@{BINARYEN}"));
+            run(&mut npm).map_err(|failure| failure.to_string())?;
+        }
+        Ok(program)
+    }
+
+    fn cargo_tool(&self, ws: &Workspace, pin: &Pin<'_>) -> Outcome<PathBuf> {
+        let program = self.root.join("bin").join(format!("{}{}", pin.program, std::env::consts::EXE_SUFFIX));
+        if has_version(&program, pin.version) {
+            return Ok(program);
+        }
+        say(format!("installing {} {} into {} (once)", pin.package, pin.version, self.root.display()));
+        let started = Instant::now();
+        let mut install = ws.cargo("install --force");
+        install.args([pin.package, "--version", pin.version]).arg("--root").arg(&self.root);
+        if pin.locked {
+            install.arg("--locked");
+        }
+        // The tool is no part of our build directory, and our compiler flags are not meant for it.
+        install.env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");
+        run(&mut install)?;
+        if !has_version(&program, pin.version) {
+            return Err(Failure::new(format!("{} does not call itself {}", program.display(), pin.version)));
+        }
+        say(format!("{} {} installed in {}", pin.package, pin.version, human(started.elapsed())));
+        Ok(program)
+    }
+}
+
+struct Pin<'a> {
+    package: &'a str,
+    program: &'a str,
+    version: &'a str,
+    locked: bool,
+}
+
+/// Adds the compile target of the page to the toolchain when it is missing.
+pub(crate) fn wasm_target(ws: &Workspace) -> Outcome {
+    let libraries = answer(ws.command("rustc").args(["--print", "target-libdir", "--target", WASM]))?;
+    if Path::new(libraries.trim()).is_dir() {
+        return Ok(());
+    }
+    if which("rustup").is_none() {
+        return Err(Failure::new(format!("the toolchain has no {WASM}, and there is no rustup to add it"))
+            .mend("install the target as your distribution does, or install rustup"));
+    }
+    run(ws.command("rustup").args(["target", "add", WASM]))
+}
+
+fn has_version(program: &Path, version: &str) -> bool {
+    program.is_file()
+        && answer(Command::new(program).arg("--version"))
+            .is_ok_and(|said| said.split_whitespace().any(|word| word == version))
+}
+
+/// The version of `package` in a lock file; the last where there are several.
+fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
+    let name = format!("name = \"{package}\"");
+    let mut lines = lock.lines();
+    let mut found = None;
+    while let Some(line) = lines.next() {
+        if line == name {
+            let version = lines.next()?.strip_prefix("version = \"")?.strip_suffix('"')?;
+            found = Some(version);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;
