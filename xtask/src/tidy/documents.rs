@@ -55,7 +55,8 @@ fn pins(source: &Source, name: &str) -> bool {
 /// Each code that travels is explained in the protocol.
 fn codes(tree: &Tree, findings: &mut Vec<Finding>) {
     let (Some(source), Some(protocol)) = (tree.source(CODES), tree.text(PROTOCOL)) else { return };
-    for (line, found) in source.numbered() {
+    // Attributes hold words of the compiler, not of the wire.
+    for (line, found) in source.numbered().filter(|(_, line)| !line.code.trim_start().starts_with("#[")) {
         for code in close_codes(&found.code).into_iter().chain(error_codes(&found.strings)) {
             if !names(protocol, &code) {
                 let message =

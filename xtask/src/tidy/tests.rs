@@ -149,7 +149,8 @@ fn invariant_without_a_test_is_found() {
 
 #[test]
 fn code_without_an_explanation_is_found() {
-    let codes = "//! Codes.\nconst A: u16 = 4_408;\nconst B: &str = \"too_large\";\nconst C: &str = \"a sentence\";\n";
+    let codes = "//! Codes.\nconst A: u16 = 4_408;\nconst B: &str = \"too_large\";\nconst C: &str = \"a sentence\";\n\
+                 #[serde(rename_all = \"snake_case\")]\n";
     let good =
         tree(&[("shared/src/code.rs", codes), ("docs/protocol.md", "| 4408 | … |\n| `too_large` | … |\n")]);
     assert_eq!(check(&good), []);
