@@ -7,7 +7,18 @@ use std::fmt;
 pub(crate) struct Failure {
     what: String,
     mend: Option<String>,
-    usage: bool,
+    after: After,
+}
+
+/// What is left to tell after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// The failure itself.
+    Failure,
+    /// The failure and the usage text: the command line was wrong.
+    Usage,
+    /// Nothing: it is told already, and the last line must stay the last.
+    Nothing,
 }
 
 /// The answer of everything here that can fail.
@@ -16,12 +27,12 @@ pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 impl Failure {
     /// A failure that explains itself.
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), mend: None, usage: false }
+        Self { what: what.into(), mend: None, after: After::Failure }
     }
 
     /// The command line was wrong: the usage text follows and the exit code is 2.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
-        Self { usage: true, ..Self::new(what) }
+        Self { after: After::Usage, ..Self::new(what) }
     }
 
     /// Adds how to mend it.
@@ -29,9 +40,14 @@ impl Failure {
         Self { mend: Some(how.into()), ..self }
     }
 
-    /// True when the usage text should follow.
-    pub(crate) fn is_usage(&self) -> bool {
-        self.usage
+    /// Marks the failure as told.
+    pub(crate) fn told(self) -> Self {
+        Self { after: After::Nothing, ..self }
+    }
+
+    /// What is left to tell.
+    pub(crate) fn after(&self) -> After {
+        self.after
     }
 
     /// Turns an I/O error into a failure that says what was being done: `map_err(Failure::io("reading x"))`.

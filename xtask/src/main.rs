@@ -15,7 +15,7 @@ mod tools;
 mod workspace;
 
 use crate::console::say;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{After, Failure, Outcome};
 use crate::workspace::Workspace;
 use std::process::ExitCode;
 
@@ -57,17 +57,16 @@ fn main() -> ExitCode {
         "" => Err(Failure::usage("no command given")),
         other => Err(Failure::usage(format!("there is no command `{other}`"))),
     };
-    match verdict {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) if failure.is_usage() => {
+    let Err(failure) = verdict else { return ExitCode::SUCCESS };
+    match failure.after() {
+        After::Failure => console::complain(format!("xtask: {failure}")),
+        After::Usage => {
             console::complain(format!("xtask: {failure}\n\n{USAGE}"));
-            ExitCode::from(2)
+            return ExitCode::from(2);
         }
-        Err(failure) => {
-            console::complain(format!("xtask: {failure}"));
-            ExitCode::FAILURE
-        }
+        After::Nothing => {}
     }
+    ExitCode::FAILURE
 }
 
 fn in_workspace(command: impl FnOnce(&Workspace) -> Outcome) -> Outcome {
