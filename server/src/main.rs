@@ -1,3 +1,20 @@
-//! Under construction.
+//! The binary `fanlight`: reads its arguments, runs one command, says how it went.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+mod args;
+mod command;
+
+fn main() -> ExitCode {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version come this way too. When nobody reads them there is nobody left to tell.
+            drop(error.print());
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    command::run(args)
+}

@@ -1,0 +1,42 @@
+//! What was typed or set in the environment, and nothing more: no defaults that depend on anything else, no checks
+//! that need a file or a socket.
+
+use clap::{Parser, Subcommand};
+
+/// Watch AI agents work.
+#[derive(Debug, Parser)]
+#[command(name = "fanlight", version, max_term_width = 100, subcommand_required = true)]
+pub(crate) struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Fold a stream from stdin into what a viewer would see, as JSON. Needs no hub
+    Fold(FoldArgs),
+}
+
+/// See [`Command::Fold`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct FoldArgs {
+    /// The dialect of the stream
+    #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT", value_parser = dialect)]
+    pub(crate) dialect: String,
+    /// Print the short form: texts, calls, agents, usage and oddities of each run
+    #[arg(long)]
+    pub(crate) summary: bool,
+}
+
+/// A dialect that can be decoded.
+fn dialect(name: &str) -> Result<String, String> {
+    if shared::dialect::DECODED.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    Err(format!("no such dialect; there are {}", shared::dialect::DECODED.join(", ")))
+}
+
+#[cfg(test)]
+mod tests;

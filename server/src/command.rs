@@ -1,0 +1,65 @@
+//! The commands, one module each, and what they have in common: how they end.
+
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+
+mod fold;
+mod output;
+
+use output::Output;
+
+/// How a command fails. Printed on stderr: what and where, then how to mend it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// It was asked for something that cannot be.
+    #[error("{what}\n  {mend}")]
+    Usage {
+        /// What is wrong, and where.
+        what: String,
+        /// How to mend it.
+        mend: String,
+    },
+    /// It could not do what it was asked for.
+    #[error("{what}\n  {mend}")]
+    Failed {
+        /// What went wrong, and where.
+        what: String,
+        /// How to mend it.
+        mend: String,
+    },
+    /// Whoever read stdout has gone: no failure, there is just nothing left to do.
+    #[error("nobody reads the output any more")]
+    NobodyReads,
+}
+
+impl Failure {
+    /// A failure with its remedy.
+    pub(crate) fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self::Failed { what: what.into(), mend: mend.into() }
+    }
+
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::NobodyReads => ExitCode::SUCCESS,
+            Self::Failed { .. } => ExitCode::from(1),
+            Self::Usage { .. } => ExitCode::from(2),
+        }
+    }
+}
+
+/// Runs the command that was asked for.
+pub(crate) fn run(args: Args) -> ExitCode {
+    let output = Output::stdout();
+    let done = match args.command {
+        Command::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::NobodyReads) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::complain(&format!("error: {failure}"));
+            failure.exit_code()
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `fanlight fold`: stdin in a dialect → the view as JSON. Without a hub and without a clock, so that the same bytes
+//! always give the same output: times are those of the recording, where it has any.
+
+use std::io::{Read, Write};
+
+use shared::dialect::{DecodeOptions, Decoded, decoder};
+use shared::event::Class;
+use shared::{View, fold::fold, summary::summary};
+
+use super::{Failure, Output};
+use crate::args::FoldArgs;
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// Folds `input` and writes the view.
+pub(crate) fn run(args: &FoldArgs, input: impl Read, mut output: Output<impl Write>) -> Result<(), Failure> {
+    let view = folded(&args.dialect, input)?;
+    let json =
+        if args.summary { serde_json::to_string(&summary(&view)) } else { serde_json::to_string(&view) };
+    let json = json.map_err(|error| {
+        Failure::new(format!("cannot write the view as JSON: {error}"), "this is a fault of fanlight")
+    })?;
+    output.line(&json)
+}
+
+fn folded(dialect: &str, mut input: impl Read) -> Result<View, Failure> {
+    let mut decoder = decoder(dialect, DecodeOptions::default()).ok_or_else(|| Failure::Usage {
+        what: format!("there is no dialect {dialect:?}"),
+        mend: format!("the dialects are {}", shared::dialect::DECODED.join(", ")),
+    })?;
+    let mut view = View::default();
+    let mut decoded = Decoded::default();
+    let mut buffer = vec![0; READ_BYTES];
+    loop {
+        let read = match input.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                return Err(Failure::new(
+                    format!("cannot read stdin: {error}"),
+                    "look at what stdin is connected to",
+                ));
+            }
+        };
+        decoder.feed(buffer.get(..read).unwrap_or_default(), &mut decoded);
+        absorb(&mut view, &mut decoded);
+    }
+    decoder.end(&mut decoded);
+    absorb(&mut view, &mut decoded);
+    Ok(view)
+}
+
+/// Numbers the events as a hub would and folds them.
+fn absorb(view: &mut View, decoded: &mut Decoded) {
+    for mut envelope in decoded.envelopes.drain(..) {
+        envelope.at = envelope.producer_at.unwrap_or(view.at);
+        if envelope.event.kind.class() != Class::Ephemeral {
+            envelope.seq = view.seq.saturating_add(1);
+        }
+        fold(view, &envelope, &mut |_change| {});
+    }
+}
+
+#[cfg(test)]
+mod tests;

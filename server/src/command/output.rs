@@ -1,0 +1,52 @@
+//! Stdout and stderr of the commands. A reader that goes away (`fanlight tail c | head`) is no failure: the command ends.
+
+use std::io::{self, Write};
+
+use super::Failure;
+
+/// Where a command writes its results.
+#[derive(Debug)]
+pub(crate) struct Output<W = io::Stdout> {
+    inner: W,
+}
+
+impl Output {
+    /// The process's own stdout.
+    pub(crate) fn stdout() -> Self {
+        Self { inner: io::stdout() }
+    }
+}
+
+impl<W: Write> Output<W> {
+    /// Writes into `inner`.
+    #[cfg(test)]
+    pub(crate) fn to(inner: W) -> Self {
+        Self { inner }
+    }
+
+    /// Writes `bytes` as they are and lets them go at once.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.inner.write_all(bytes).and_then(|()| self.inner.flush()).map_err(|error| failure(&error))
+    }
+
+    /// Writes one line and lets it go at once.
+    pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
+        let mut line = String::with_capacity(text.len().saturating_add(1));
+        line.push_str(text);
+        line.push('\n');
+        self.bytes(line.as_bytes())
+    }
+}
+
+fn failure(error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Failure::NobodyReads;
+    }
+    Failure::new(format!("cannot write to stdout: {error}"), "look at what stdout is connected to")
+}
+
+/// Says something on stderr.
+pub(crate) fn complain(text: &str) {
+    // A stderr that nobody reads is no reason to stop, and there is no third place to say so.
+    drop(writeln!(io::stderr(), "fanlight: {text}"));
+}

@@ -1,0 +1,1 @@
+//! Fanlight's hub as a library, and what its clients share.
