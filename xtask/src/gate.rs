@@ -163,7 +163,10 @@ fn cargo_test(ws: &Workspace, counts: &mut Counts) -> Outcome<Verdict> {
     match (well, counts) {
         (true, Counts { passed: 0, .. }) => Err(Failure::new("not a single test ran")),
         (true, Counts { failed: 0, .. }) => Ok(Verdict::Done),
-        (_, Counts { failed, .. }) => Err(Failure::new(format!("{failed} tests failed, or did not compile"))),
+        (false, Counts { failed: 0, .. }) => {
+            Err(Failure::new("the tests do not compile, or one of them ended early"))
+        }
+        (_, Counts { failed, .. }) => Err(Failure::new(format!("tests that failed: {failed}"))),
     }
 }
 

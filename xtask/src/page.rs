@@ -25,8 +25,9 @@ const WASM_FEATURES: [&str; 6] = [
     "--enable-sign-ext",
 ];
 
-/// Builds the page into `dist/`.
-pub(crate) fn build(ws: &Workspace) -> Outcome {
+/// Builds the page into `dist/`. The answer is the name of the script that starts it: it changes with everything that
+/// the script loads.
+pub(crate) fn build(ws: &Workspace) -> Outcome<String> {
     let toolbox = Toolbox::find()?;
     tools::wasm_target(ws)?;
     toolbox.wasm_bindgen(ws)?;
@@ -43,11 +44,11 @@ pub(crate) fn build(ws: &Workspace) -> Outcome {
 
     let wasm = the_wasm(&staging)?;
     let small = optimise(ws, &toolbox, &wasm)?;
-    finish(&staging, &wasm, &small)?;
+    let boot = finish(&staging, &wasm, &small)?;
     let dist = ws.path("dist");
     let changed = mirror(&staging, &dist)?;
     say(format!("the page is in {} ({changed} files changed)", dist.display()));
-    Ok(())
+    Ok(boot)
 }
 
 /// The one WASM file of the page.
@@ -91,7 +92,7 @@ fn optimise(ws: &Workspace, toolbox: &Toolbox, wasm: &Path) -> Outcome<Vec<u8>> 
 }
 
 /// Puts the shipped bytes under a name that is their hash, and the scripts of the HTML into files of their own.
-fn finish(folder: &Path, wasm: &Path, small: &[u8]) -> Outcome {
+fn finish(folder: &Path, wasm: &Path, small: &[u8]) -> Outcome<String> {
     let old_name = wasm.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let new_name = format!("fanlight-{}_bg.wasm", html::hash(small));
     remove(wasm)?;
@@ -104,7 +105,10 @@ fn finish(folder: &Path, wasm: &Path, small: &[u8]) -> Outcome {
     for script in &page.scripts {
         write(&folder.join(&script.name), script.body.as_bytes())?;
     }
-    write(&index, page.html.as_bytes())
+    write(&index, page.html.as_bytes())?;
+    let boot = page.scripts.into_iter().find(|script| script.body.contains(&new_name));
+    boot.map(|script| script.name)
+        .ok_or_else(|| Failure::new(format!("no script of the page loads {new_name}")))
 }
 
 /// Makes `to` hold what `from` holds, touching only what differs; returns how many files that were.

@@ -15,14 +15,17 @@ const DEMO_ADDRESS: &str = "127.0.0.1:4600";
 /// Builds the page and the hub.
 pub(crate) fn build(ws: &Workspace) -> Outcome {
     let started = Instant::now();
-    page::build(ws)?;
+    let boot = page::build(ws)?;
     run_child(&mut ws.cargo("build --release --locked -p server"))?;
     let product = ws.product();
-    let size = std::fs::metadata(&product)
-        .map_err(Failure::io(format!("looking for the product at {}", product.display())))?
-        .len();
-    let size = human_bytes(usize::try_from(size).unwrap_or(usize::MAX));
-    say(format!("built {} ({size}) in {}", product.display(), human(started.elapsed())));
+    let bytes = std::fs::read(&product)
+        .map_err(Failure::io(format!("reading the product, {}", product.display())))?;
+    if !bytes.windows(boot.len()).any(|window| window == boot.as_bytes()) {
+        return Err(Failure::new(format!("{} does not hold this page ({boot})", product.display()))
+            .mend("server/build.rs must say `cargo::rerun-if-changed` for dist/"));
+    }
+    let size = human_bytes(bytes.len());
+    say(format!("built {} ({size}, page inside) in {}", product.display(), human(started.elapsed())));
     Ok(())
 }
 
