@@ -1,9 +1,26 @@
 //! The fold: one event onto the view. Total (any event in any state, never a panic, never an error; oddities become
 //! anomalies), O(1) for each event, without clock or randomness (invariants I3 and I6).
+//!
+//! # What must hold for conflation (I5)
+//! Deltas of one part may reach a fold joined. So nothing in a view may depend on how text was cut: no counter of
+//! deltas, no time of the last delta, and an oddity of deltas is noted once for each text, not once for each delta.
 
+use crate::anomaly::{Anomalies, AnomalyCode};
 use crate::envelope::Envelope;
+use crate::event::{Event, Kind, Message};
 use crate::ids::{MessageId, RunId};
-use crate::view::{Item, View};
+use crate::limits::{MESSAGES_MAX, RUNS_MAX};
+use crate::position::Seq;
+use crate::view::{Item, MessageView, RunView, TopItem, View};
+
+mod agent;
+mod complete;
+mod note;
+mod part;
+mod run;
+mod tool;
+
+pub use complete::complete;
 
 /// What an event touched, so that a page redraws only that.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -18,5 +35,171 @@ pub enum Change {
     Item(RunId, Item),
 }
 
-/// Applies `envelope` to `view` and tells `changed` what it touched.
-pub fn fold(_view: &mut View, _envelope: &Envelope, _changed: &mut dyn FnMut(Change)) {}
+/// Applies `envelope` to `view` and tells `changed` what it touched. Ephemeral events leave the view as it is.
+pub fn fold(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Change)) {
+    view.seq = view.seq.max(envelope.seq);
+    let event = &envelope.event;
+    match &event.kind {
+        Kind::Message(message) => fold_message(view, message, envelope.at, changed),
+        Kind::Anomaly(anomaly) => view.anomalies.note(anomaly.code, || anomaly.detail.clone()),
+        Kind::ToolProgress(_) | Kind::Rate { .. } => {}
+        _ => fold_in_run(view, event, envelope.at, changed),
+    }
+}
+
+/// Applies the events of one frame: all or, when the frame does not continue the view, none. Returns whether it did.
+pub fn fold_batch(
+    view: &mut View,
+    from: Seq,
+    to: Seq,
+    envelopes: &[Envelope],
+    changed: &mut dyn FnMut(Change),
+) -> bool {
+    if view.seq.saturating_add(1) != from {
+        return false;
+    }
+    for envelope in envelopes {
+        fold(view, envelope, changed);
+    }
+    view.seq = view.seq.max(to);
+    true
+}
+
+fn fold_message(view: &mut View, message: &Message, at: u64, changed: &mut dyn FnMut(Change)) {
+    let id = &message.message;
+    let new = MessageView { role: message.role.clone(), text: message.text.clone(), at };
+    if let Some(old) = view.messages.get_mut(id) {
+        *old = MessageView { at: old.at, ..new };
+    } else if view.messages.len() < MESSAGES_MAX {
+        view.messages.insert(id.clone(), new);
+        view.items.push(TopItem::Message(id.clone()));
+    } else {
+        note_full(&mut view.anomalies, &mut view.full, "messages");
+        return;
+    }
+    changed(Change::Message(id.clone()));
+}
+
+/// Notes once that the view holds no more of `what`.
+fn note_full(anomalies: &mut Anomalies, full: &mut bool, what: &str) {
+    if !*full {
+        *full = true;
+        anomalies.note(AnomalyCode::TooMany, || what.to_owned());
+    }
+}
+
+/// What the functions of one run need beside it.
+struct Scene<'a> {
+    run_id: &'a RunId,
+    event: &'a Event,
+    at: u64,
+    anomalies: &'a mut Anomalies,
+    changed: &'a mut dyn FnMut(Change),
+}
+
+impl Scene<'_> {
+    fn note(&mut self, code: AnomalyCode, detail: impl FnOnce() -> String) {
+        self.anomalies.note(code, detail);
+    }
+
+    fn run_changed(&mut self) {
+        (self.changed)(Change::Run(self.run_id.clone()));
+    }
+
+    fn item_changed(&mut self, item: Item) {
+        (self.changed)(Change::Item(self.run_id.clone(), item));
+    }
+
+    /// Adds `item` to the order of the run; false when the run is full.
+    fn add(&mut self, run: &mut RunView, item: Item) -> bool {
+        if run.items.len() >= crate::limits::ITEMS_PER_RUN_MAX {
+            note_full(self.anomalies, &mut run.full, "items");
+            return false;
+        }
+        run.items.push(item.clone());
+        (self.changed)(Change::Added(self.run_id.clone(), item));
+        true
+    }
+}
+
+fn fold_in_run(view: &mut View, event: &Event, at: u64, changed: &mut dyn FnMut(Change)) {
+    let run_id = &event.run;
+    if !view.runs.contains_key(run_id) {
+        if view.runs.len() >= RUNS_MAX {
+            note_full(&mut view.anomalies, &mut view.full, "runs");
+            return;
+        }
+        if !matches!(event.kind, Kind::RunStart(_)) {
+            view.anomalies.note(AnomalyCode::RunWithoutStart, || run_id.to_string());
+        }
+        view.runs.insert(run_id.clone(), RunView { started_at: at, ..RunView::default() });
+        view.items.push(TopItem::Run(run_id.clone()));
+        changed(Change::Run(run_id.clone()));
+    }
+    let Some(run) = view.runs.get_mut(run_id) else { return };
+    let mut scene = Scene { run_id, event, at, anomalies: &mut view.anomalies, changed };
+    if !run.is_running() && !run.late && !may_come_late(&event.kind) {
+        run.late = true;
+        scene.note(AnomalyCode::AfterRunEnd, || run_id.to_string());
+    }
+    fold_kind(run, &mut scene);
+    let title = match &event.kind {
+        Kind::RunStart(start) => start.title.as_ref(),
+        Kind::RunUpdate(update) => update.title.as_ref(),
+        _ => None,
+    };
+    if title.is_some() {
+        view.title = title.cloned();
+    }
+}
+
+/// Facts that are fine for a run that has ended: it goes on, somebody learnt more, or the caller gives back what the
+/// calls that were handed over to it did.
+fn may_come_late(kind: &Kind) -> bool {
+    matches!(
+        kind,
+        Kind::RunStart(_)
+            | Kind::RunUpdate(_)
+            | Kind::ToolState(_)
+            | Kind::ToolOutput { .. }
+            | Kind::ToolResult(_)
+            | Kind::ApprovalRequest { .. }
+            | Kind::ApprovalAnswer { .. }
+    )
+}
+
+fn fold_kind(run: &mut RunView, scene: &mut Scene<'_>) {
+    match &scene.event.kind {
+        Kind::RunStart(start) => run::start(run, scene, start),
+        Kind::RunUpdate(update) => run::update(run, scene, update),
+        Kind::RunEnd(end) => run::end(run, scene, end),
+        Kind::AgentStart(start) => agent::start(run, scene, start),
+        Kind::AgentEnd { status } => agent::end(run, scene, *status),
+        Kind::PartStart { part, kind } => part::start(run, scene, part, *kind),
+        Kind::PartDelta { part, off, text } => part::delta(run, scene, part, *off, text),
+        Kind::PartReplace { part, text } => part::replace(run, scene, part, text),
+        Kind::PartEnd(end) => part::end(run, scene, end),
+        Kind::ToolStart(start) => tool::start(run, scene, start),
+        Kind::ToolArgs { tool, off, text } => tool::args(run, scene, tool, *off, text),
+        Kind::ToolCall { tool, name, arguments } => {
+            tool::call(run, scene, tool, name.as_deref(), arguments.as_deref());
+        }
+        Kind::ToolState(change) => tool::state(run, scene, change),
+        Kind::ToolOutput { tool, off, text } => tool::output(run, scene, tool, *off, text),
+        Kind::ToolResult(result) => tool::result(run, scene, result),
+        Kind::ApprovalRequest { tool, text } => tool::ask(run, scene, tool, text.as_deref()),
+        Kind::ApprovalAnswer { tool, approved, .. } => tool::answer(run, scene, tool, *approved),
+        Kind::Status { text } => {
+            run.activity = Some(text.clone());
+            scene.run_changed();
+        }
+        Kind::Error(error) => note::error(run, scene, error),
+        Kind::Custom { name, value } => note::custom(run, scene, name, value),
+        Kind::Raw { name, value } => note::raw(run, scene, name, value),
+        Kind::Unknown(unknown) => note::unknown(run, scene, unknown),
+        Kind::Message(_) | Kind::Anomaly(_) | Kind::ToolProgress(_) | Kind::Rate { .. } => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

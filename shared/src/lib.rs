@@ -18,12 +18,20 @@ pub mod envelope;
 pub mod event;
 
 pub mod anomaly;
+pub mod conflate;
 pub mod fold;
+pub mod snapshot;
 pub mod view;
 
 pub mod dialect;
 pub mod frame;
 pub mod summary;
+
+#[cfg(any(test, feature = "testkit"))]
+pub mod testkit;
+
+pub mod backoff;
+pub mod tracker;
 
 pub use envelope::Envelope;
 pub use event::{Event, Kind};

@@ -20,6 +20,9 @@ pub const PART_BYTES_MAX: usize = 4 << 20;
 /// Longest result of one tool call kept in a view, in bytes.
 pub const RESULT_BYTES_MAX: usize = 4 << 20;
 
+/// Longest value of a custom or raw event kept in a view, in bytes.
+pub const NOTE_BYTES_MAX: usize = 64 << 10;
+
 /// Most runs in one view.
 pub const RUNS_MAX: usize = 10_000;
 

@@ -4,7 +4,7 @@
 //! [`RunView::items`]. Everything is reached by id in O(1). Times are the hub's, in milliseconds since 1970.
 
 use compact_str::CompactString;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde::{Deserialize, Serialize};
 
 use crate::anomaly::Anomalies;
@@ -15,15 +15,13 @@ use crate::position::Seq;
 
 mod streamed;
 
-pub use streamed::Streamed;
+pub use streamed::{Oddities, Streamed};
 
 /// A conversation as it stands after the event [`View::seq`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// The last event that is in.
     pub seq: Seq,
-    /// When the newest event was taken.
-    pub at: u64,
     /// What the conversation is about, as the newest run said it.
     pub title: Option<String>,
     /// Messages and runs, in order.
@@ -34,6 +32,8 @@ pub struct View {
     pub runs: IndexMap<RunId, RunView>,
     /// What was odd.
     pub anomalies: Anomalies,
+    /// Whether more runs or messages came than a view holds.
+    pub full: bool,
 }
 
 /// Something at the top of a conversation.
@@ -92,9 +92,12 @@ pub struct RunView {
     pub agents: IndexMap<AgentId, AgentView>,
     /// Errors and the agent's own events.
     pub notes: Vec<Note>,
-    /// Whether an oddity "after the end" was noted already.
-    #[serde(default)]
+    /// Parts, calls and agents that have not ended.
+    pub open: IndexSet<Item>,
+    /// Whether facts came after the end.
     pub late: bool,
+    /// Whether more items came than a run holds.
+    pub full: bool,
 }
 
 /// Something inside a run.
@@ -132,7 +135,7 @@ pub struct PartView {
 }
 
 /// A tool call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolView {
     /// The tool.
     pub name: CompactString,

@@ -33,6 +33,7 @@ pub enum EventError {
 
 /// All fields of all kinds and of the envelope.
 #[derive(Debug, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of some kind, none is a state")]
 pub(crate) struct Wire<'a> {
     #[serde(borrow)]
     k: Cow<'a, str>,
@@ -194,13 +195,13 @@ impl Wire<'_> {
                 Ok(Kind::ToolOutput { tool: self.tool()?, off: self.off, text: self.compact_text()? })
             }
             k if k.starts_with("tool.") || k.starts_with("approval.") => self.take_tool_kind(),
-            k if k.starts_with("run.") || k.starts_with("agent.") => self.take_run_kind(),
+            k if k.starts_with("run.") || k.starts_with("agent.") => Ok(self.take_run_kind()),
             _ => self.take_other_kind(),
         }
     }
 
-    fn take_run_kind(&mut self) -> Result<Kind, EventError> {
-        Ok(match &*self.k {
+    fn take_run_kind(&mut self) -> Kind {
+        match &*self.k {
             "run.start" => Kind::RunStart(RunStart {
                 model: self.model.take(),
                 dialect: self.dialect.take(),
@@ -226,7 +227,7 @@ impl Wire<'_> {
                 text: self.text.take().map(Cow::into_owned),
             }),
             _ => Kind::AgentEnd { status: self.status.unwrap_or(RunStatus::Complete) },
-        })
+        }
     }
 
     fn take_tool_kind(&mut self) -> Result<Kind, EventError> {

@@ -52,8 +52,6 @@ pub struct Oddities {
     pub hole: bool,
     /// It began before the end.
     pub overlap: bool,
-    /// It went over the limit.
-    pub cut: bool,
 }
 
 impl Streamed {
@@ -89,26 +87,20 @@ impl Streamed {
         let mut hasher = FnvHasher::with_key(self.hash);
         hasher.write(text.as_bytes());
         self.hash = hasher.finish();
-        odd.cut = self.keep(text);
+        self.keep(text);
         odd
     }
 
-    /// Appends as much as the limit allows; true when it is crossed for the first time.
-    fn keep(&mut self, text: &str) -> bool {
+    /// Appends as much as the limit allows.
+    fn keep(&mut self, text: &str) {
         let room = if self.cut > 0 { 0 } else { PART_BYTES_MAX.saturating_sub(self.text.len()) };
-        if text.len() <= room {
-            self.text.push_str(text);
-            return false;
-        }
-        let mut end = room;
+        let mut end = room.min(text.len());
         while !text.is_char_boundary(end) {
             end = end.saturating_sub(1);
         }
         let kept = text.get(..end).unwrap_or_default();
         self.text.push_str(kept);
-        let first = self.cut == 0;
         self.cut = self.cut.saturating_add(text.len().saturating_sub(kept.len()) as u64);
-        first
     }
 }
 

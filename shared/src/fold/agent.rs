@@ -1,0 +1,60 @@
+//! Facts about sub-agents.
+
+use super::Scene;
+use crate::anomaly::AnomalyCode;
+use crate::event::{AgentStart, RunStatus};
+use crate::ids::AgentId;
+use crate::view::{AgentView, Item, RunView};
+
+/// A sub-agent begins.
+pub(super) fn start(run: &mut RunView, scene: &mut Scene<'_>, start: &AgentStart) {
+    let Some(id) = scene.event.agent.clone() else {
+        scene.note(AnomalyCode::AgentWithoutStart, || "agent.start without an agent".to_owned());
+        return;
+    };
+    let depth = start.depth.unwrap_or_else(|| depth_below(run, start.parent.as_ref()));
+    let new = AgentView {
+        name: start.name.clone(),
+        parent: start.parent.clone(),
+        depth,
+        tool: start.tool.clone(),
+        task: start.text.clone(),
+        status: RunStatus::Running,
+        started_at: scene.at,
+        ended_at: None,
+    };
+    if let Some(old) = run.agents.get_mut(&id) {
+        *old = AgentView { started_at: old.started_at, ..new };
+        run.open.insert(Item::Agent(id.clone()));
+        scene.item_changed(Item::Agent(id));
+    } else if scene.add(run, Item::Agent(id.clone())) {
+        run.open.insert(Item::Agent(id.clone()));
+        run.agents.insert(id, new);
+    }
+}
+
+fn depth_below(run: &RunView, parent: Option<&AgentId>) -> u32 {
+    let parent = parent.and_then(|parent| run.agents.get(parent));
+    parent.map_or(1, |parent| parent.depth.saturating_add(1))
+}
+
+/// A sub-agent is done.
+pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, status: RunStatus) {
+    let Some(id) = scene.event.agent.clone() else { return };
+    ensure(run, scene);
+    if let Some(agent) = run.agents.get_mut(&id) {
+        agent.status = status;
+        agent.ended_at = Some(scene.at);
+        run.open.swap_remove(&Item::Agent(id.clone()));
+        scene.item_changed(Item::Agent(id));
+    }
+}
+
+/// Makes sure that the agent of the event is there: some dialects name one without ever starting it.
+pub(super) fn ensure(run: &mut RunView, scene: &mut Scene<'_>) {
+    let Some(id) = &scene.event.agent else { return };
+    if !run.agents.contains_key(id) && !run.full {
+        scene.note(AnomalyCode::AgentWithoutStart, || id.to_string());
+        start(run, scene, &AgentStart::default());
+    }
+}

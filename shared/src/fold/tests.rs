@@ -1,0 +1,210 @@
+//! The laws of the fold, on random histories, and its rules, on small ones.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::event::{RunStatus, ToolState};
+use crate::snapshot;
+use crate::testkit::{folded, history};
+
+/// Folds native events, one JSON object a line, as the hub would log them.
+fn view_of(lines: &str) -> View {
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    let events = lines.map(|line| crate::event::parse_event(line).expect(line));
+    folded(&crate::testkit::logged(events.collect()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Any event in any state is taken: the fold of a wild history ends, with its seq at the head.
+    #[test]
+    fn i3_fold_is_total(history in history(0..120)) {
+        let view = folded(&history);
+        prop_assert_eq!(view.seq, history.len() as u64);
+        for run in view.runs.values() {
+            prop_assert_eq!(run.items.len(), run.parts.len() + run.tools.len() + run.agents.len() + run.notes.len());
+        }
+    }
+
+    /// A snapshot in the middle and the events after it give the view of all events, byte for byte.
+    #[test]
+    fn i4_snapshot_and_tail_equal_the_whole(history in history(1..120), at in any::<prop::sample::Index>()) {
+        let at = at.index(history.len());
+        let (before, after) = history.split_at(at);
+        let bytes = snapshot::encode(&folded(before));
+        let mut view = snapshot::decode(&bytes).unwrap();
+        prop_assert_eq!(snapshot::encode(&view), bytes);
+        for envelope in after {
+            fold(&mut view, envelope, &mut |_| {});
+        }
+        prop_assert_eq!(snapshot::encode(&view), snapshot::encode(&folded(&history)));
+    }
+
+    /// What the fold says it changed is all that it changed: a page that redraws only that shows the view.
+    #[test]
+    fn every_change_of_an_item_is_told(history in history(1..60)) {
+        let mut view = View::default();
+        for envelope in &history {
+            let before = view.clone();
+            let mut told = Vec::new();
+            fold(&mut view, envelope, &mut |change| told.push(change));
+            for (run_id, run) in &view.runs {
+                let old = before.runs.get(run_id);
+                for item in &run.items {
+                    let same = old.is_some_and(|old| same_item(old, run, item));
+                    let named = told.contains(&Change::Item(run_id.clone(), item.clone()))
+                        || told.contains(&Change::Added(run_id.clone(), item.clone()));
+                    prop_assert!(same || named, "{item:?} changed in silence by {envelope:?}");
+                }
+            }
+        }
+    }
+}
+
+fn same_item(old: &RunView, new: &RunView, item: &Item) -> bool {
+    old.items.contains(item)
+        && match item {
+            Item::Part(id) => old.parts.get(id) == new.parts.get(id),
+            Item::Tool(id) => old.tools.get(id) == new.tools.get(id),
+            Item::Agent(id) => old.agents.get(id) == new.agents.get(id),
+            Item::Note(number) => old.notes.get(*number) == new.notes.get(*number),
+        }
+}
+
+#[test]
+fn a_call_goes_from_writing_to_complete_and_its_latency_is_the_hubs() {
+    let view = view_of(
+        r#"
+        {"k":"run.start","run":"r"}
+        {"k":"tool.start","run":"r","tool":"t","name":"run_sql"}
+        {"k":"tool.args","run":"r","tool":"t","text":"{\"q\":"}
+        {"k":"tool.args","run":"r","tool":"t","text":"1}"}
+        {"k":"tool.call","run":"r","tool":"t"}
+        {"k":"tool.state","run":"r","tool":"t","state":"executing"}
+        {"k":"tool.result","run":"r","tool":"t","output":{"rows":[1.0]}}
+        "#,
+    );
+    let tool = &view.runs[&RunId::new("r")].tools[0];
+    assert_eq!((tool.state, tool.arguments.text.as_str()), (ToolState::Complete, r#"{"q":1}"#));
+    assert_eq!(tool.result.as_ref().unwrap().as_str(), r#"{"rows":[1.0]}"#);
+    let expected = tool.ended_at.unwrap() - tool.executing_at.unwrap();
+    assert_eq!(tool.latency_ms(), Some(expected));
+    assert_eq!(view.anomalies.total, 0);
+}
+
+#[test]
+fn the_end_of_a_run_closes_what_runs_and_leaves_what_was_handed_over() {
+    let lines = r#"
+        {"k":"run.start","run":"r"}
+        {"k":"part.start","run":"r","part":"p"}
+        {"k":"tool.call","run":"r","tool":"waits","name":"a","arguments":"{}"}
+        {"k":"tool.call","run":"r","tool":"runs","name":"b","arguments":"{}"}
+        {"k":"tool.state","run":"r","tool":"runs","state":"executing"}
+        {"k":"tool.start","run":"r","tool":"half","name":"c"}
+        "#;
+    let states = |end: &str| {
+        let view = view_of(&format!("{lines}{{\"k\":\"run.end\",\"run\":\"r\",\"status\":\"{end}\"}}"));
+        let run = &view.runs[&RunId::new("r")];
+        assert!(run.parts.values().all(|part| part.ended_at.is_some()));
+        run.tools.values().map(|tool| tool.state).collect::<Vec<_>>()
+    };
+    use ToolState::{Cancelled, Interrupted, Pending};
+    assert_eq!(states("complete"), [Pending, Interrupted, Interrupted]);
+    assert_eq!(states("error"), [Interrupted; 3]);
+    assert_eq!(states("cancelled"), [Cancelled; 3]);
+}
+
+#[test]
+fn a_handed_over_call_gets_its_result_after_the_run_and_that_is_no_oddity() {
+    let view = view_of(
+        r#"
+        {"k":"run.start","run":"r"}
+        {"k":"tool.call","run":"r","tool":"t","name":"a","arguments":"{}"}
+        {"k":"run.end","run":"r","status":"complete"}
+        {"k":"tool.result","run":"r","tool":"t","output":"ok"}
+        "#,
+    );
+    assert_eq!(view.runs[0].tools[0].state, ToolState::Complete);
+    assert_eq!(view.anomalies.total, 0);
+}
+
+#[test]
+fn a_run_that_goes_on_is_running_again_and_adds_its_usage_up() {
+    let view = view_of(
+        r#"
+        {"k":"run.start","run":"r","title":"First"}
+        {"k":"run.update","run":"r","usage":{"input_tokens":10,"output_tokens":2}}
+        {"k":"run.end","run":"r","status":"interrupted"}
+        {"k":"run.start","run":"r"}
+        {"k":"run.update","run":"r","usage":{"input_tokens":5,"output_tokens":1}}
+        "#,
+    );
+    let run = &view.runs[0];
+    assert_eq!((run.status, run.ended_at), (RunStatus::Running, None));
+    assert_eq!(run.usage.unwrap().input_tokens, 15);
+    assert_eq!((view.title.as_deref(), view.anomalies.total), (Some("First"), 0));
+}
+
+#[test]
+fn nonsense_is_survived_and_named() {
+    let view = view_of(
+        r#"
+        {"k":"part.delta","run":"r","part":"p","text":"abc"}
+        {"k":"part.delta","run":"r","part":"p","off":1,"text":"bcd"}
+        {"k":"part.delta","run":"r","part":"p","off":9,"text":"z"}
+        {"k":"part.end","run":"r","part":"p","len":3}
+        {"k":"tool.result","run":"r","tool":"t","output":1}
+        {"k":"tool.result","run":"r","tool":"t","output":2}
+        {"k":"later.kind","run":"r","x":[1]}
+        "#,
+    );
+    let codes: Vec<_> = view.anomalies.first.iter().map(|anomaly| anomaly.code).collect();
+    use AnomalyCode as A;
+    assert_eq!(
+        codes,
+        [
+            A::RunWithoutStart,
+            A::PartWithoutStart,
+            A::DeltaOverlap,
+            A::DeltaHole,
+            A::PartMismatch,
+            A::ToolWithoutStart,
+            A::AfterToolEnd
+        ]
+    );
+    let run = &view.runs[0];
+    assert_eq!(run.parts[0].body.text, "abcdz");
+    assert_eq!(run.notes.len(), 1);
+}
+
+#[test]
+fn i7_a_text_over_its_limit_keeps_its_beginning_its_length_and_its_hash() {
+    let chunk = "é".repeat(1 << 19);
+    let line =
+        |text: &str| format!("{{\"k\":\"part.delta\",\"run\":\"r\",\"part\":\"p\",\"text\":\"{text}\"}}\n");
+    let mut lines = String::from(
+        "{\"k\":\"run.start\",\"run\":\"r\"}\n{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\"}\n",
+    );
+    for _ in 0..5 {
+        lines.push_str(&line(&chunk));
+    }
+    lines.push_str("{\"k\":\"part.end\",\"run\":\"r\",\"part\":\"p\"}");
+    let view = view_of(&lines);
+    let body = &view.runs[0].parts[0].body;
+    assert_eq!(body.text.len(), crate::limits::PART_BYTES_MAX);
+    assert_eq!((body.len, body.cut), (5 << 20, 1 << 20));
+    assert_eq!(view.anomalies.first[0].code, AnomalyCode::TooLarge);
+}
+
+#[test]
+fn i7_more_messages_than_a_view_holds_are_noted_once() {
+    let mut view = View::default();
+    for seq in 1..=MESSAGES_MAX as u64 + 5 {
+        let line = format!("{{\"k\":\"message\",\"message\":\"m{seq}\",\"text\":\"hi\",\"seq\":{seq}}}");
+        fold(&mut view, &Arc::new(Envelope::parse(&line).unwrap()), &mut |_| {});
+    }
+    assert_eq!((view.messages.len(), view.anomalies.total), (MESSAGES_MAX, 1));
+}

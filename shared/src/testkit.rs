@@ -1,0 +1,180 @@
+//! Random histories for the laws' tests: sane ones, as agents make them, and wild ones, as only broken publishers do.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::anomaly::{Anomaly, AnomalyCode};
+use crate::envelope::Envelope;
+use crate::event::{
+    AgentStart, ErrorFact, Event, Kind, Message, PartEnd, PartKind, RunEnd, RunStart, RunStatus, RunUpdate,
+    ToolResult, ToolStart, ToolState, ToolStateChange, Usage,
+};
+use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
+use crate::json::Json;
+use crate::view::View;
+
+/// Any short text, with characters of one to four bytes.
+fn text() -> impl Strategy<Value = CompactString> {
+    prop_oneof![
+        3 => "[a-z ]{0,12}",
+        1 => Just("é ß 漢字 🙂".to_owned()),
+        1 => Just("\"\\\n\u{1}".to_owned()),
+    ]
+    .prop_map(CompactString::from)
+}
+
+fn part() -> impl Strategy<Value = PartId> {
+    select(vec!["p1", "p2", "p3"]).prop_map(PartId::new)
+}
+
+fn tool() -> impl Strategy<Value = ToolCallId> {
+    select(vec!["t1", "t2", "t3"]).prop_map(ToolCallId::new)
+}
+
+fn status() -> impl Strategy<Value = RunStatus> {
+    select(vec![
+        RunStatus::Running,
+        RunStatus::Complete,
+        RunStatus::Error,
+        RunStatus::Cancelled,
+        RunStatus::Interrupted,
+    ])
+}
+
+fn state() -> impl Strategy<Value = ToolState> {
+    select(vec![
+        ToolState::Pending,
+        ToolState::Approval,
+        ToolState::Executing,
+        ToolState::Complete,
+        ToolState::Error,
+        ToolState::Interrupted,
+    ])
+}
+
+/// Deltas: mostly without an offset (the hub fills it in), sometimes with a wrong one.
+fn delta() -> BoxedStrategy<Kind> {
+    let off = prop_oneof![12 => Just(None), 1 => (0_u64..40).prop_map(Some)];
+    let of_part =
+        (part(), off.clone(), text()).prop_map(|(part, off, text)| Kind::PartDelta { part, off, text });
+    let args = (tool(), off.clone(), text()).prop_map(|(tool, off, text)| Kind::ToolArgs { tool, off, text });
+    let output = (tool(), off, text()).prop_map(|(tool, off, text)| Kind::ToolOutput { tool, off, text });
+    prop_oneof![4 => of_part, 2 => args, 1 => output].boxed()
+}
+
+fn about_parts() -> BoxedStrategy<Kind> {
+    let kind = select(vec![PartKind::Text, PartKind::Thinking]);
+    prop_oneof![
+        3 => (part(), kind).prop_map(|(part, kind)| Kind::PartStart { part, kind }),
+        2 => (part(), proptest::option::of(0_u64..20)).prop_map(|(part, len)| Kind::PartEnd(PartEnd {
+            part,
+            len,
+            hash: None,
+            duration_ms: None,
+            hidden: false,
+        })),
+        1 => (part(), text()).prop_map(|(part, text)| Kind::PartReplace { part, text: text.into() }),
+    ]
+    .boxed()
+}
+
+fn about_tools() -> BoxedStrategy<Kind> {
+    prop_oneof![
+        3 => tool().prop_map(|tool| Kind::ToolStart(ToolStart { tool, name: "run_sql".into(), server: false })),
+        2 => (tool(), proptest::option::of(text())).prop_map(|(tool, arguments)| Kind::ToolCall {
+            tool,
+            name: Some("run_sql".into()),
+            arguments: arguments.map(Into::into),
+        }),
+        2 => (tool(), state()).prop_map(|(tool, state)| Kind::ToolState(ToolStateChange {
+            tool,
+            state,
+            queued_ms: None,
+            exec_ms: Some(7),
+        })),
+        2 => (tool(), text(), any::<bool>()).prop_map(|(tool, text, is_error)| Kind::ToolResult(ToolResult {
+            tool,
+            output: Json::string(&text),
+            is_error,
+            queued_ms: None,
+            exec_ms: None,
+            files: None,
+            embeds: None,
+        })),
+        1 => tool().prop_map(|tool| Kind::ApprovalRequest { tool, text: Some("May it?".into()) }),
+        1 => (tool(), any::<bool>()).prop_map(|(tool, approved)| Kind::ApprovalAnswer { tool, approved, text: None }),
+    ]
+    .boxed()
+}
+
+fn about_runs() -> BoxedStrategy<Kind> {
+    let usage = Usage { input_tokens: 3, output_tokens: 5, ..Usage::default() };
+    prop_oneof![
+        3 => Just(Kind::RunStart(RunStart { model: Some("m".into()), ..RunStart::default() })),
+        1 => text().prop_map(move |text| Kind::RunUpdate(RunUpdate {
+            title: Some(text.into()),
+            usage: Some(usage),
+            ..RunUpdate::default()
+        })),
+        1 => status().prop_map(|status| Kind::RunEnd(RunEnd { status, finish_reason: None, usage: None })),
+        1 => Just(Kind::AgentStart(AgentStart { name: Some("scout".into()), ..AgentStart::default() })),
+        1 => status().prop_map(|status| Kind::AgentEnd { status }),
+        1 => text().prop_map(|text| Kind::Status { text: text.into() }),
+        1 => text().prop_map(|text| Kind::Error(ErrorFact {
+            code: "overloaded".into(),
+            message: text.into(),
+            retryable: true,
+            retry_after_ms: Some(8_000),
+        })),
+        1 => text().prop_map(|text| Kind::Custom { name: "note".into(), value: Json::string(&text) }),
+        1 => text().prop_map(|text| Kind::Anomaly(Anomaly { code: AnomalyCode::Malformed, detail: text.into() })),
+        1 => (select(vec!["m1", "m2"]), text()).prop_map(|(id, text)| Kind::Message(Message {
+            message: MessageId::new(id),
+            role: "user".into(),
+            text: text.into(),
+        })),
+    ]
+    .boxed()
+}
+
+/// Any event of two runs with a few parts, calls and agents, in any state.
+pub fn event() -> impl Strategy<Value = Event> {
+    let kind = prop_oneof![12 => delta(), 3 => about_parts(), 3 => about_tools(), 2 => about_runs()];
+    let run = prop_oneof![5 => Just("r1"), 1 => Just("r2")];
+    let agent = prop_oneof![6 => Just(None), 1 => Just(Some("a1")), 1 => Just(Some("a2"))];
+    (kind, run, agent)
+        .prop_map(|(kind, run, agent)| Event::new(&RunId::new(run), kind).by(agent.map(AgentId::new)))
+}
+
+/// A history as the hub would have logged it: dense seqs, rising times, offsets filled in.
+pub fn history(len: impl Into<proptest::collection::SizeRange>) -> impl Strategy<Value = Vec<Arc<Envelope>>> {
+    proptest::collection::vec(event(), len).prop_map(logged)
+}
+
+/// `events` as the hub logs them.
+pub fn logged(events: Vec<Event>) -> Vec<Arc<Envelope>> {
+    let mut view = View::default();
+    let mut at = 1_795_300_000_000;
+    let mut seq = 0;
+    let envelopes = events.into_iter().map(|event| {
+        seq += 1;
+        at += seq % 7;
+        let mut envelope = Envelope { event, seq, at, producer_at: None, publisher: None };
+        crate::fold::complete(&view, &mut envelope.event);
+        crate::fold::fold(&mut view, &envelope, &mut |_| {});
+        Arc::new(envelope)
+    });
+    envelopes.collect()
+}
+
+/// The view of `envelopes`.
+pub fn folded(envelopes: &[Arc<Envelope>]) -> View {
+    let mut view = View::default();
+    for envelope in envelopes {
+        crate::fold::fold(&mut view, envelope, &mut |_| {});
+    }
+    view
+}
