@@ -1,1 +1,42 @@
-//! Fanlight's hub as a library, and what its clients share.
+//! The hub: takes streams of events, keeps them in order, and fans them out to any number of viewers.
+//!
+//! [`serve`] is the one entry, for the binary and for tests alike. Reading order: [`config`] → [`app`] →
+//! the edges → the hub → the log.
+
+use std::future::Future;
+
+use tokio::net::TcpListener;
+
+pub mod app;
+pub mod clock;
+pub mod config;
+pub mod telemetry;
+
+pub use config::Config;
+
+/// Why the hub did not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The listener's address is unknown.
+    #[error("the address of the listener cannot be read")]
+    Listener(#[source] std::io::Error),
+    /// The address can be reached from other machines, and this hub knows no accounts yet.
+    #[error(
+        "{0} can be reached from other machines, which this hub refuses while it has no access control; listen on 127.0.0.1 or [::1]"
+    )]
+    PublicAddress(std::net::SocketAddr),
+}
+
+/// Serves on `listener` until `shutdown` is ready, then drains (invariant I13) and returns.
+pub async fn serve(
+    config: Config,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), ServeError> {
+    let address = listener.local_addr().map_err(ServeError::Listener)?;
+    if !address.ip().is_loopback() {
+        return Err(ServeError::PublicAddress(address));
+    }
+    app::run(config, listener, address, shutdown).await;
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! What can be set about a hub, checked. Made from the arguments of the binary, or by a test.
+
+use std::time::Duration;
+
+use shared::limits;
+
+/// How a hub behaves. The default is right for one machine.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where events are kept.
+    pub log: LogChoice,
+    /// Host names besides loopback's under which the hub may be called (a proxy in front of it).
+    pub hosts: Vec<String>,
+    /// Between two heartbeats on a socket.
+    pub heartbeat: Duration,
+    /// How long a new socket may stay without `hello`.
+    pub hello: Duration,
+    /// How long a socket may take no byte before it is closed as dead.
+    pub no_progress: Duration,
+    /// Between two frames of the list of conversations.
+    pub fleet_interval: Duration,
+    /// How long the drain may take before what is still open is cut.
+    pub drain: Duration,
+    /// What viewers are told to wait before they come back after a drain.
+    pub retry: Duration,
+}
+
+/// Where events are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogChoice {
+    /// In memory, gone with the process.
+    #[default]
+    Memory,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            log: LogChoice::Memory,
+            hosts: Vec::new(),
+            heartbeat: Duration::from_millis(limits::HEARTBEAT_MS),
+            hello: Duration::from_millis(limits::HELLO_MS),
+            no_progress: Duration::from_millis(limits::NO_PROGRESS_MS),
+            fleet_interval: Duration::from_millis(500),
+            drain: Duration::from_secs(5),
+            retry: Duration::from_millis(500),
+        }
+    }
+}
