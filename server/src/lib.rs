@@ -8,6 +8,7 @@ use std::future::Future;
 use tokio::net::TcpListener;
 
 pub mod app;
+pub mod client;
 pub mod clock;
 pub mod config;
 pub mod telemetry;

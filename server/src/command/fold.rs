@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 
 use shared::dialect::{DecodeOptions, Decoded, decoder};
 use shared::event::Class;
-use shared::{View, fold::fold, summary::summary};
+use shared::fold::{complete, fold};
+use shared::{View, summary::summary};
 
 use super::{Failure, Output};
 use crate::args::FoldArgs;
@@ -30,6 +31,7 @@ fn folded(dialect: &str, mut input: impl Read) -> Result<View, Failure> {
         mend: format!("the dialects are {}", shared::dialect::DECODED.join(", ")),
     })?;
     let mut view = View::default();
+    let mut now = 0;
     let mut decoded = Decoded::default();
     let mut buffer = vec![0; READ_BYTES];
     loop {
@@ -45,20 +47,24 @@ fn folded(dialect: &str, mut input: impl Read) -> Result<View, Failure> {
             }
         };
         decoder.feed(buffer.get(..read).unwrap_or_default(), &mut decoded);
-        absorb(&mut view, &mut decoded);
+        absorb(&mut view, &mut now, &mut decoded);
     }
     decoder.end(&mut decoded);
-    absorb(&mut view, &mut decoded);
+    absorb(&mut view, &mut now, &mut decoded);
     Ok(view)
 }
 
 /// Numbers the events as a hub would and folds them.
-fn absorb(view: &mut View, decoded: &mut Decoded) {
+///
+/// `now` is the recording's own time; what has none happens when the event before it did.
+fn absorb(view: &mut View, now: &mut u64, decoded: &mut Decoded) {
     for mut envelope in decoded.envelopes.drain(..) {
-        envelope.at = envelope.producer_at.unwrap_or(view.at);
+        *now = envelope.producer_at.unwrap_or(*now);
+        envelope.at = *now;
         if envelope.event.kind.class() != Class::Ephemeral {
             envelope.seq = view.seq.saturating_add(1);
         }
+        complete(view, &mut envelope.event);
         fold(view, &envelope, &mut |_change| {});
     }
 }

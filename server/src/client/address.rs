@@ -1,0 +1,99 @@
+//! Where a hub is, and the addresses of its doors.
+
+use std::fmt;
+use std::str::FromStr;
+
+use reqwest::Url;
+use shared::ConversationId;
+
+/// The address of a hub, with the token that goes along with every request.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HubAddress {
+    base: Url,
+    token: Option<String>,
+}
+
+/// Why a text is no address of a hub.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// It is no URL.
+    #[error("{0:?} is no URL; a hub's looks like http://127.0.0.1:4600")]
+    NotUrl(String),
+    /// Its scheme is another one than `http`.
+    #[error(
+        "{0:?} is not an http:// URL; this version speaks plain HTTP, so put a tunnel before a distant hub"
+    )]
+    NotHttp(String),
+}
+
+impl HubAddress {
+    /// The same hub, with a token that is sent as `Authorization: Bearer`.
+    #[must_use]
+    pub fn with_token(mut self, token: Option<String>) -> Self {
+        self.token = token;
+        self
+    }
+
+    /// The token, if there is one.
+    pub fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    /// The WebSocket.
+    pub fn socket(&self) -> String {
+        let url = self.door(&["v1", "ws"]);
+        let rest = url.as_str().strip_prefix("http").unwrap_or_default();
+        format!("ws{rest}")
+    }
+
+    /// Where a stream in `dialect` goes in.
+    pub fn ingest(&self, dialect: &str, conversation: &ConversationId) -> Url {
+        self.door(&["v1", "ingest", dialect, conversation.as_str()])
+    }
+
+    /// Where native events go in.
+    pub fn events(&self, conversation: &ConversationId) -> Url {
+        self.door(&["v1", "conversations", conversation.as_str(), "events"])
+    }
+
+    /// Where the folded view of a conversation is.
+    pub fn conversation(&self, conversation: &ConversationId) -> Url {
+        self.door(&["v1", "conversations", conversation.as_str()])
+    }
+
+    fn door(&self, path: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        url
+    }
+}
+
+impl FromStr for HubAddress {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let short = || text.chars().take(200).collect();
+        let mut base = Url::parse(text).map_err(|_not_a_url| AddressError::NotUrl(short()))?;
+        if base.scheme() != "http" || base.host().is_none() {
+            return Err(AddressError::NotHttp(short()));
+        }
+        base.set_query(None);
+        base.set_fragment(None);
+        Ok(Self { base, token: None })
+    }
+}
+
+impl fmt::Display for HubAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.base.as_str().trim_end_matches('/'))
+    }
+}
+
+impl fmt::Debug for HubAddress {
+    /// Without the token, which must not get into a trace.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HubAddress({self})")
+    }
+}
