@@ -3,6 +3,10 @@
 
 use clap::{Parser, Subcommand};
 
+mod serve;
+
+pub(crate) use serve::{ServeArgs, Settings, TraceFormat};
+
 /// Watch AI agents work.
 #[derive(Debug, Parser)]
 #[command(name = "fanlight", version, max_term_width = 100, subcommand_required = true)]
@@ -15,6 +19,8 @@ pub(crate) struct Args {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run the hub
+    Serve(ServeArgs),
     /// Fold a stream from stdin into what a viewer would see, as JSON. Needs no hub
     Fold(FoldArgs),
 }

@@ -6,6 +6,8 @@ use crate::args::{Args, Command};
 
 mod fold;
 mod output;
+mod runtime;
+mod serve;
 
 use output::Output;
 
@@ -52,6 +54,7 @@ impl Failure {
 pub(crate) fn run(args: Args) -> ExitCode {
     let output = Output::stdout();
     let done = match args.command {
+        Command::Serve(args) => serve::run(&args, output),
         Command::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
     };
     match done {

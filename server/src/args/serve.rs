@@ -1,0 +1,106 @@
+//! The settings of `fanlight serve` and where each comes from: defaults, then the TOML file, then the environment,
+//! then flags; the later wins.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use figment::Figment;
+use figment::providers::{Format as _, Serialized, Toml};
+use serde::{Deserialize, Serialize};
+
+/// Where a hub listens when nobody says otherwise.
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);
+
+/// See [`super::Command::Serve`]. Only what was given is here.
+#[derive(Debug, Default, clap::Args, Serialize)]
+pub(crate) struct ServeArgs {
+    /// Where to listen; port 0 takes any that is free [default: 127.0.0.1:4600]
+    #[arg(long, value_name = "ADDR:PORT", env = "FANLIGHT_LISTEN")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Where events are kept: memory [default: memory]
+    #[arg(long, value_name = "LOG", env = "FANLIGHT_LOG")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log: Option<String>,
+    /// The directory of what the hub keeps [default: fanlight-data]
+    #[arg(long, value_name = "DIR", env = "FANLIGHT_DATA_DIR")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// A TOML file with settings; its keys are the long names of these options, with _ for -
+    #[arg(long, value_name = "FILE", env = "FANLIGHT_CONFIG")]
+    #[serde(skip)]
+    pub(crate) config: Option<PathBuf>,
+    /// Let a few made-up agents publish through the public doors, so that there is something to watch
+    #[arg(long, env = "FANLIGHT_DEMO", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) demo: Option<bool>,
+    /// Another name under which the hub may be called, for a proxy in front of it; may be repeated
+    #[arg(long = "host", value_name = "NAME", env = "FANLIGHT_HOSTS", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) hosts: Vec<String>,
+    /// What the trace on stderr tells: error, warn, info, debug or trace [default: info]
+    #[arg(long, value_name = "LEVEL", env = "FANLIGHT_TRACE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trace: Option<String>,
+    /// How the trace is written [default: lines]
+    #[arg(long, value_name = "FORMAT", env = "FANLIGHT_TRACE_FORMAT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trace_format: Option<TraceFormat>,
+}
+
+/// How the trace is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TraceFormat {
+    /// One readable line for each record
+    #[default]
+    Lines,
+    /// One JSON object for each record
+    Json,
+}
+
+/// All settings, from all sources.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// Where to listen.
+    pub(crate) listen: SocketAddr,
+    /// Where events are kept.
+    pub(crate) log: String,
+    /// The directory of what the hub keeps.
+    pub(crate) data_dir: PathBuf,
+    /// Whether the demo runs.
+    pub(crate) demo: bool,
+    /// Other names of the hub.
+    pub(crate) hosts: Vec<String>,
+    /// What the trace tells.
+    pub(crate) trace: String,
+    /// How it is written.
+    pub(crate) trace_format: TraceFormat,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: LISTEN,
+            log: String::from("memory"),
+            data_dir: PathBuf::from("fanlight-data"),
+            demo: false,
+            hosts: Vec::new(),
+            trace: String::from("info"),
+            trace_format: TraceFormat::Lines,
+        }
+    }
+}
+
+impl ServeArgs {
+    /// What holds when all sources are laid over one another.
+    pub(crate) fn settings(&self) -> Result<Settings, Box<figment::Error>> {
+        let mut figment = Figment::from(Serialized::defaults(Settings::default()));
+        if let Some(file) = &self.config {
+            figment = figment.merge(Toml::file_exact(file));
+        }
+        figment.merge(Serialized::defaults(self)).extract().map_err(Box::new)
+    }
+}

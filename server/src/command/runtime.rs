@@ -1,0 +1,16 @@
+//! The runtimes of the commands.
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::Failure;
+
+/// For a hub: as many threads as there are cores.
+pub(crate) fn many_threads() -> Result<Runtime, Failure> {
+    built(&mut Builder::new_multi_thread())
+}
+
+fn built(builder: &mut Builder) -> Result<Runtime, Failure> {
+    builder.enable_all().build().map_err(|error| {
+        Failure::new(format!("cannot start: {error}"), "look at the limits of this user (`ulimit -a`)")
+    })
+}

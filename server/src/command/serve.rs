@@ -1,0 +1,99 @@
+//! `fanlight serve`: settings → trace → listen → serve until a signal → drain.
+
+use server::config::{Config, LogChoice};
+use server::telemetry;
+use tokio::net::TcpListener;
+
+use super::{Failure, Output, runtime};
+use crate::args::{ServeArgs, Settings, TraceFormat};
+
+/// Runs a hub until it is told to stop.
+pub(crate) fn run(args: &ServeArgs, mut output: Output) -> Result<(), Failure> {
+    let settings = args.settings().map_err(|error| Failure::Usage {
+        what: format!("the settings do not fit: {error}"),
+        mend: String::from("`fanlight serve --help` lists them all"),
+    })?;
+    let config = config(&settings)?;
+    let format = match settings.trace_format {
+        TraceFormat::Lines => telemetry::TraceFormat::Lines,
+        TraceFormat::Json => telemetry::TraceFormat::Json,
+    };
+    telemetry::init(format, &settings.trace);
+    runtime::many_threads()?.block_on(serve(&settings, config, &mut output))
+}
+
+/// The hub's own configuration, as far as this version goes.
+fn config(settings: &Settings) -> Result<Config, Failure> {
+    if settings.log != "memory" {
+        let what = match settings.log.split_once(':') {
+            Some(("sqlite" | "nats", _)) => format!("the log {:?} is not in this version yet", settings.log),
+            _ => format!("there is no log {:?}", settings.log),
+        };
+        return Err(Failure::Usage { what, mend: String::from("use --log memory") });
+    }
+    if !settings.listen.ip().is_loopback() {
+        return Err(Failure::Usage {
+            what: format!(
+                "{} can be reached from other machines, and this hub has no access control yet",
+                settings.listen
+            ),
+            mend: String::from(
+                "listen on 127.0.0.1 or [::1], and put a proxy that checks people in front of it",
+            ),
+        });
+    }
+    Ok(Config { log: LogChoice::Memory, hosts: settings.hosts.clone(), ..Config::default() })
+}
+
+async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Result<(), Failure> {
+    let signal = stop_signal()?;
+    let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
+        Failure::new(
+            format!("cannot listen on {}: {error}", settings.listen),
+            "stop what listens there, or choose another port with --listen (port 0 takes any that is free)",
+        )
+    })?;
+    let address = listener.local_addr().map_err(|error| {
+        Failure::new(format!("cannot tell where the hub listens: {error}"), "try another --listen")
+    })?;
+    tracing::info!(log = settings.log, "events are kept until the hub stops, not in the data directory");
+    match output.line(&format!("listening on http://{address}")) {
+        // A hub is of use to others than the reader of its stdout.
+        Ok(()) | Err(Failure::NobodyReads) => {}
+        Err(failure) => return Err(failure),
+    }
+    server::serve(config, listener, signal).await.map_err(|error| {
+        Failure::new(format!("the hub at {address} stopped: {error}"), "see the trace above")
+    })
+}
+
+/// Ready at SIGTERM or Ctrl-C.
+#[cfg(unix)]
+fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let listen = |kind| {
+        signal(kind).map_err(|error| {
+            Failure::new(format!("cannot listen for signals: {error}"), "this is a fault of the system")
+        })
+    };
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// Ready at Ctrl-C.
+#[cfg(not(unix))]
+fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
+    Ok(async {
+        // When it cannot be listened for, the hub runs until it is killed.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}
