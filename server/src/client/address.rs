@@ -2,15 +2,16 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use reqwest::Url;
 use shared::ConversationId;
 
-/// The address of a hub, with the token that goes along with every request.
+/// The address of a hub, with the token that goes along with every request. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HubAddress {
-    base: Url,
-    token: Option<String>,
+    base: Arc<Url>,
+    token: Option<Arc<str>>,
 }
 
 /// Why a text is no address of a hub.
@@ -30,7 +31,7 @@ impl HubAddress {
     /// The same hub, with a token that is sent as `Authorization: Bearer`.
     #[must_use]
     pub fn with_token(mut self, token: Option<String>) -> Self {
-        self.token = token;
+        self.token = token.map(Arc::from);
         self
     }
 
@@ -62,7 +63,7 @@ impl HubAddress {
     }
 
     fn door(&self, path: &[&str]) -> Url {
-        let mut url = self.base.clone();
+        let mut url = Url::clone(&self.base);
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(path);
         }
@@ -81,7 +82,7 @@ impl FromStr for HubAddress {
         }
         base.set_query(None);
         base.set_fragment(None);
-        Ok(Self { base, token: None })
+        Ok(Self { base: Arc::new(base), token: None })
     }
 }
 

@@ -1,0 +1,170 @@
+//! One WebSocket to a hub, from the handshake to the close.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use shared::frame::{ClientFrame, SUBPROTOCOL, ServerFrame, VERSION, Welcome, parse_server};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
+use tokio_tungstenite::tungstenite::http::{HeaderValue, StatusCode};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+use super::HubAddress;
+
+/// How long the handshake, `hello` and `welcome` included, may take.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long the hub may take to answer a close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Longest frame that is taken from a hub, in bytes: a snapshot can be large.
+const INBOUND_FRAME_BYTES_MAX: usize = 512 << 20;
+
+/// An open socket on which both sides have said hello.
+#[derive(Debug)]
+pub(super) struct Link {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    welcome: Welcome,
+}
+
+/// Why there is no socket.
+#[derive(Debug)]
+pub(super) enum LinkError {
+    /// It may work later.
+    Failed(String),
+    /// It will not work later either.
+    Refused {
+        /// The close code or HTTP status.
+        code: u16,
+        /// What the hub said.
+        reason: String,
+    },
+}
+
+/// Why there is no socket any more.
+#[derive(Debug)]
+pub(super) struct Closed {
+    /// The hub's close code, where it sent one.
+    pub(super) code: Option<u16>,
+    /// Why, for a person.
+    pub(super) why: String,
+}
+
+impl Closed {
+    pub(super) fn new(why: impl Into<String>) -> Self {
+        Self { code: None, why: why.into() }
+    }
+}
+
+impl Link {
+    /// Connects and says hello.
+    pub(super) async fn open(address: &HubAddress) -> Result<Self, LinkError> {
+        match tokio::time::timeout(OPEN_TIMEOUT, Self::handshake(address)).await {
+            Ok(opened) => opened,
+            Err(_elapsed) => Err(LinkError::Failed(String::from("the hub does not answer the handshake"))),
+        }
+    }
+
+    async fn handshake(address: &HubAddress) -> Result<Self, LinkError> {
+        let failed = |error: &dyn std::fmt::Display| LinkError::Failed(error.to_string());
+        let mut request = address.socket().into_client_request().map_err(|error| failed(&error))?;
+        let headers = request.headers_mut();
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
+        if let Some(token) = address.token() {
+            let token = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|error| failed(&error))?;
+            headers.insert(AUTHORIZATION, token);
+        }
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(INBOUND_FRAME_BYTES_MAX))
+            .max_frame_size(Some(INBOUND_FRAME_BYTES_MAX));
+        let connected = tokio_tungstenite::connect_async_with_config(request, Some(config), true).await;
+        let (mut socket, _response) = connected.map_err(|error| match &error {
+            Error::Http(response) if is_final(response.status()) => LinkError::Refused {
+                code: response.status().as_u16(),
+                reason: response.body().as_deref().map(beginning).unwrap_or_default(),
+            },
+            _ => failed(&error),
+        })?;
+        let hello = ClientFrame::Hello {
+            versions: vec![VERSION.into()],
+            client: Some(concat!("fanlight/", env!("CARGO_PKG_VERSION")).into()),
+        };
+        write(&mut socket, &hello).await.map_err(|closed| failed(&closed.why))?;
+        match read(&mut socket).await {
+            Ok(ServerFrame::Welcome(welcome)) => Ok(Self { socket, welcome }),
+            Ok(ServerFrame::Bye { code, reconnect: false, reason, .. }) => {
+                Err(LinkError::Refused { code, reason: reason.into() })
+            }
+            Ok(other) => Err(LinkError::Failed(format!("the hub began with {other:?} instead of welcome"))),
+            Err(Closed { code: Some(code), why }) if !shared::code::CloseCode::may_reconnect(code) => {
+                Err(LinkError::Refused { code, reason: why })
+            }
+            Err(closed) => Err(LinkError::Failed(closed.why)),
+        }
+    }
+
+    /// What the hub said to begin with.
+    pub(super) fn welcome(&self) -> &Welcome {
+        &self.welcome
+    }
+
+    /// Sends one frame.
+    pub(super) async fn send(&mut self, frame: &ClientFrame) -> Result<(), Closed> {
+        write(&mut self.socket, frame).await
+    }
+
+    /// The next frame. May be dropped and called again.
+    pub(super) async fn receive(&mut self) -> Result<ServerFrame, Closed> {
+        read(&mut self.socket).await
+    }
+
+    /// Closes in good order, as far as the hub goes along.
+    pub(super) async fn close(mut self) {
+        let closing = async {
+            self.socket.close(None).await?;
+            while self.socket.next().await.transpose()?.is_some() {}
+            Ok::<(), Error>(())
+        };
+        // A hub that does not answer the close loses the socket all the same.
+        drop(tokio::time::timeout(CLOSE_TIMEOUT, closing).await);
+    }
+}
+
+/// Statuses that mean the same the next time.
+fn is_final(status: StatusCode) -> bool {
+    status.is_client_error()
+        && status != StatusCode::TOO_MANY_REQUESTS
+        && status != StatusCode::REQUEST_TIMEOUT
+}
+
+fn beginning(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).chars().take(200).collect()
+}
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+async fn write(socket: &mut Socket, frame: &ClientFrame) -> Result<(), Closed> {
+    let text = serde_json::to_string(frame).map_err(|error| Closed::new(error.to_string()))?;
+    socket.send(Message::text(text)).await.map_err(|error| Closed::new(error.to_string()))
+}
+
+async fn read(socket: &mut Socket) -> Result<ServerFrame, Closed> {
+    loop {
+        match socket.next().await {
+            Some(Ok(Message::Text(text))) => {
+                return parse_server(&text)
+                    .map_err(|error| Closed::new(format!("the hub sent nonsense: {error}")));
+            }
+            Some(Ok(Message::Close(Some(frame)))) => {
+                return Err(Closed { code: Some(frame.code.into()), why: frame.reason.to_string() });
+            }
+            // Pings are answered by the library; binary frames are for later versions.
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(Closed::new(error.to_string())),
+            None => return Err(Closed::new("the hub closed the connection")),
+        }
+    }
+}
