@@ -1,0 +1,10 @@
+//! The hub over real sockets. One binary, one module for each capability.
+
+mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
+mod drain; // SIGTERM: everybody is told, the process ends
+mod ingest; // streams come in, events show while the body still arrives
+mod main_job; // recordings at their pace, several viewers, a terminal among them
+mod publish; // acks, duplicates, gaps, older lives
+mod read; // snapshots, lists and events over plain HTTP and SSE
+mod resume; // cut and come back, late, slow, after a crash
+mod security; // origins, hosts, headers

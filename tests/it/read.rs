@@ -1,0 +1,128 @@
+//! Reading over plain HTTP and SSE.
+
+use futures_util::StreamExt as _;
+use shared::frame::{ServerFrame, parse_server};
+use shared::snapshot;
+use shared::tracker::{Outcome, Tracker};
+use tests::Hub;
+use tests::wait::within;
+
+const RUN: &str = r#"
+    {"k":"message","message":"m1","role":"user","text":"Hi"}
+    {"k":"run.start","run":"r","title":"A greeting"}
+    {"k":"part.start","run":"r","part":"p","kind":"text"}
+    {"k":"part.delta","run":"r","part":"p","text":"Hel"}
+    {"k":"part.delta","run":"r","part":"p","text":"lo"}
+"#;
+
+#[tokio::test]
+async fn the_list_says_what_each_conversation_does() {
+    let hub = Hub::start().await;
+    hub.publisher("a").await.says(RUN).await;
+    hub.publisher("b").await.says(&format!("{RUN}{}", r#"{"k":"run.end","run":"r","status":"error"}"#)).await;
+    let list = hub.json("/v1/conversations").await;
+    let rows = list["conversations"].as_array().unwrap();
+    let row = |name: &str| rows.iter().find(|row| row["conversation"] == name).unwrap();
+    assert_eq!(
+        (row("a")["state"].as_str(), row("a")["title"].as_str()),
+        (Some("running"), Some("A greeting"))
+    );
+    assert_eq!((row("b")["state"].as_str(), row("b")["head"].as_u64()), (Some("error"), Some(6)));
+}
+
+#[tokio::test]
+async fn a_snapshot_has_its_position_as_etag_and_is_not_sent_twice() {
+    let hub = Hub::start().await;
+    hub.publisher("c").await.says(RUN).await;
+    let answer = hub.request("GET", "/v1/conversations/c").send().await.unwrap();
+    let etag = answer.headers()["etag"].to_str().unwrap().to_owned();
+    assert!(etag.ends_with(":5\""), "{etag}");
+    let again =
+        hub.request("GET", "/v1/conversations/c").header("if-none-match", &etag).send().await.unwrap();
+    assert_eq!(again.status().as_u16(), 304);
+}
+
+#[tokio::test]
+async fn events_come_as_lines_from_a_position() {
+    let hub = Hub::start().await;
+    let ack = hub.publisher("c").await.says(RUN).await;
+    let lines = async |path: &str| {
+        let answer = hub.request("GET", path).header("accept", "application/x-ndjson").send().await.unwrap();
+        assert_eq!(answer.headers()["content-type"], "application/x-ndjson");
+        answer.text().await.unwrap()
+    };
+    let all = lines("/v1/conversations/c/events").await;
+    let seqs: Vec<_> = all.lines().map(|line| shared::Envelope::parse(line).unwrap().seq).collect();
+    assert_eq!(seqs, [1, 2, 3, 4, 5]);
+    let rest = lines(&format!("/v1/conversations/c/events?after={}:3", ack.epoch)).await;
+    assert_eq!(rest.lines().count(), 2);
+}
+
+/// Takes the frames of an SSE `answer` until `seq` is applied; the id of the last one.
+async fn follow(answer: reqwest::Response, tracker: &mut Tracker, seq: u64) -> String {
+    let mut stream = answer.bytes_stream();
+    let (mut pending, mut id) = (String::new(), String::new());
+    while tracker.view().seq < seq {
+        let bytes = within("an SSE event", stream.next()).await.expect("the stream goes on").unwrap();
+        pending.push_str(std::str::from_utf8(&bytes).unwrap());
+        while let Some((event, rest)) = pending.split_once("\n\n") {
+            for line in event.lines() {
+                if let Some(data) = line.strip_prefix("data: ") {
+                    take(tracker, parse_server(data).unwrap());
+                }
+                if let Some(value) = line.strip_prefix("id: ") {
+                    value.clone_into(&mut id);
+                }
+            }
+            pending = rest.to_owned();
+        }
+    }
+    id
+}
+
+fn take(tracker: &mut Tracker, mut frame: ServerFrame) {
+    let outcome = tracker.take(&mut frame, &mut |_| {});
+    assert!(!matches!(outcome, Outcome::Gap { .. }), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn i2_server_sent_events_resume_with_their_last_id() {
+    let hub = Hub::start().await;
+    let mut publisher = hub.publisher("c").await;
+    publisher.says(RUN).await;
+    let mut tracker = Tracker::default();
+    let open = async |last: Option<&str>| {
+        let mut request =
+            hub.request("GET", "/v1/conversations/c/events").header("accept", "text/event-stream");
+        if let Some(last) = last {
+            request = request.header("last-event-id", last);
+        }
+        let answer = request.send().await.unwrap();
+        assert!(answer.headers()["content-type"].to_str().unwrap().starts_with("text/event-stream"));
+        answer
+    };
+    let id = follow(open(None).await, &mut tracker, 5).await;
+    assert!(id.ends_with(":5"), "{id}");
+    let head = publisher.says(r#"{"k":"part.delta","run":"r","part":"p","text":" there"}"#).await.seq;
+    follow(open(Some(&id)).await, &mut tracker, head).await;
+    assert_eq!(snapshot::hash(tracker.view()), hub.view_hash("c").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_for_the_end_of_a_run_ends_with_it() {
+    let hub = Hub::start().await;
+    let mut publisher = hub.publisher("c").await;
+    publisher.says(RUN).await;
+    let waiting = tokio::spawn(hub.request("GET", "/v1/conversations/c/wait?until=run.end").send());
+    publisher.says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await;
+    let answer = within("the end of the run", waiting).await.unwrap().unwrap();
+    assert_eq!(answer.status().as_u16(), 200);
+}
+
+#[tokio::test]
+async fn the_hub_says_that_it_is_alive_and_ready() {
+    let hub = Hub::start().await;
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(hub.request("GET", path).send().await.unwrap().status().as_u16(), 200, "{path}");
+    }
+}

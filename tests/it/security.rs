@@ -1,0 +1,83 @@
+//! Safe from the first day: who may talk to the hub, and what a page of it may do.
+
+use tests::Hub;
+
+const UPGRADE: [(&str, &str); 5] = [
+    ("connection", "upgrade"),
+    ("upgrade", "websocket"),
+    ("sec-websocket-version", "13"),
+    ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ("sec-websocket-protocol", "fanlight.v1"),
+];
+
+async fn send(hub: &Hub, method: &str, path: &str, headers: &[(&str, &str)]) -> reqwest::Response {
+    let mut request = hub.request(method, path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.send().await.unwrap()
+}
+
+/// The code of a refusal.
+async fn refusal(answer: reqwest::Response) -> (u16, String) {
+    let status = answer.status().as_u16();
+    let problem: serde_json::Value = answer.json().await.unwrap();
+    (status, problem["code"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn a_page_of_another_site_can_neither_publish_nor_view() {
+    let hub = Hub::start().await;
+    let forbidden = (403, "forbidden_origin".to_owned());
+    for origin in ["http://evil.example", "null", "http://127.0.0.1.evil.example"] {
+        let headers = [("origin", origin)];
+        assert_eq!(
+            refusal(send(&hub, "POST", "/v1/ingest/fanlight/c", &headers).await).await,
+            forbidden,
+            "{origin}"
+        );
+        let headers = [&UPGRADE[..], &headers].concat();
+        assert_eq!(refusal(send(&hub, "GET", "/v1/ws", &headers).await).await, forbidden, "{origin}");
+    }
+    let own = format!("http://{}", hub.address());
+    let headers = [("origin", own.as_str())];
+    assert_eq!(send(&hub, "POST", "/v1/ingest/fanlight/c", &headers).await.status(), 200);
+    let headers = [&UPGRADE[..], &headers].concat();
+    assert_eq!(send(&hub, "GET", "/v1/ws", &headers).await.status(), 101);
+}
+
+#[tokio::test]
+async fn a_name_that_was_bent_to_this_address_is_refused() {
+    let hub = Hub::start().await;
+    let answer = send(&hub, "GET", "/v1/conversations", &[("host", "rebound.example")]).await;
+    assert_eq!(refusal(answer).await, (403, "forbidden_origin".to_owned()));
+    let local = format!("localhost:{}", hub.address().port());
+    assert_eq!(send(&hub, "GET", "/v1/conversations", &[("host", local.as_str())]).await.status(), 200);
+}
+
+#[tokio::test]
+async fn every_answer_forbids_what_a_page_does_not_need() {
+    let hub = Hub::start().await;
+    for path in ["/", "/c/anything", "/v1/conversations", "/v1/nothing"] {
+        let answer = send(&hub, "GET", path, &[]).await;
+        let header =
+            |name: &str| answer.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
+        let policy = header("content-security-policy");
+        assert!(policy.contains("default-src 'none'"), "{path}: {policy}");
+        assert!(!policy.contains("unsafe-inline") && !policy.contains("'unsafe-eval'"), "{path}: {policy}");
+        assert_eq!(header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(header("referrer-policy"), "no-referrer", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_hub_without_access_control_does_not_listen_to_the_world() {
+    let output = tokio::process::Command::new(tests::hub::binary())
+        .args(["serve", "--log", "memory", "--listen", "0.0.0.0:0"])
+        .kill_on_drop(true)
+        .output();
+    let output = tests::wait::within("the refusal", output).await.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(said.contains("0.0.0.0") && said.contains("loopback"), "{said}");
+}

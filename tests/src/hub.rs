@@ -1,0 +1,168 @@
+//! A hub in a process of its own, on a port of its own.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::publisher::{Body, Publisher};
+use crate::viewer::Viewer;
+use crate::wait::{until, within};
+
+/// A running hub. Killed when dropped.
+#[derive(Debug)]
+pub struct Hub {
+    child: Child,
+    address: SocketAddr,
+    client: reqwest::Client,
+}
+
+/// The program under test: `FANLIGHT_BIN`, else the one that cargo built beside this test.
+///
+/// # Panics
+/// When there is none.
+pub fn binary() -> PathBuf {
+    if let Some(path) = std::env::var_os("FANLIGHT_BIN") {
+        return path.into();
+    }
+    let test = std::env::current_exe().expect("a test knows its own path");
+    let folder = test.ancestors().nth(2).expect("tests run in target/PROFILE/deps");
+    let path = folder.join("fanlight");
+    assert!(path.exists(), "{} is missing: cargo build -p server", path.display());
+    path
+}
+
+impl Hub {
+    /// Starts a hub on any free port and waits until it says that it listens.
+    pub async fn start() -> Self {
+        Self::start_at("127.0.0.1:0").await
+    }
+
+    /// Starts a hub at `listen`.
+    ///
+    /// # Panics
+    /// When it does not say that it listens.
+    pub async fn start_at(listen: &str) -> Self {
+        let mut child = Command::new(binary())
+            .args(["serve", "--log", "memory", "--listen", listen])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the program starts");
+        let stdout = child.stdout.take().expect("it was asked for");
+        let mut lines = BufReader::new(stdout).lines();
+        let line = within("the hub's first line", lines.next_line()).await.expect("readable");
+        let line = line.expect("the hub says where it listens");
+        let address = line.strip_prefix("listening on http://").expect("one line of that form");
+        let address = address.parse().expect("an address");
+        Self { child, address, client: reqwest::Client::new() }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its base URL with `path` added.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// The process's number.
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("it runs")
+    }
+
+    /// Kills it at once, as a crash would.
+    ///
+    /// # Panics
+    /// When it cannot be killed.
+    pub async fn kill(&mut self) {
+        self.child.kill().await.expect("it can be killed");
+    }
+
+    /// Kills it and starts another one at the same address.
+    pub async fn restart(&mut self) {
+        self.kill().await;
+        let address = self.address.to_string();
+        *self = Self::start_at(&address).await;
+    }
+
+    /// Asks it to stop and returns its exit code.
+    ///
+    /// # Panics
+    /// When it does not stop.
+    pub async fn stop(&mut self) -> Option<i32> {
+        let pid = self.pid().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().await;
+        assert!(sent.expect("kill runs").success());
+        within("the hub's end", self.child.wait()).await.expect("it ends").code()
+    }
+
+    /// A viewer of `conversation`, subscribed from the beginning.
+    pub async fn view(&self, conversation: &str) -> Viewer {
+        Viewer::connect(self.address, conversation).await
+    }
+
+    /// A publisher over WebSocket.
+    pub async fn publisher(&self, conversation: &str) -> Publisher {
+        Publisher::connect(self.address, conversation).await
+    }
+
+    /// A body that is ingested while it is still written.
+    pub fn ingest(&self, dialect: &str, conversation: &str) -> Body {
+        Body::post(&self.client, &self.url(&format!("/v1/ingest/{dialect}/{conversation}")), &[])
+    }
+
+    /// The same, with headers.
+    pub fn ingest_with(&self, dialect: &str, conversation: &str, headers: &[(&str, &str)]) -> Body {
+        Body::post(&self.client, &self.url(&format!("/v1/ingest/{dialect}/{conversation}")), headers)
+    }
+
+    /// A request that can be given headers before it is sent.
+    pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        self.client.request(method.parse().expect("a method"), self.url(path))
+    }
+
+    /// The JSON at `path`.
+    ///
+    /// # Panics
+    /// When the answer is no JSON.
+    pub async fn json(&self, path: &str) -> Value {
+        let answer = within(path, self.request("GET", path).send()).await.expect("the hub answers");
+        answer.json().await.expect("JSON")
+    }
+
+    /// Waits until the JSON at `path` is as `wanted`.
+    pub async fn json_until(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        until(path, async || {
+            let answer = self.request("GET", path).send().await.ok()?;
+            answer.json().await.ok().filter(|json| wanted(json))
+        })
+        .await
+    }
+
+    /// The short form of a conversation's view.
+    pub async fn summary(&self, conversation: &str) -> Value {
+        self.json(&format!("/v1/conversations/{conversation}?summary")).await
+    }
+
+    /// The hash of the hub's own snapshot of a conversation.
+    ///
+    /// # Panics
+    /// When the snapshot does not parse.
+    pub async fn view_hash(&self, conversation: &str) -> String {
+        let path = format!("/v1/conversations/{conversation}");
+        let answer = within(&path, self.request("GET", &path).send()).await.expect("the hub answers");
+        let bytes = answer.bytes().await.expect("a body");
+        let view = shared::snapshot::decode(&bytes).expect("a view");
+        shared::snapshot::hash(&view)
+    }
+}

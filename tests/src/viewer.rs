@@ -1,0 +1,132 @@
+//! A viewer over a real socket, which can be slow, be cut and come back.
+
+use std::net::SocketAddr;
+
+use shared::frame::{ClientFrame, ServerFrame};
+use shared::ids::ConversationId;
+use shared::tracker::{Outcome, Tracker};
+use shared::{View, snapshot};
+
+use crate::wire::Wire;
+
+const SUB: u32 = 1;
+
+/// A viewer of one conversation.
+#[derive(Debug)]
+pub struct Viewer {
+    address: SocketAddr,
+    conversation: ConversationId,
+    wire: Option<Wire>,
+    tracker: Tracker,
+    /// What came so far.
+    pub seen: Seen,
+}
+
+/// What a viewer was sent.
+#[derive(Debug, Default, Clone)]
+pub struct Seen {
+    /// Frames with events.
+    pub batches: usize,
+    /// Events in them, joined ones counted once.
+    pub events: usize,
+    /// Snapshots.
+    pub snapshots: usize,
+    /// Bytes of all frames.
+    pub bytes: usize,
+}
+
+impl Viewer {
+    /// Connects and subscribes without a position.
+    ///
+    /// # Panics
+    /// When `conversation` is no name of one.
+    pub async fn connect(address: SocketAddr, conversation: &str) -> Self {
+        let conversation = ConversationId::parse(conversation).expect("a name");
+        let tracker = Tracker::default();
+        let mut viewer = Self { address, conversation, wire: None, tracker, seen: Seen::default() };
+        viewer.resume().await;
+        viewer
+    }
+
+    /// Loses the network.
+    pub fn cut(&mut self) {
+        self.wire = None;
+        self.tracker.disconnected();
+    }
+
+    /// Comes back with the position that it has.
+    pub async fn resume(&mut self) {
+        let mut wire = Wire::connect(self.address).await;
+        let (conv, have) = (self.conversation.clone(), self.tracker.position());
+        wire.send(&ClientFrame::Sub { sub: SUB, conv, have }).await;
+        self.wire = Some(wire);
+    }
+
+    /// Whether it has a socket.
+    pub fn is_connected(&self) -> bool {
+        self.wire.is_some()
+    }
+
+    /// Its view.
+    pub fn view(&self) -> &View {
+        self.tracker.view()
+    }
+
+    /// The hash of its view.
+    pub fn hash(&self) -> String {
+        snapshot::hash(self.view())
+    }
+
+    /// The text that it shows of all runs.
+    pub fn text(&self) -> String {
+        self.view().runs.values().map(shared::view::RunView::answer).collect()
+    }
+
+    /// Takes the next frame.
+    ///
+    /// # Panics
+    /// When it is cut, or when the frame leaves a hole (I2).
+    pub async fn step(&mut self) -> ServerFrame {
+        let wire = self.wire.as_mut().expect("connected");
+        let (mut frame, size) = wire.frame_and_size().await;
+        let copy = frame.clone();
+        self.seen.bytes += size;
+        match self.tracker.take(&mut frame, &mut |_| {}) {
+            Outcome::Applied(events) => {
+                self.seen.batches += 1;
+                self.seen.events += events.len();
+            }
+            Outcome::Replaced => self.seen.snapshots += 1,
+            Outcome::Subscribed { .. } | Outcome::Live => {}
+            odd => panic!("{odd:?} at {} by {copy:?}", self.tracker.view().seq),
+        }
+        copy
+    }
+
+    /// Takes frames until the view is as `wanted`.
+    pub async fn until(&mut self, wanted: impl Fn(&View) -> bool) {
+        while !wanted(self.view()) {
+            self.step().await;
+        }
+    }
+
+    /// Takes frames until the hub says that everything is there.
+    pub async fn live(&mut self) {
+        while !self.tracker.is_live() {
+            self.step().await;
+        }
+    }
+
+    /// Takes frames until `seq` is applied.
+    pub async fn reach(&mut self, seq: u64) {
+        self.until(|view| view.seq >= seq).await;
+    }
+
+    /// The socket, for tests that speak themselves.
+    ///
+    /// # Panics
+    /// When it is cut.
+    pub fn wire(&mut self) -> &mut Wire {
+        self.wire.as_mut().expect("connected")
+    }
+}

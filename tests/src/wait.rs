@@ -1,0 +1,37 @@
+//! Waiting for a state, with a deadline. The only place in the tests that may let time pass.
+
+use std::future::Future;
+use std::time::Duration;
+
+/// How long anything may take before a test fails. Generous: it is only ever used up by a failure.
+pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Between two looks at a state that nobody announces.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// The result of `future`, which must come before [`DEADLINE`].
+///
+/// # Panics
+/// When it does not; the message says `what` was waited for.
+pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(DEADLINE, future).await {
+        Ok(value) => value,
+        Err(_elapsed) => panic!("waited {DEADLINE:?} in vain for {what}"),
+    }
+}
+
+/// Asks again and again until there is an answer.
+///
+/// # Panics
+/// When there is none before [`DEADLINE`].
+pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut ask: impl FnMut() -> F) -> T {
+    within(what, async {
+        loop {
+            if let Some(value) = ask().await {
+                return value;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    })
+    .await
+}

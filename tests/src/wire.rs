@@ -1,0 +1,135 @@
+//! One WebSocket to the hub, frame by frame.
+
+use std::net::SocketAddr;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use shared::frame::{ClientFrame, SUBPROTOCOL, ServerFrame, parse_server};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message};
+use tokio_tungstenite::{WebSocketStream, client_async};
+
+use crate::wait::within;
+
+/// A connected socket that has been welcomed.
+#[derive(Debug)]
+pub struct Wire {
+    socket: WebSocketStream<TcpStream>,
+}
+
+/// What came.
+#[derive(Debug)]
+pub enum Came {
+    /// A frame, with the bytes that it had.
+    Frame(ServerFrame, usize),
+    /// The end, with its code where there was one.
+    End(Option<CloseFrame>),
+}
+
+impl Wire {
+    /// Connects, says hello and takes the welcome.
+    ///
+    /// # Panics
+    /// When the hub does not answer as it must.
+    pub async fn connect(address: SocketAddr) -> Self {
+        let mut wire = Self::connect_in_silence(address).await;
+        wire.send(&ClientFrame::Hello { versions: vec!["1".into()], client: Some("tests".into()) }).await;
+        let welcome = wire.frame().await;
+        assert!(matches!(welcome, ServerFrame::Welcome(_)), "{welcome:?}");
+        wire
+    }
+
+    /// Connects and says nothing.
+    ///
+    /// # Panics
+    /// When the upgrade fails.
+    pub async fn connect_in_silence(address: SocketAddr) -> Self {
+        let stream = within("a connection", TcpStream::connect(address)).await.expect("the hub accepts");
+        stream.set_nodelay(true).expect("a TCP socket");
+        Self::over(stream, address).await
+    }
+
+    /// Upgrades `stream`.
+    ///
+    /// # Panics
+    /// When the upgrade fails.
+    pub async fn over(stream: TcpStream, address: SocketAddr) -> Self {
+        let mut request = format!("ws://{address}/v1/ws").into_client_request().expect("a request");
+        request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static(SUBPROTOCOL));
+        let (socket, answer) =
+            within("the upgrade", client_async(request, stream)).await.expect("the upgrade");
+        assert_eq!(answer.headers()["sec-websocket-protocol"], SUBPROTOCOL);
+        Self { socket }
+    }
+
+    /// Sends a frame.
+    pub async fn send(&mut self, frame: &ClientFrame) {
+        let text = serde_json::to_string(frame).expect("a frame can be written");
+        self.send_text(text).await;
+    }
+
+    /// Sends any text.
+    ///
+    /// # Panics
+    /// When the socket is gone.
+    pub async fn send_text(&mut self, text: String) {
+        within("the hub to take a frame", self.socket.send(Message::text(text)))
+            .await
+            .expect("the socket is open");
+    }
+
+    /// What comes next.
+    ///
+    /// # Panics
+    /// When nothing comes, or something that is no frame.
+    pub async fn next(&mut self) -> Came {
+        loop {
+            match within("a frame of the hub", self.socket.next()).await {
+                Some(Ok(Message::Text(text))) => {
+                    let frame = parse_server(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
+                    return Came::Frame(frame, text.len());
+                }
+                Some(Ok(Message::Close(close))) => return Came::End(close),
+                Some(Ok(_ping)) => {}
+                Some(Err(_)) | None => return Came::End(None),
+            }
+        }
+    }
+
+    /// The next frame; heartbeats are answered on the way.
+    ///
+    /// # Panics
+    /// When the socket ends instead.
+    pub async fn frame(&mut self) -> ServerFrame {
+        self.frame_and_size().await.0
+    }
+
+    /// The next frame and its bytes.
+    ///
+    /// # Panics
+    /// When the socket ends instead.
+    pub async fn frame_and_size(&mut self) -> (ServerFrame, usize) {
+        loop {
+            match self.next().await {
+                Came::Frame(ServerFrame::Hb { .. }, _) => {
+                    self.send(&ClientFrame::HbAck { at: std::collections::BTreeMap::new() }).await;
+                }
+                Came::Frame(frame, size) => return (frame, size),
+                Came::End(close) => panic!("the hub closed the socket: {close:?}"),
+            }
+        }
+    }
+
+    /// Reads up to the end; returns the code of the `bye` and that of the close.
+    pub async fn end(&mut self) -> (Option<u16>, Option<u16>) {
+        let mut said = None;
+        loop {
+            match self.next().await {
+                Came::Frame(ServerFrame::Bye { code, .. }, _) => said = Some(code),
+                Came::Frame(..) => {}
+                Came::End(close) => return (said, close.map(|close| close.code.into())),
+            }
+        }
+    }
+}
