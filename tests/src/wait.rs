@@ -14,10 +14,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// # Panics
 /// When it does not; the message says `what` was waited for.
 pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(DEADLINE, future).await {
-        Ok(value) => value,
-        Err(_elapsed) => panic!("waited {DEADLINE:?} in vain for {what}"),
-    }
+    let result = tokio::time::timeout(DEADLINE, future).await;
+    result.unwrap_or_else(|elapsed| panic!("waited {DEADLINE:?} in vain for {what}: {elapsed}"))
 }
 
 /// Asks again and again until there is an answer.
