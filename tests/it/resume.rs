@@ -21,7 +21,7 @@ fn deltas(first: usize, count: usize) -> String {
 }
 
 fn text_of(count: usize) -> String {
-    (0..count).map(|number| format!("w{number} ")).collect()
+    (0..count).fold(String::new(), |text, number| text + &format!("w{number} "))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -93,9 +93,9 @@ fn i2_a_hole_is_refused_and_named() {
 #[test]
 fn a_frame_that_comes_twice_changes_nothing() {
     let mut tracker = joined();
-    let frame = ServerFrame::Batch { sub: 1, from: 1, to: 2, ts: 0, ev: vec![delta(1)] };
-    assert!(matches!(tracker.take(&mut frame.clone(), &mut |_| {}), Outcome::Applied(_)));
-    assert_eq!(tracker.take(&mut frame.clone(), &mut |_| {}), Outcome::Duplicate);
+    let mut frame = ServerFrame::Batch { sub: 1, from: 1, to: 2, ts: 0, ev: vec![delta(1)] };
+    assert!(matches!(tracker.take(&mut frame, &mut |_| {}), Outcome::Applied(_)));
+    assert_eq!(tracker.take(&mut frame, &mut |_| {}), Outcome::Duplicate);
     assert_eq!(tracker.view().seq, 2);
 }
 
