@@ -1,3 +1,3 @@
-//! Under construction.
+//! The page's entry: everything is in the library.
 
 fn main() {}

@@ -1,0 +1,254 @@
+//! The order in which a run is drawn: rows in true order, sub-agents in lanes of their own, calls that overlap in time
+//! under one bracket, and which rows are steps and which the answer.
+
+use std::collections::BTreeMap;
+
+use shared::AgentId;
+use shared::event::{PartKind, ToolState};
+use shared::view::{Item, NoteBody, RunView, ToolView};
+
+/// A run as it is drawn.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Flow {
+    /// The rows of the main agent (no name) and of each sub-agent.
+    lanes: BTreeMap<Option<AgentId>, Vec<Row>>,
+    /// The calls of each agent, by how they stand.
+    counts: BTreeMap<Option<AgentId>, Counts>,
+    /// Tool calls, all agents together.
+    pub tools: usize,
+    /// Those that failed.
+    pub failed: usize,
+    /// Sub-agents.
+    pub agents: usize,
+    /// Rows that are steps: calls, thinking, sub-agents; all lanes together.
+    pub steps: usize,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// What it shows.
+    pub item: Item,
+    /// When it is there.
+    pub rank: Rank,
+    /// The bracket that it stands under.
+    pub bracket: Option<Bracket>,
+}
+
+/// When a row is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rank {
+    /// Always: the answer, failures, calls that wait for consent.
+    Kept,
+    /// While the steps are open.
+    Step,
+    /// Only where everything is shown: events that the page has no better form for.
+    Detail,
+}
+
+/// Calls that overlap in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bracket {
+    /// How many.
+    pub size: usize,
+    /// Whether this row is the first.
+    pub is_first: bool,
+    /// Whether this row is the last.
+    pub is_last: bool,
+    /// When all are over: from the first start to the last end, and all latencies together, in milliseconds.
+    pub took: Option<(u64, u64)>,
+}
+
+/// Calls by how they stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Gave a result.
+    pub done: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Are not over.
+    pub open: usize,
+}
+
+impl Flow {
+    /// How `run` is drawn.
+    pub fn of(run: &RunView) -> Self {
+        let mut flow = Self { agents: run.agents.len(), ..Self::default() };
+        for item in &run.items {
+            let Some((lane, rank)) = place(run, item) else { continue };
+            flow.lanes.entry(lane).or_default().push(Row { item: item.clone(), rank, bracket: None });
+            let is_thinking = matches!(item, Item::Part(id) if run.parts.get(id).is_some_and(|part| part.kind == PartKind::Thinking));
+            flow.steps = flow
+                .steps
+                .saturating_add(usize::from(is_thinking || matches!(item, Item::Tool(_) | Item::Agent(_))));
+        }
+        for tool in run.tools.values() {
+            flow.count(tool);
+        }
+        for (lane, rows) in &mut flow.lanes {
+            keep_answer(run, rows, lane.is_none());
+            bracket(run, rows);
+        }
+        flow
+    }
+
+    fn count(&mut self, tool: &ToolView) {
+        self.tools = self.tools.saturating_add(1);
+        let counts = self.counts.entry(tool.agent.clone()).or_default();
+        let field = match tool.state {
+            ToolState::Complete => &mut counts.done,
+            ToolState::Error => {
+                self.failed = self.failed.saturating_add(1);
+                &mut counts.failed
+            }
+            ToolState::Cancelled | ToolState::Interrupted => return,
+            _ => &mut counts.open,
+        };
+        *field = field.saturating_add(1);
+    }
+
+    /// The rows of the main agent, or of a sub-agent.
+    pub fn lane(&self, agent: Option<&AgentId>) -> &[Row] {
+        self.lanes.get(&agent.cloned()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The row of `item`, in the lane of `agent`.
+    pub fn row(&self, agent: Option<&AgentId>, item: &Item) -> Option<&Row> {
+        self.lane(agent).iter().rev().find(|row| row.item == *item)
+    }
+
+    /// The calls of an agent, by how they stand.
+    pub fn counts(&self, agent: &AgentId) -> Counts {
+        self.counts.get(&Some(agent.clone())).copied().unwrap_or_default()
+    }
+
+    /// Whether there is anything to fold away.
+    pub fn has_steps(&self) -> bool {
+        self.lane(None).iter().any(|row| row.rank == Rank::Step)
+    }
+}
+
+/// In which lane an item stands and when it is there; nothing for an item that is not drawn at all.
+fn place(run: &RunView, item: &Item) -> Option<(Option<AgentId>, Rank)> {
+    match item {
+        Item::Part(id) => {
+            let part = run.parts.get(id)?;
+            Some((known(run, part.agent.as_ref()), Rank::Step))
+        }
+        Item::Tool(id) => {
+            let tool = run.tools.get(id)?;
+            let rank = if tool.state == ToolState::Approval { Rank::Kept } else { Rank::Step };
+            Some((known(run, tool.agent.as_ref()), rank))
+        }
+        Item::Agent(id) => {
+            let parent = run.agents.get(id)?.parent.as_ref().filter(|parent| *parent != id);
+            Some((known(run, parent), Rank::Step))
+        }
+        Item::Note(number) => {
+            let note = run.notes.get(*number)?;
+            let rank = match note.body {
+                NoteBody::Error(_) => Rank::Kept,
+                NoteBody::Custom { .. } => Rank::Step,
+                NoteBody::Raw { .. } => Rank::Detail,
+            };
+            Some((known(run, note.agent.as_ref()), rank))
+        }
+    }
+}
+
+/// The agent whose lane an item goes to: one that is drawn, else the main one.
+fn known(run: &RunView, agent: Option<&AgentId>) -> Option<AgentId> {
+    let id = agent?;
+    run.agents.contains_key(id).then(|| id.clone())
+}
+
+fn is_answer(run: &RunView, item: &Item) -> bool {
+    let Item::Part(id) = item else { return false };
+    run.parts.get(id).is_some_and(|part| part.kind != PartKind::Thinking)
+}
+
+/// Marks the answer: the texts after the last step; when the run ended on a step, its last text. A run without any
+/// other step is all answer.
+fn keep_answer(run: &RunView, rows: &mut [Row], is_main: bool) {
+    let is_step = |row: &Row| {
+        row.rank == Rank::Step && !is_answer(run, &row.item) && !matches!(row.item, Item::Note(_))
+    };
+    let after = rows.iter().rposition(is_step).map_or(0, |at| at.saturating_add(1));
+    let mut found = false;
+    for row in rows.iter_mut().skip(after).filter(|row| is_answer(run, &row.item)) {
+        row.rank = Rank::Kept;
+        found = true;
+    }
+    if !found
+        && is_main
+        && !run.is_running()
+        && let Some(row) = rows.iter_mut().rev().find(|row| is_answer(run, &row.item))
+    {
+        row.rank = Rank::Kept;
+    }
+}
+
+/// When a call began and ended to execute; the end is open while it runs. Nothing before it began.
+fn span(tool: &ToolView) -> Option<(u64, u64)> {
+    if tool.state == ToolState::Executing {
+        return tool.executing_at.or(tool.pending_at).map(|from| (from, u64::MAX));
+    }
+    let end = tool.ended_at.filter(|_| tool.state.is_final())?;
+    let start =
+        tool.executing_at.or_else(|| tool.exec_ms.map(|ms| end.saturating_sub(ms))).or(tool.pending_at)?;
+    Some((start, end))
+}
+
+/// Puts neighbouring calls that overlap in time under one bracket.
+fn bracket(run: &RunView, rows: &mut [Row]) {
+    let spans: Vec<Option<(u64, u64)>> = rows
+        .iter()
+        .map(|row| match &row.item {
+            Item::Tool(id) => run.tools.get(id).and_then(span),
+            _ => None,
+        })
+        .collect();
+    let mut from = 0;
+    while let Some(group) = spans.get(from..) {
+        if group.is_empty() {
+            break;
+        }
+        let size = overlapping(group);
+        if size > 1 {
+            mark(run, rows.get_mut(from..from.saturating_add(size)).unwrap_or_default(), &spans, from);
+        }
+        from = from.saturating_add(size.max(1));
+    }
+}
+
+/// How many spans from the first on overlap with one before them.
+fn overlapping(spans: &[Option<(u64, u64)>]) -> usize {
+    let Some(&Some((_, mut end))) = spans.first() else { return 0 };
+    let more = spans.iter().skip(1).take_while(|span| match span {
+        Some((start, its_end)) if *start < end => {
+            end = end.max(*its_end);
+            true
+        }
+        _ => false,
+    });
+    more.count().saturating_add(1)
+}
+
+fn mark(run: &RunView, rows: &mut [Row], spans: &[Option<(u64, u64)>], from: usize) {
+    let size = rows.len();
+    let group = || spans.iter().skip(from).take(size).flatten();
+    let start = group().map(|span| span.0).min().unwrap_or(0);
+    let end = group().map(|span| span.1).max().unwrap_or(u64::MAX);
+    let latency = |row: &Row| match &row.item {
+        Item::Tool(id) => run.tools.get(id).and_then(ToolView::latency_ms),
+        _ => None,
+    };
+    let sum: u64 = rows.iter().filter_map(latency).sum();
+    let took = (end < u64::MAX).then(|| (end.saturating_sub(start), sum));
+    for (at, row) in rows.iter_mut().enumerate() {
+        row.bracket = Some(Bracket { size, is_first: at == 0, is_last: at.saturating_add(1) == size, took });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Tests of lanes, answers and brackets, on views that the fold made.
+
+use shared::fold::fold;
+use shared::{Envelope, View};
+
+use super::*;
+
+/// The view of events, one JSON object a line; `at` rises by 100 ms where it is not given.
+fn view(lines: &str) -> View {
+    let mut view = View::default();
+    for (n, line) in (1_u64..).zip(lines.lines().map(str::trim).filter(|line| !line.is_empty())) {
+        let mut envelope = Envelope::parse(line).unwrap();
+        envelope.seq = n;
+        if envelope.at == 0 {
+            envelope.at = n * 100;
+        }
+        fold(&mut view, &envelope, &mut |_| {});
+    }
+    view
+}
+
+fn print(lane: &[Row]) -> String {
+    let one = |row: &Row| {
+        let name = match &row.item {
+            Item::Part(id) => id.as_str().to_owned(),
+            Item::Tool(id) => id.as_str().to_owned(),
+            Item::Agent(id) => id.as_str().to_owned(),
+            Item::Note(n) => format!("note{n}"),
+        };
+        let rank = match row.rank {
+            Rank::Kept => "!",
+            Rank::Step => "",
+            Rank::Detail => "?",
+        };
+        let bracket = row.bracket.map_or(String::new(), |b| format!("[{}]", b.size));
+        format!("{name}{rank}{bracket}")
+    };
+    lane.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn texts_after_the_last_step_are_the_answer() {
+    let view = view(
+        r#"{"k":"run.start","run":"r"}
+        {"k":"part.start","run":"r","part":"a","kind":"text"}
+        {"k":"part.delta","run":"r","part":"a","text":"let me look"}
+        {"k":"part.start","run":"r","part":"th","kind":"thinking"}
+        {"k":"tool.call","run":"r","tool":"t","name":"ls","arguments":"{}"}
+        {"k":"tool.result","run":"r","tool":"t","output":"x"}
+        {"k":"part.start","run":"r","part":"b","kind":"text"}
+        {"k":"raw","run":"r","name":"odd","value":1}
+        {"k":"part.start","run":"r","part":"c","kind":"text"}"#,
+    );
+    let flow = Flow::of(&view.runs[0]);
+    assert_eq!(print(flow.lane(None)), "a th t b! note0? c!");
+    assert_eq!((flow.tools, flow.steps, flow.failed), (1, 2, 0));
+    assert!(flow.has_steps());
+}
+
+#[test]
+fn a_run_that_ends_on_a_step_keeps_its_last_text() {
+    let lines = r#"{"k":"run.start","run":"r"}
+        {"k":"part.start","run":"r","part":"a","kind":"text"}
+        {"k":"tool.call","run":"r","tool":"t","name":"ls","arguments":"{}"}"#;
+    assert_eq!(print(Flow::of(&view(lines).runs[0]).lane(None)), "a t");
+    let ended = format!("{lines}\n{}", r#"{"k":"run.end","run":"r","status":"error"}"#);
+    assert_eq!(print(Flow::of(&view(&ended).runs[0]).lane(None)), "a! t");
+}
+
+#[test]
+fn sub_agents_have_lanes_of_their_own() {
+    let view = view(
+        r#"{"k":"run.start","run":"r"}
+        {"k":"agent.start","run":"r","agent":"x","name":"researcher"}
+        {"k":"tool.call","run":"r","agent":"x","tool":"t1","name":"web"}
+        {"k":"agent.start","run":"r","agent":"y","parent":"x"}
+        {"k":"tool.call","run":"r","agent":"y","tool":"t2","name":"web"}
+        {"k":"tool.result","run":"r","agent":"y","tool":"t2","output":"boom","is_error":true}
+        {"k":"part.start","run":"r","part":"a","kind":"text"}"#,
+    );
+    let flow = Flow::of(&view.runs[0]);
+    assert_eq!(print(flow.lane(None)), "x a!");
+    assert_eq!(print(flow.lane(Some(&AgentId::new("x")))), "t1 y");
+    assert_eq!(print(flow.lane(Some(&AgentId::new("y")))), "t2");
+    assert_eq!(flow.counts(&AgentId::new("y")), Counts { done: 0, failed: 1, open: 0 });
+    assert_eq!(flow.counts(&AgentId::new("x")), Counts { done: 0, failed: 0, open: 1 });
+    assert_eq!((flow.agents, flow.failed), (2, 1));
+}
+
+#[test]
+fn calls_that_overlap_stand_under_one_bracket() {
+    let view = view(
+        r#"{"k":"run.start","run":"r"}
+        {"k":"tool.state","run":"r","tool":"a","state":"executing","at":1000}
+        {"k":"tool.state","run":"r","tool":"b","state":"executing","at":1100}
+        {"k":"tool.state","run":"r","tool":"c","state":"executing","at":1150}
+        {"k":"tool.result","run":"r","tool":"a","output":"","at":1300}
+        {"k":"tool.result","run":"r","tool":"b","output":"","at":3300}
+        {"k":"tool.result","run":"r","tool":"c","output":"","at":1250}
+        {"k":"tool.state","run":"r","tool":"d","state":"executing","at":4000}
+        {"k":"tool.state","run":"r","tool":"e","state":"pending","at":4000}"#,
+    );
+    let flow = Flow::of(&view.runs[0]);
+    assert_eq!(print(flow.lane(None)), "a[3] b[3] c[3] d e");
+    let bracket = flow.lane(None)[0].bracket.unwrap();
+    assert_eq!(bracket.took, Some((2300, 300 + 2200 + 100)));
+    assert!(bracket.is_first && !bracket.is_last && flow.lane(None)[2].bracket.unwrap().is_last);
+}
+
+#[test]
+fn failures_and_questions_are_always_there() {
+    let view = view(
+        r#"{"k":"run.start","run":"r"}
+        {"k":"approval.request","run":"r","tool":"t","text":"deploy?"}
+        {"k":"error","run":"r","code":"overloaded","message":"try later","retryable":true}"#,
+    );
+    assert_eq!(print(Flow::of(&view.runs[0]).lane(None)), "t! note0!");
+}

@@ -1,0 +1,99 @@
+//! Times, sizes and counts as people read them.
+
+/// A finished duration: `840 ms`, `1.2 s`, `14 s`, `2:41`, `1:04:09`.
+pub fn duration(ms: u64) -> String {
+    if ms < 1000 {
+        return format!("{ms} ms");
+    }
+    // Rounded to a tenth of a second; 9.96 s would else read "10.0 s".
+    let tenths = ms.saturating_add(50) / 100;
+    if tenths < 100 {
+        return format!("{}.{} s", tenths / 10, tenths % 10);
+    }
+    let seconds = ms.saturating_add(500) / 1000;
+    if seconds < 60 { format!("{seconds} s") } else { clock(seconds.saturating_mul(1000)) }
+}
+
+/// A duration that still grows, in whole seconds: `0:14`, `2:41`, `1:04:09`.
+pub fn clock(ms: u64) -> String {
+    let seconds = ms / 1000;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+/// A size: `512 B`, `8.1 KB`, `184 KB`, `2.3 MB`.
+pub fn bytes(n: u64) -> String {
+    if n < 1024 {
+        return format!("{n} B");
+    }
+    let (mut unit, mut size) = ("KB", n);
+    for next in ["MB", "GB"] {
+        // 1000 rather than 1024: "1023.9 KB" is harder to read than "1.0 MB".
+        if size < 1000 * 1024 {
+            break;
+        }
+        size /= 1024;
+        unit = next;
+    }
+    let tenths = size.saturating_mul(10) / 1024;
+    if tenths < 100 {
+        format!("{}.{} {unit}", tenths / 10, tenths % 10)
+    } else {
+        format!("{} {unit}", tenths / 10)
+    }
+}
+
+/// A count: `812`, `38.2k`, `1.4M`.
+pub fn count(n: u64) -> String {
+    let (tenths, unit) = match n {
+        0..1000 => return n.to_string(),
+        1000..1_000_000 => (n / 100, 'k'),
+        _ => (n / 100_000, 'M'),
+    };
+    if tenths < 1000 {
+        format!("{}.{}{unit}", tenths / 10, tenths % 10)
+    } else {
+        format!("{}{unit}", tenths / 10)
+    }
+}
+
+/// An exact count with separators: `48,211`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len().saturating_mul(4) / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len().saturating_sub(i)).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// How long ago something was: `now`, `6 m`, `3 h`, `2 d`.
+pub fn age(ms: u64) -> String {
+    let minutes = ms / 60_000;
+    match minutes {
+        0 => "now".to_owned(),
+        1..60 => format!("{minutes} m"),
+        60..1440 => format!("{} h", minutes / 60),
+        _ => format!("{} d", minutes / 1440),
+    }
+}
+
+/// How long ago, while it is seconds that count: `0.4 s`, `12 s`, `6 m`.
+pub fn short_age(ms: u64) -> String {
+    match ms {
+        0..10_000 => format!("{}.{} s", ms / 1000, ms / 100 % 10),
+        10_000..60_000 => format!("{} s", ms / 1000),
+        _ => age(ms),
+    }
+}
+
+/// A number with its noun: `1 tool`, `3 tools`.
+pub fn counted(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests;

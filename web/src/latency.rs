@@ -1,0 +1,79 @@
+//! How long tools usually take, and which calls take longer.
+
+use shared::ToolCallId;
+use shared::event::ToolState;
+use shared::ids::RunId;
+use shared::view::{ToolView, View};
+
+/// A call is never slow before this, in milliseconds.
+const SLOW_MS: u64 = 10_000;
+
+/// One call: its run and its id.
+pub type CallKey = (RunId, ToolCallId);
+
+/// The calls of one tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Group {
+    /// The tool.
+    pub name: String,
+    /// Its calls, in order.
+    pub calls: Vec<CallKey>,
+    /// Those that failed.
+    pub failed: usize,
+    /// Latencies of those that are over, in milliseconds, the shortest first.
+    latencies: Vec<u64>,
+}
+
+impl Group {
+    /// The latency that half of the calls stay within, in milliseconds.
+    pub fn p50(&self) -> Option<u64> {
+        self.rank(50)
+    }
+
+    /// The latency that 95 of 100 calls stay within, in milliseconds.
+    pub fn p95(&self) -> Option<u64> {
+        self.rank(95)
+    }
+
+    /// From how many milliseconds on a call of this tool is slow.
+    pub fn slow_from_ms(&self) -> u64 {
+        self.p95().map_or(SLOW_MS, |p95| p95.saturating_mul(3).max(SLOW_MS))
+    }
+
+    /// The nearest rank: a value that some call really had.
+    fn rank(&self, percent: usize) -> Option<u64> {
+        let rank = self.latencies.len().saturating_mul(percent).div_ceil(100);
+        self.latencies.get(rank.saturating_sub(1)).copied()
+    }
+}
+
+/// All calls of `view` by tool, in the order in which the tools were first called: an order that never changes under
+/// the pointer.
+pub fn groups(view: &View) -> Vec<Group> {
+    let mut groups = indexmap::IndexMap::<&str, Group>::new();
+    for (run_id, run) in &view.runs {
+        for (id, tool) in &run.tools {
+            let group = groups.entry(tool.name.as_str()).or_default();
+            group.calls.push((run_id.clone(), id.clone()));
+            group.failed = group.failed.saturating_add(usize::from(tool.state == ToolState::Error));
+            group.latencies.extend(tool.latency_ms());
+        }
+    }
+    let named = groups.into_iter().map(|(name, mut group)| {
+        name.clone_into(&mut group.name);
+        group.latencies.sort_unstable();
+        group
+    });
+    named.collect()
+}
+
+/// How long a call has taken by the time `now`: its latency when it is over, else the time since it began to execute.
+pub fn taken_ms(tool: &ToolView, now: u64) -> Option<u64> {
+    match tool.state {
+        ToolState::Executing => tool.executing_at.or(tool.pending_at).map(|from| now.saturating_sub(from)),
+        _ => tool.latency_ms(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

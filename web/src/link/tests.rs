@@ -1,0 +1,71 @@
+//! Tests of the link's machine.
+
+use super::*;
+
+fn closed(code: u16) -> Input {
+    Input::Closed { code, reason: "why".to_owned() }
+}
+
+fn up() -> Link {
+    let mut link = Link::default();
+    assert_eq!(link.step(Input::Start, 0, 0), Act::Connect);
+    assert_eq!(link.status(0), Status::Connecting);
+    assert_eq!(link.step(Input::Opened, 5, 0), Act::Hello);
+    assert_eq!(link.step(Input::Welcomed { hb_ms: 20_000 }, 10, 0), Act::Subscribe);
+    assert!(link.is_up());
+    link
+}
+
+#[test]
+fn a_lost_link_is_tried_again_after_the_wait_and_at_once_when_woken() {
+    let mut link = up();
+    assert_eq!(link.step(closed(1006), 1_000, 0), Act::Rest);
+    assert_eq!(link.status(1_000), Status::Reconnecting { in_ms: 250, attempt: 1, is_stale: false });
+    assert_eq!(link.step(Input::Tick, 1_100, 0), Act::Rest);
+    assert_eq!(link.step(Input::Tick, 1_250, 0), Act::Connect);
+    assert_eq!(link.step(closed(1006), 1_300, 0), Act::Rest);
+    assert_eq!(link.status(1_300), Status::Reconnecting { in_ms: 500, attempt: 2, is_stale: false });
+    assert_eq!(link.step(Input::Wake, 1_301, 0), Act::Connect);
+    assert_eq!(link.step(Input::Wake, 1_302, 0), Act::Rest);
+    let status = link.status(70_000);
+    assert_eq!(status, Status::Reconnecting { in_ms: 0, attempt: 2, is_stale: true });
+}
+
+#[test]
+fn a_handshake_or_a_silence_that_lasts_too_long_is_given_up() {
+    let mut link = Link::default();
+    link.step(Input::Start, 0, 0);
+    assert_eq!(link.step(Input::Tick, 10_000, 0), Act::Rest);
+    assert_eq!(link.step(Input::Tick, 10_001, 0), Act::Drop);
+    let mut link = up();
+    link.step(Input::Heard, 30_000, 0);
+    assert_eq!(link.step(Input::Tick, 80_000, 0), Act::Rest);
+    assert_eq!(link.step(Input::Tick, 80_001, 0), Act::Drop);
+}
+
+#[test]
+fn the_hub_decides_whether_and_when_the_page_comes_back() {
+    let mut link = up();
+    let bye = |reconnect| Input::Bye { reconnect, retry_ms: 2_000, reason: "drain".to_owned() };
+    link.step(bye(true), 0, 0);
+    link.step(closed(4000), 0, 0);
+    assert_eq!(link.status(0), Status::Reconnecting { in_ms: 2_000, attempt: 1, is_stale: false });
+    let mut link = up();
+    link.step(closed(4505), 0, 0);
+    assert_eq!(link.status(0), Status::Ended("why".to_owned()));
+    assert_eq!(link.step(Input::Wake, 1, 0), Act::Rest);
+    let mut link = up();
+    link.step(bye(false), 0, 0);
+    link.step(closed(1000), 0, 0);
+    assert_eq!(link.status(0), Status::Ended("drain".to_owned()));
+}
+
+#[test]
+fn nothing_is_tried_while_the_machine_is_offline() {
+    let mut link = up();
+    link.step(Input::Offline, 0, 0);
+    link.step(closed(1006), 0, 0);
+    assert_eq!(link.status(0), Status::Offline);
+    assert_eq!(link.step(Input::Tick, 99_000, 0), Act::Rest);
+    assert_eq!(link.step(Input::Wake, 99_001, 0), Act::Connect);
+}

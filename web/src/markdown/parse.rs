@@ -1,0 +1,148 @@
+//! From Markdown's events to nodes.
+
+use std::ops::Range;
+
+use pulldown_cmark::{
+    Alignment, BrokenLink, CodeBlockKind, CowStr, Event, Options, Parser, Tag as Mark, TagEnd,
+};
+
+use super::node::{Align, Node, Tag, safe_link, settle};
+
+/// Links that are defined apart from where they stand: label and place.
+pub(super) type Definitions = Vec<(String, String)>;
+
+/// A block at the top of a text, and the bytes that it stands in.
+pub(super) type Block = (Node, Range<usize>);
+
+/// The nodes of a whole text.
+pub fn parse(text: &str) -> Vec<Node> {
+    blocks(text, &mut Definitions::new()).into_iter().map(|(node, _)| node).collect()
+}
+
+/// The blocks of `text` in order. Definitions of links are taken from `definitions` and added to them.
+pub(super) fn blocks(text: &str, definitions: &mut Definitions) -> Vec<Block> {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let known = definitions.clone();
+    let resolve = |link: BrokenLink<'_>| {
+        let found = known.iter().find(|(label, _)| label.eq_ignore_ascii_case(&link.reference))?;
+        Some((CowStr::from(found.1.clone()), CowStr::from("")))
+    };
+    let parser = Parser::new_with_broken_link_callback(text, options, Some(resolve));
+    for (label, definition) in parser.reference_definitions().iter() {
+        if !definitions.iter().any(|(known, _)| known.eq_ignore_ascii_case(label)) {
+            definitions.push((label.to_owned(), definition.dest.to_string()));
+        }
+    }
+    let mut builder = Builder::default();
+    for (event, range) in parser.into_offset_iter() {
+        builder.take(event, range);
+    }
+    // Ids of hash maps come in any order; the list is searched by label, so only its length shows.
+    builder.blocks
+}
+
+/// An element whose end has not come yet.
+struct Open {
+    tag: Tag,
+    start: usize,
+    children: Vec<Node>,
+}
+
+#[derive(Default)]
+struct Builder {
+    blocks: Vec<Block>,
+    open: Vec<Open>,
+    columns: Vec<Align>,
+    column: usize,
+    in_head: bool,
+}
+
+impl Builder {
+    fn take(&mut self, event: Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(mark) => self.start(mark, range.start),
+            Event::End(end) => self.end(end, range.end),
+            Event::Text(text) => self.add(Node::Text(text.into_string()), &range),
+            Event::Code(text) => self.add(element(Tag::Code, text), &range),
+            Event::Html(html) | Event::InlineHtml(html) => self.add(Node::Text(html.into_string()), &range),
+            Event::SoftBreak => self.add(Node::Text("\n".to_owned()), &range),
+            Event::HardBreak => self.add(Node::Element(Tag::Break, Vec::new()), &range),
+            Event::Rule => self.add(Node::Element(Tag::Rule, Vec::new()), &range),
+            Event::TaskListMarker(done) => self.add(Node::Element(Tag::Task(done), Vec::new()), &range),
+            // Mathematics and footnotes are not asked for; should they come, they are the text that they were.
+            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
+                self.add(Node::Text(text.into_string()), &range);
+            }
+        }
+    }
+
+    fn start(&mut self, mark: Mark<'_>, start: usize) {
+        let tag = match mark {
+            Mark::Heading { level, .. } => Tag::Heading(level as u8),
+            Mark::BlockQuote(_) => Tag::Quote,
+            Mark::CodeBlock(kind) => Tag::CodeBlock(language(&kind)),
+            Mark::HtmlBlock => Tag::Raw,
+            Mark::List(first) => Tag::List(first),
+            Mark::Item => Tag::Item,
+            Mark::Emphasis => Tag::Emphasis,
+            Mark::Strong => Tag::Strong,
+            Mark::Strikethrough => Tag::Strike,
+            Mark::Link { dest_url, .. } => safe_link(&dest_url).map_or(Tag::Raw, Tag::Link),
+            Mark::Image { dest_url, .. } => Tag::Image(safe_link(&dest_url).unwrap_or_default()),
+            Mark::Table(columns) => {
+                self.columns = columns.into_iter().map(align).collect();
+                Tag::Table
+            }
+            Mark::TableHead => {
+                (self.in_head, self.column) = (true, 0);
+                Tag::Row
+            }
+            Mark::TableRow => {
+                self.column = 0;
+                Tag::Row
+            }
+            Mark::TableCell => {
+                let align = self.columns.get(self.column).copied().unwrap_or(Align::Start);
+                self.column = self.column.saturating_add(1);
+                Tag::Cell { head: self.in_head, align }
+            }
+            // Everything else is switched off in the parser's options.
+            _ => Tag::Paragraph,
+        };
+        self.open.push(Open { tag, start, children: Vec::new() });
+    }
+
+    fn end(&mut self, mark: TagEnd, end: usize) {
+        if mark == TagEnd::TableHead {
+            self.in_head = false;
+        }
+        let Some(Open { tag, start, children }) = self.open.pop() else { return };
+        let children = settle(children, matches!(tag, Tag::CodeBlock(_)));
+        self.add(Node::Element(tag, children), &(start..end));
+    }
+
+    fn add(&mut self, node: Node, range: &Range<usize>) {
+        match self.open.last_mut() {
+            Some(open) => open.children.push(node),
+            None => self.blocks.push((node, range.clone())),
+        }
+    }
+}
+
+fn element(tag: Tag, text: CowStr<'_>) -> Node {
+    Node::Element(tag, vec![Node::Text(text.into_string())])
+}
+
+fn align(column: Alignment) -> Align {
+    match column {
+        Alignment::None | Alignment::Left => Align::Start,
+        Alignment::Center => Align::Center,
+        Alignment::Right => Align::End,
+    }
+}
+
+/// The first word after the fence.
+fn language(kind: &CodeBlockKind<'_>) -> String {
+    let CodeBlockKind::Fenced(words) = kind else { return String::new() };
+    words.split([' ', ',', '{']).next().unwrap_or_default().chars().take(40).collect()
+}

@@ -1,0 +1,163 @@
+//! Laws of the nodes: nothing unsafe whatever the input, and a text that grows looks like the whole one at every step.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The nodes as short text: `p(a strong(b))`.
+fn print(nodes: &[Node]) -> String {
+    let one = |node: &Node| match node {
+        Node::Text(text) => format!("{text:?}"),
+        Node::Element(tag, children) => format!("{tag:?}({})", print(children)),
+    };
+    nodes.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn text_of(nodes: &[Node]) -> String {
+    let one = |node: &Node| match node {
+        Node::Text(text) => text.clone(),
+        Node::Element(_, children) => text_of(children),
+    };
+    nodes.iter().map(one).collect()
+}
+
+fn links(nodes: &[Node], found: &mut Vec<String>) {
+    for node in nodes {
+        if let Node::Element(tag, children) = node {
+            if let Tag::Link(url) | Tag::Image(url) = tag {
+                found.push(url.clone());
+            }
+            links(children, found);
+        }
+    }
+}
+
+#[test]
+fn common_markdown_becomes_the_nodes_that_it_names() {
+    let check = |text: &str, expect: &str| assert_eq!(print(&parse(text)), expect, "{text}");
+    check("a **b** `c`", r#"Paragraph("a " Strong("b") " " Code("c"))"#);
+    check("## h", r#"Heading(2)("h")"#);
+    check("1. a\n2. b", r#"List(Some(1))(Item("a") Item("b"))"#);
+    check("- [x] a", r#"List(None)(Item(Task(true)() "a"))"#);
+    check("```rust ignore\nfn x() {}\n```", r#"CodeBlock("rust")("fn x() {}\n")"#);
+    check(
+        "|a|b|\n|-|-:|\n|1|2|",
+        "Table(Row(Cell { head: true, align: Start }(\"a\") Cell { head: true, align: End }(\"b\")) \
+         Row(Cell { head: false, align: Start }(\"1\") Cell { head: false, align: End }(\"2\")))",
+    );
+}
+
+#[test]
+fn html_is_the_text_that_it_is() {
+    let text = "<script>alert(1)</script>\n\nx <img src=x onerror=alert(1)> y";
+    let nodes = parse(text);
+    assert!(print(&nodes).starts_with("Raw("), "{}", print(&nodes));
+    assert_eq!(text_of(&nodes).replace('\n', ""), text.replace('\n', ""));
+}
+
+#[test]
+fn only_safe_links_stay_links() {
+    let mut found = Vec::new();
+    let text = "[a](https://x.y) [b](javascript:alert) [c](JAVASCRIPT:x) [d](data:text/html,x) [e](/c/x) \
+                [f](mailto:a@b.c) ![g](http://i/j.png) ![h](javascript:x) <https://z.z> [i](java\u{1}script:x)";
+    links(&parse(text), &mut found);
+    assert_eq!(found, ["https://x.y", "mailto:a@b.c", "http://i/j.png", "", "https://z.z"]);
+}
+
+#[test]
+fn long_texts_are_split_where_appending_does_not_move_the_cuts() {
+    let words = "word ".repeat(1000);
+    let before = parse(&words);
+    let after = parse(&format!("{words}and more of it"));
+    let pieces = |nodes: &[Node]| match nodes {
+        [Node::Element(_, children)] => children.clone(),
+        other => other.to_vec(),
+    };
+    let (before, after) = (pieces(&before), pieces(&after));
+    assert!(before.len() > 4);
+    assert_eq!(before[..before.len() - 1], after[..before.len() - 1]);
+}
+
+#[test]
+fn a_replaced_text_starts_again() {
+    let mut stream = Stream::default();
+    assert_eq!(stream.advance("one\n\ntwo\n\nthree\n").done.len(), 2);
+    assert!(!stream.advance("one\n\ntwo\n\nthree\n\nfour\n").restart);
+    let update = stream.advance("another text");
+    assert!(update.restart);
+    assert_eq!(print(&update.pending), r#"Paragraph("another text")"#);
+}
+
+#[test]
+fn a_definition_at_the_end_reaches_back_when_the_text_is_whole() {
+    let text = "see [one]\n\nand [two][one]\n\n[one]: https://x.y\n";
+    let mut stream = Stream::default();
+    stream.advance(text);
+    let update = stream.finish(text);
+    assert!(update.restart && update.pending.is_empty());
+    assert_eq!(update.done, parse(text));
+}
+
+/// Lines that stress where blocks begin and end.
+fn lines() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        Just("para"),
+        Just(""),
+        Just("- item"),
+        Just("  more"),
+        Just("1. one"),
+        Just("2. two"),
+        Just("```"),
+        Just("~~~ rs"),
+        Just("    code"),
+        Just("> quote"),
+        Just("| a | b |"),
+        Just("|---|--:|"),
+        Just("# head"),
+        Just("==="),
+        Just("---"),
+        Just("***"),
+        Just("<div>"),
+        Just("</div>"),
+        Just("**b"),
+        Just("b** `c"),
+        Just("   - nested"),
+        Just("<!-- c"),
+        Just("-->"),
+        Just("\ttab"),
+        Just("* star"),
+        Just("+"),
+        Just("é 漢字 🙂"),
+    ];
+    prop::collection::vec(line, 0..14).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn a_growing_text_looks_like_the_whole_one_at_every_step(text in lines()) {
+        let mut stream = Stream::default();
+        let mut shown: Vec<Node> = Vec::new();
+        for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+            let prefix = text.split_at(end).0;
+            let update = stream.advance(prefix);
+            prop_assert!(!update.restart);
+            shown.extend(update.done);
+            let all: Vec<Node> = shown.iter().cloned().chain(update.pending).collect();
+            prop_assert_eq!(print(&all), print(&parse(prefix)), "{:?}", prefix);
+        }
+        shown.extend(stream.finish(&text).done);
+        prop_assert_eq!(print(&shown), print(&parse(&text)));
+    }
+
+    #[test]
+    fn any_text_gives_only_safe_links(text in any::<String>()) {
+        let mut found = Vec::new();
+        links(&parse(&text), &mut found);
+        for url in found {
+            let safe = ["http:", "https:", "mailto:"].iter().any(|s| url.to_ascii_lowercase().starts_with(s));
+            prop_assert!(url.is_empty() || safe, "{}", url);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! What the page knows: the list of conversations, one conversation as the hub has it, and what of it changed since it
+//! was last painted. Frames go in, answers come out; the socket, the clock and the page are elsewhere.
+
+use indexmap::{IndexMap, IndexSet};
+use shared::event::{Kind, ToolProgress};
+use shared::fold::Change;
+use shared::frame::{ClientFrame, ConversationRow, ServerFrame, Sub};
+use shared::limits::EPHEMERA_MAX;
+use shared::tracker::{Outcome, Tracker};
+use shared::{ConversationId, Envelope, Seq, View};
+
+use crate::latency::CallKey;
+
+/// The subscription of the list.
+const FLEET: Sub = 1;
+
+/// Conversations that are kept when the reader looks at another one, so that coming back costs only what is new.
+const KEPT_MAX: usize = 4;
+
+/// What changed since the last painting.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Touched {
+    /// Something in the list.
+    pub fleet: bool,
+    /// The whole conversation.
+    pub replaced: bool,
+    /// Pieces of it.
+    pub changes: IndexSet<Change>,
+    /// Calls that say how far they are.
+    pub progress: IndexSet<CallKey>,
+}
+
+impl Touched {
+    /// Whether there is nothing to paint.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// See the head of this file.
+#[derive(Debug, Default)]
+pub struct Model {
+    conversation: Option<ConversationId>,
+    sub: Sub,
+    tracker: Tracker,
+    kept: Vec<(ConversationId, Tracker)>,
+    fleet: IndexMap<ConversationId, ConversationRow>,
+    has_fleet: bool,
+    progress: IndexMap<CallKey, ToolProgress>,
+    rate: Option<(u64, u64)>,
+    /// The hub's clock minus ours, in milliseconds.
+    ahead_ms: Option<i64>,
+    event_at: Option<u64>,
+    is_resyncing: bool,
+    /// Where we stood at the last heartbeat that found us behind.
+    behind_at: Option<Seq>,
+    problem: Option<String>,
+    touched: Touched,
+}
+
+impl Model {
+    /// The conversation that is looked at.
+    pub fn conversation(&self) -> Option<&ConversationId> {
+        self.conversation.as_ref()
+    }
+
+    /// What it holds.
+    pub fn view(&self) -> &View {
+        self.tracker.view()
+    }
+
+    /// The newest seq that the hub spoke of.
+    pub fn head(&self) -> Seq {
+        self.tracker.head()
+    }
+
+    /// Whether everything there is has arrived.
+    pub fn is_live(&self) -> bool {
+        self.conversation.is_none() || self.tracker.is_live()
+    }
+
+    /// Whether anything was ever known of the conversation.
+    pub fn is_known(&self) -> bool {
+        self.tracker.position().is_some()
+    }
+
+    /// The list, by name; nothing before the hub has sent it.
+    pub fn fleet(&self) -> Option<&IndexMap<ConversationId, ConversationRow>> {
+        self.has_fleet.then_some(&self.fleet)
+    }
+
+    /// How far a call is.
+    pub fn progress(&self, call: &CallKey) -> Option<&ToolProgress> {
+        self.progress.get(call)
+    }
+
+    /// Tokens in the last second, if the newest figure is of the last two.
+    pub fn rate(&self, now: u64) -> Option<u64> {
+        self.rate
+            .filter(|(at, tokens)| now.saturating_sub(*at) < 2_000 && *tokens > 0)
+            .map(|(_, tokens)| tokens)
+    }
+
+    /// When the newest event came, by our clock.
+    pub fn event_at(&self) -> Option<u64> {
+        self.event_at
+    }
+
+    /// What the hub said against the subscription.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// The hub's time at our time `now`.
+    pub fn hub_time(&self, now: u64) -> u64 {
+        now.saturating_add_signed(self.ahead_ms.unwrap_or(0))
+    }
+
+    /// Takes what changed since the last call.
+    pub fn take_touched(&mut self) -> Touched {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// Looks at another conversation; the frames to send, if the socket is up.
+    pub fn open(&mut self, conversation: Option<ConversationId>) -> Vec<ClientFrame> {
+        if self.conversation == conversation {
+            return Vec::new();
+        }
+        let mut frames = Vec::new();
+        if self.conversation.is_some() {
+            frames.push(ClientFrame::Unsub { sub: self.sub });
+        }
+        self.put_away();
+        self.sub = self.sub.max(FLEET).saturating_add(1);
+        self.conversation = conversation;
+        if let Some(wanted) = &self.conversation
+            && let Some(at) = self.kept.iter().position(|(kept, _)| kept == wanted)
+        {
+            self.tracker = self.kept.remove(at).1;
+        }
+        frames.extend(self.sub_frame());
+        frames
+    }
+
+    fn put_away(&mut self) {
+        let mut tracker = std::mem::take(&mut self.tracker);
+        tracker.disconnected();
+        if let Some(old) = self.conversation.take() {
+            if self.kept.len() >= KEPT_MAX {
+                self.kept.remove(0);
+            }
+            self.kept.push((old, tracker));
+        }
+        self.progress.clear();
+        (self.rate, self.event_at, self.problem, self.behind_at) = (None, None, None, None);
+        self.is_resyncing = false;
+        self.touched = Touched { replaced: true, fleet: self.touched.fleet, ..Touched::default() };
+    }
+
+    fn sub_frame(&self) -> Option<ClientFrame> {
+        let conv = self.conversation.clone()?;
+        Some(ClientFrame::Sub { sub: self.sub, conv, have: self.tracker.position() })
+    }
+
+    /// What to ask for on a new socket.
+    pub fn subscriptions(&mut self, with_fleet: bool) -> Vec<ClientFrame> {
+        self.disconnected();
+        let fleet = with_fleet.then_some(ClientFrame::Watch { sub: FLEET });
+        fleet.into_iter().chain(self.sub_frame()).collect()
+    }
+
+    /// The socket is gone.
+    pub fn disconnected(&mut self) {
+        self.tracker.disconnected();
+        self.is_resyncing = false;
+        self.behind_at = None;
+    }
+
+    /// Takes a frame that came at `now` by our clock; the answer to send, if it wants one.
+    pub fn take(&mut self, mut frame: ServerFrame, now: u64) -> Option<ClientFrame> {
+        match &mut frame {
+            ServerFrame::Welcome(welcome) => {
+                self.ahead_ms = None;
+                self.hear_time(welcome.ts, now);
+            }
+            ServerFrame::Fleet { sub: FLEET, full, rows, ts } => {
+                self.hear_time(*ts, now);
+                if std::mem::take(full) {
+                    self.fleet.clear();
+                }
+                self.fleet.extend(rows.drain(..).map(|row| (row.conversation.clone(), row)));
+                self.has_fleet = true;
+                self.touched.fleet = true;
+            }
+            ServerFrame::Hb { ts, heads } => {
+                self.hear_time(*ts, now);
+                let head = heads.get(&self.sub).map(|(_, head)| *head);
+                return Some(self.heartbeat(head));
+            }
+            ServerFrame::Error { sub: Some(sub), message, .. } if *sub == self.sub => {
+                self.problem = Some(std::mem::take(message));
+                self.touched.replaced = true;
+            }
+            ServerFrame::Batch { sub, ts, .. } if *sub == self.sub => {
+                self.hear_time(*ts, now);
+                return self.follow(&mut frame, now);
+            }
+            ServerFrame::Subbed { sub, .. }
+            | ServerFrame::Snap { sub, .. }
+            | ServerFrame::Live { sub, .. }
+                if *sub == self.sub =>
+            {
+                return self.follow(&mut frame, now);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// A frame of the conversation.
+    fn follow(&mut self, frame: &mut ServerFrame, now: u64) -> Option<ClientFrame> {
+        let changes = &mut self.touched.changes;
+        match self.tracker.take(frame, &mut |change| {
+            changes.insert(change);
+        }) {
+            Outcome::Subscribed { .. } | Outcome::Live => self.is_resyncing = false,
+            Outcome::Replaced => {
+                self.is_resyncing = false;
+                self.touched.replaced = true;
+                self.touched.changes.clear();
+            }
+            Outcome::Applied(events) => {
+                self.event_at = Some(now);
+                for event in events {
+                    hear_ephemeral(&mut self.progress, &mut self.rate, &mut self.touched, event, now);
+                }
+            }
+            Outcome::Gap { .. } if !self.is_resyncing => {
+                self.is_resyncing = true;
+                return Some(ClientFrame::Resync { sub: self.sub });
+            }
+            Outcome::Gap { .. } | Outcome::Duplicate | Outcome::NotForUs => {}
+        }
+        None
+    }
+
+    /// Answers a heartbeat. Twice behind at the same place means that the subscription is dead though the socket lives.
+    fn heartbeat(&mut self, head: Option<Seq>) -> ClientFrame {
+        let seq = self.tracker.view().seq;
+        let is_behind = head.is_some_and(|head| head > seq) && self.tracker.is_live();
+        if is_behind && self.behind_at == Some(seq) && !self.is_resyncing {
+            self.behind_at = None;
+            self.is_resyncing = true;
+            return ClientFrame::Resync { sub: self.sub };
+        }
+        self.behind_at = is_behind.then_some(seq);
+        let at = self.conversation.iter().map(|_| (self.sub, seq)).collect();
+        ClientFrame::HbAck { at }
+    }
+
+    /// The frame that travelled fastest tells the hub's clock best: the largest difference seen.
+    fn hear_time(&mut self, ts: u64, now: u64) {
+        if ts == 0 {
+            return;
+        }
+        let ahead = i64::try_from(ts).unwrap_or(i64::MAX).saturating_sub_unsigned(now);
+        self.ahead_ms = Some(self.ahead_ms.map_or(ahead, |known| known.max(ahead)));
+    }
+}
+
+fn hear_ephemeral(
+    progress: &mut IndexMap<CallKey, ToolProgress>,
+    rate: &mut Option<(u64, u64)>,
+    touched: &mut Touched,
+    envelope: &Envelope,
+    now: u64,
+) {
+    match &envelope.event.kind {
+        Kind::Rate { tokens } => *rate = Some((now, *tokens)),
+        Kind::ToolProgress(newest) => {
+            let call = (envelope.event.run.clone(), newest.tool.clone());
+            if progress.len() >= EPHEMERA_MAX && !progress.contains_key(&call) {
+                progress.shift_remove_index(0);
+            }
+            progress.insert(call.clone(), newest.clone());
+            touched.progress.insert(call);
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Tests of the page's model on frames as the hub writes them.
+
+use shared::frame::parse_server;
+use shared::view::Item;
+use shared::{PartId, RunId};
+
+use super::*;
+
+fn opened() -> Model {
+    let mut model = Model::default();
+    let frames = model.open(ConversationId::parse("demo").ok());
+    assert!(matches!(frames.as_slice(), [ClientFrame::Sub { sub: 2, have: None, .. }]));
+    model.take_touched();
+    model
+}
+
+fn take(model: &mut Model, frame: &str) -> Option<ClientFrame> {
+    model.take(parse_server(frame).unwrap(), 1_000)
+}
+
+const EVENTS: &str = r#"[{"k":"run.start","run":"r","seq":1,"at":5},
+    {"k":"part.start","run":"r","part":"p","kind":"text","seq":2,"at":6},
+    {"k":"part.delta","run":"r","part":"p","text":"hi","seq":3,"at":7},
+    {"k":"rate","run":"r","tokens":90,"at":7},
+    {"k":"tool.progress","run":"r","tool":"t","current":1,"at":7}]"#;
+
+fn batch(from: u64, to: u64, events: &str) -> String {
+    format!(r#"{{"t":"batch","sub":2,"from":{from},"to":{to},"ts":1400,"ev":{events}}}"#)
+}
+
+#[test]
+fn events_change_the_view_and_say_what_they_touched() {
+    let mut model = opened();
+    assert_eq!(take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":3}"#), None);
+    assert_eq!(take(&mut model, &batch(1, 3, EVENTS)), None);
+    assert_eq!(take(&mut model, r#"{"t":"live","sub":2,"seq":3}"#), None);
+    assert!(model.is_live());
+    assert_eq!(model.view().runs[0].answer(), "hi");
+    assert_eq!((model.rate(1_500), model.rate(9_000)), (Some(90), None));
+    assert_eq!(model.hub_time(1_000), 1_400);
+    let touched = model.take_touched();
+    let part = Change::Item(RunId::new("r"), Item::Part(PartId::new("p")));
+    assert!(touched.changes.contains(&part) && touched.progress.len() == 1 && !touched.replaced);
+    assert!(model.take_touched().is_empty());
+}
+
+#[test]
+fn a_hole_asks_once_for_the_snapshot() {
+    let mut model = opened();
+    take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":9}"#);
+    assert_eq!(take(&mut model, &batch(5, 7, EVENTS)), Some(ClientFrame::Resync { sub: 2 }));
+    assert_eq!(take(&mut model, &batch(8, 9, "[]")), None);
+}
+
+#[test]
+fn coming_back_resumes_where_it_was_left() {
+    let mut model = opened();
+    take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":3}"#);
+    take(&mut model, &batch(1, 3, EVENTS));
+    let frames = model.open(ConversationId::parse("other").ok());
+    assert!(matches!(frames.as_slice(), [ClientFrame::Unsub { sub: 2 }, ClientFrame::Sub { sub: 3, .. }]));
+    assert!(model.view().runs.is_empty() && model.take_touched().replaced);
+    // What is still on its way for the old subscription changes nothing.
+    take(&mut model, &batch(4, 4, "[]"));
+    assert_eq!(model.view().seq, 0);
+    let frames = model.open(ConversationId::parse("demo").ok());
+    let [ClientFrame::Unsub { sub: 3 }, ClientFrame::Sub { sub: 4, have: Some(have), .. }] =
+        frames.as_slice()
+    else {
+        panic!("{frames:?}");
+    };
+    assert_eq!(have.to_string(), "e:3");
+    assert_eq!(model.view().runs.len(), 1);
+}
+
+#[test]
+fn a_subscription_that_died_on_a_living_socket_is_asked_for_again() {
+    let mut model = opened();
+    take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":0}"#);
+    take(&mut model, r#"{"t":"live","sub":2,"seq":0}"#);
+    let beat = r#"{"t":"hb","ts":1,"heads":{"2":["e",7]}}"#;
+    assert!(matches!(take(&mut model, beat), Some(ClientFrame::HbAck { .. })));
+    assert_eq!(take(&mut model, beat), Some(ClientFrame::Resync { sub: 2 }));
+}
+
+#[test]
+fn the_list_is_replaced_or_patched() {
+    let mut model = Model::default();
+    let row = |name: &str| {
+        format!(
+            r#"{{"conversation":"{name}","title":null,"state":"running","activity":null,"epoch":"e","head":1,
+            "started_at":1,"ended_at":null,"at":1,"runs":1,"tools":0,"failed":0,"approvals":0,"agents":0,"anomalies":0}}"#
+        )
+    };
+    let fleet =
+        |full: bool, rows: &str| format!(r#"{{"t":"fleet","sub":1,"full":{full},"rows":[{rows}],"ts":5}}"#);
+    assert_eq!(model.fleet(), None);
+    take(&mut model, &fleet(true, &format!("{},{}", row("a"), row("b"))));
+    take(&mut model, &fleet(false, &row("c")));
+    assert_eq!(model.fleet().map(IndexMap::len), Some(3));
+    take(&mut model, &fleet(true, &row("c")));
+    assert_eq!(model.fleet().map(IndexMap::len), Some(1));
+    assert_eq!(model.subscriptions(true), [ClientFrame::Watch { sub: 1 }]);
+}

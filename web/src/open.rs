@@ -1,0 +1,143 @@
+//! What is open and what is folded away: one level for the whole page, and the reader's own choices, which no automation
+//! ever undoes.
+
+use std::collections::BTreeMap;
+
+/// How much of a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Level {
+    /// Only the answer.
+    Answer,
+    /// Each step in one line.
+    #[default]
+    Steps,
+    /// Every step with its content.
+    All,
+}
+
+impl Level {
+    /// All, in order.
+    pub const ALL: [Self; 3] = [Self::Answer, Self::Steps, Self::All];
+
+    /// The word on the page and in the reader's settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Answer => "Answer",
+            Self::Steps => "Steps",
+            Self::All => "All",
+        }
+    }
+
+    /// The level with that word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.word() == word)
+    }
+}
+
+/// Something that opens and closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    /// All steps of a run.
+    Steps,
+    /// A thinking section.
+    Thinking {
+        /// Whether it still grows.
+        streaming: bool,
+    },
+    /// A tool call, a message or a note.
+    Card,
+    /// The steps of a sub-agent.
+    Agent,
+}
+
+impl Fold {
+    /// Whether it is open when the reader has said nothing.
+    pub fn is_open(self, level: Level) -> bool {
+        match self {
+            Self::Steps => level != Level::Answer,
+            Self::Thinking { streaming } => level == Level::All || (streaming && level == Level::Steps),
+            Self::Card | Self::Agent => level == Level::All,
+        }
+    }
+}
+
+/// The reader's choices. They stand until the reader chooses another level.
+#[derive(Debug, Default)]
+pub struct Choices {
+    level: Level,
+    /// The level that the one key of "all or nothing" goes back to.
+    before: Level,
+    chosen: BTreeMap<String, bool>,
+}
+
+impl Choices {
+    /// Starts at `level`.
+    pub fn at(level: Level) -> Self {
+        let before = if level == Level::Answer { Level::Steps } else { level };
+        Self { level, before, chosen: BTreeMap::new() }
+    }
+
+    /// The level.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Goes to a level; the choices for single things end with it.
+    pub fn choose_level(&mut self, level: Level) {
+        if level != Level::Answer {
+            self.before = level;
+        }
+        self.level = level;
+        self.chosen.clear();
+    }
+
+    /// Between the answer alone and the level that was there before.
+    pub fn toggle_level(&mut self) -> Level {
+        let next = if self.level == Level::Answer { self.before } else { Level::Answer };
+        self.choose_level(next);
+        next
+    }
+
+    /// Whether `key` is open.
+    pub fn is_open(&self, key: &str, fold: Fold) -> bool {
+        self.chosen.get(key).copied().unwrap_or_else(|| fold.is_open(self.level))
+    }
+
+    /// Sets whether `key` is open.
+    pub fn set(&mut self, key: &str, open: bool) {
+        self.chosen.insert(key.to_owned(), open);
+    }
+
+    /// The reader said something about `key`.
+    pub fn has(&self, key: &str) -> bool {
+        self.chosen.contains_key(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of the one rule: the reader wins.
+
+    use super::*;
+
+    #[test]
+    fn a_choice_outlives_every_automation_until_the_level_is_chosen_again() {
+        let mut choices = Choices::at(Level::Steps);
+        let thinking = |streaming| Fold::Thinking { streaming };
+        assert!(choices.is_open("p", thinking(true)) && !choices.is_open("p", thinking(false)));
+        choices.set("p", false);
+        assert!(!choices.is_open("p", thinking(true)));
+        choices.choose_level(Level::All);
+        assert!(choices.is_open("p", thinking(false)) && choices.is_open("t", Fold::Card));
+    }
+
+    #[test]
+    fn one_key_goes_to_the_answer_and_back() {
+        let mut choices = Choices::at(Level::All);
+        assert_eq!(choices.toggle_level(), Level::Answer);
+        assert!(!choices.is_open("r", Fold::Steps));
+        assert_eq!(choices.toggle_level(), Level::All);
+        assert_eq!(Choices::at(Level::Answer).toggle_level(), Level::Steps);
+        assert_eq!(Level::parse("Steps"), Some(Level::Steps));
+    }
+}

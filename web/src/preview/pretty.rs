@@ -1,0 +1,110 @@
+//! JSON with line breaks and colours, and not one character of its values changed: numbers keep their spelling, keys
+//! their order.
+
+/// A piece of JSON that is painted in one colour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Its text.
+    pub text: String,
+}
+
+/// What a piece of JSON is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// Brackets, commas, white space.
+    Plain,
+    /// The name of a field.
+    Key,
+    /// A string.
+    Text,
+    /// A number, `true`, `false`, `null`.
+    Word,
+}
+
+/// `json` laid out with two spaces for each level. Any text goes in; what is no JSON comes out with odd line breaks,
+/// but whole.
+pub fn pretty(json: &str) -> Vec<Token> {
+    let mut printer = Printer::default();
+    let mut chars = json.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => {
+                let mut text = String::from(c);
+                let mut escaped = false;
+                for c in chars.by_ref() {
+                    text.push(c);
+                    match c {
+                        _ if escaped => escaped = false,
+                        '\\' => escaped = true,
+                        '"' => break,
+                        _ => {}
+                    }
+                }
+                while chars.next_if(char::is_ascii_whitespace).is_some() {}
+                let kind = if chars.peek() == Some(&':') { TokenKind::Key } else { TokenKind::Text };
+                printer.push(kind, &text);
+            }
+            '{' | '[' => {
+                printer.push(TokenKind::Plain, c.encode_utf8(&mut [0; 4]));
+                while chars.next_if(char::is_ascii_whitespace).is_some() {}
+                if let Some(close) = chars.next_if(|next| matches!((c, next), ('{', '}') | ('[', ']'))) {
+                    printer.push(TokenKind::Plain, close.encode_utf8(&mut [0; 4]));
+                } else {
+                    printer.deeper();
+                }
+            }
+            '}' | ']' => {
+                printer.shallower();
+                printer.push(TokenKind::Plain, c.encode_utf8(&mut [0; 4]));
+            }
+            ',' => {
+                printer.push(TokenKind::Plain, ",");
+                printer.line();
+            }
+            ':' => printer.push(TokenKind::Plain, ": "),
+            c if c.is_ascii_whitespace() => {}
+            c => {
+                let mut word = String::from(c);
+                while let Some(c) = chars.next_if(|c| !c.is_ascii_whitespace() && !",:]}{[\"".contains(*c)) {
+                    word.push(c);
+                }
+                printer.push(TokenKind::Word, &word);
+            }
+        }
+    }
+    printer.tokens
+}
+
+#[derive(Default)]
+struct Printer {
+    tokens: Vec<Token>,
+    depth: usize,
+}
+
+impl Printer {
+    /// Adds text; neighbours of one colour are one token, which keeps the page's node count down.
+    fn push(&mut self, kind: TokenKind, text: &str) {
+        match self.tokens.last_mut() {
+            Some(last) if last.kind == kind => last.text.push_str(text),
+            _ => self.tokens.push(Token { kind, text: text.to_owned() }),
+        }
+    }
+
+    fn line(&mut self) {
+        // Deep nesting must not cost a screen of spaces for each line.
+        let line = format!("\n{}", "  ".repeat(self.depth.min(32)));
+        self.push(TokenKind::Plain, &line);
+    }
+
+    fn deeper(&mut self) {
+        self.depth = self.depth.saturating_add(1);
+        self.line();
+    }
+
+    fn shallower(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+        self.line();
+    }
+}
