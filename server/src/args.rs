@@ -3,8 +3,10 @@
 
 use clap::{Parser, Subcommand};
 
+mod client;
 mod serve;
 
+pub(crate) use client::{Level, ReplayArgs, Speed, TailArgs, TeeArgs, Until};
 pub(crate) use serve::{ServeArgs, Settings, TraceFormat};
 
 /// Watch AI agents work.
@@ -21,6 +23,12 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run the hub
     Serve(ServeArgs),
+    /// Copy stdin to stdout untouched, and publish it. A hub that is down never disturbs the pipe
+    Tee(TeeArgs),
+    /// Watch a conversation in the terminal
+    Tail(TailArgs),
+    /// Publish a recording at a believable pace
+    Replay(ReplayArgs),
     /// Fold a stream from stdin into what a viewer would see, as JSON. Needs no hub
     Fold(FoldArgs),
 }

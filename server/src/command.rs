@@ -2,12 +2,17 @@
 
 use std::process::ExitCode;
 
+use server::client::PublishError;
+
 use crate::args::{Args, Command};
 
 mod fold;
 mod output;
+mod replay;
 mod runtime;
 mod serve;
+mod tail;
+mod tee;
 
 use output::Output;
 
@@ -41,6 +46,18 @@ impl Failure {
         Self::Failed { what: what.into(), mend: mend.into() }
     }
 
+    /// What a client says when it could not publish.
+    pub(crate) fn publishing(error: &PublishError) -> Self {
+        let mend = match error {
+            PublishError::Unreachable { .. } => {
+                "start a hub with `fanlight serve`, or name another one with --url"
+            }
+            PublishError::Broken { .. } => "see what became of the hub; what it has taken is kept",
+            PublishError::Refused { .. } => "mend what the hub names, and try again",
+        };
+        Self::new(error.to_string(), mend)
+    }
+
     fn exit_code(&self) -> ExitCode {
         match self {
             Self::NobodyReads => ExitCode::SUCCESS,
@@ -55,6 +72,9 @@ pub(crate) fn run(args: Args) -> ExitCode {
     let output = Output::stdout();
     let done = match args.command {
         Command::Serve(args) => serve::run(&args, output),
+        Command::Tee(args) => tee::run(&args, output),
+        Command::Tail(args) => tail::run(&args, output),
+        Command::Replay(args) => replay::run(&args, output),
         Command::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
     };
     match done {

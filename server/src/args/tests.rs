@@ -27,10 +27,9 @@ fn an_unknown_dialect_is_a_usage_error_that_names_the_known_ones() {
 }
 
 fn serve(line: &str) -> ServeArgs {
-    match parse(line).expect("valid").command {
-        Command::Serve(args) => args,
-        other @ Command::Fold(_) => panic!("{other:?}"),
-    }
+    let command = parse(line).expect("valid").command;
+    let Command::Serve(args) = command else { panic!("{command:?}") };
+    args
 }
 
 #[test]
@@ -69,4 +68,51 @@ fn flags_win_over_the_file_and_the_file_over_the_defaults() {
 fn demo_is_a_flag_that_may_be_denied() {
     assert!(serve("serve --demo").settings().expect("settings").demo);
     assert_eq!(serve("serve").demo, None);
+}
+
+#[test]
+fn clients_know_which_hub_and_what_to_show() {
+    let line = "tail c42 --json --level parts --from e1:7 --until run.end --url http://127.0.0.1:5 --token t";
+    let command = parse(line).expect("valid").command;
+    let Command::Tail(tail) = command else { panic!("{command:?}") };
+    assert!(tail.json);
+    assert_eq!((tail.level, tail.until), (Level::Parts, Some(Until::RunEnd)));
+    assert_eq!(tail.from.map(|position| position.to_string()).as_deref(), Some("e1:7"));
+    assert_eq!(
+        (tail.hub.address().to_string().as_str(), tail.hub.address().token()),
+        ("http://127.0.0.1:5", Some("t"))
+    );
+}
+
+#[test]
+fn a_speed_is_a_positive_number_or_max() {
+    for (text, speed) in
+        [("1", Some(Speed::Times(1.0))), ("0.5", Some(Speed::Times(0.5))), ("max", Some(Speed::Max))]
+    {
+        assert_eq!(text.parse().ok(), speed);
+    }
+    for text in ["0", "-1", "inf", "NaN", "fast", ""] {
+        assert!(text.parse::<Speed>().is_err(), "{text}");
+    }
+    let replay = "replay r.sse --dialect fanlight --conversation c --speed 10 --run r7";
+    assert!(
+        matches!(parse(replay).expect("valid").command, Command::Replay(args) if args.speed == Speed::Times(10.0))
+    );
+}
+
+#[test]
+fn what_cannot_be_is_a_usage_error() {
+    for line in [
+        "tail",
+        "tail a/b",
+        "tail c --from 7",
+        "tail c --until tomorrow",
+        "tail c --url https://hub.example",
+        "tee --dialect fanlight",
+        "replay --dialect fanlight --conversation c",
+        "serve --listen here",
+        "dance",
+    ] {
+        assert_eq!(parse(line).expect_err(line).exit_code(), 2, "{line}");
+    }
 }

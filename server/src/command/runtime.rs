@@ -9,6 +9,11 @@ pub(crate) fn many_threads() -> Result<Runtime, Failure> {
     built(&mut Builder::new_multi_thread())
 }
 
+/// For a client: all on the thread that waits for it.
+pub(crate) fn one_thread() -> Result<Runtime, Failure> {
+    built(&mut Builder::new_current_thread())
+}
+
 fn built(builder: &mut Builder) -> Result<Runtime, Failure> {
     builder.enable_all().build().map_err(|error| {
         Failure::new(format!("cannot start: {error}"), "look at the limits of this user (`ulimit -a`)")

@@ -1,0 +1,137 @@
+//! The arguments of the commands that are clients of a hub.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use server::client::HubAddress;
+use shared::{ConversationId, Position, RunId};
+
+use super::dialect;
+
+/// Which hub.
+#[derive(Debug, clap::Args)]
+pub(crate) struct HubArgs {
+    /// The hub
+    #[arg(long, value_name = "URL", env = "FANLIGHT_URL", default_value = "http://127.0.0.1:4600")]
+    url: HubAddress,
+    /// A token for the hub
+    #[arg(long, value_name = "TOKEN", env = "FANLIGHT_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+}
+
+impl HubArgs {
+    /// The hub, with the token.
+    pub(crate) fn address(&self) -> HubAddress {
+        self.url.clone().with_token(self.token.clone())
+    }
+}
+
+/// What a stream is and where it goes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StreamArgs {
+    /// The dialect of the stream
+    #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT", value_parser = dialect)]
+    pub(crate) dialect: String,
+    /// The conversation that it goes into
+    #[arg(long, value_name = "NAME", env = "FANLIGHT_CONVERSATION")]
+    pub(crate) conversation: ConversationId,
+    /// The run that it is a step of [default: a run of its own]
+    #[arg(long, value_name = "ID", env = "FANLIGHT_RUN", value_parser = run)]
+    pub(crate) run: Option<RunId>,
+}
+
+/// See [`super::Command::Tee`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct TeeArgs {
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
+}
+
+/// See [`super::Command::Replay`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayArgs {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
+    /// How fast: 1 is the recording's own pace (30 ms for each event where it has none), 2 is twice as fast, max does not wait
+    #[arg(long, value_name = "N|max", env = "FANLIGHT_SPEED", default_value = "1")]
+    pub(crate) speed: Speed,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
+}
+
+/// See [`super::Command::Tail`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct TailArgs {
+    /// The conversation; it may not exist yet
+    #[arg(value_name = "CONVERSATION")]
+    pub(crate) conversation: ConversationId,
+    /// Write one envelope a line, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// How much: critical leaves texts out, parts gives each text once it is whole, deltas gives everything
+    #[arg(long, value_name = "LEVEL", env = "FANLIGHT_LEVEL", value_enum, default_value_t)]
+    pub(crate) level: Level,
+    /// Begin after this position [default: what there is now, in short, then live]
+    #[arg(long, value_name = "EPOCH:SEQ")]
+    pub(crate) from: Option<Position>,
+    /// Stop, with exit code 0, when this has happened: run.end
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub(crate) until: Option<Until>,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
+}
+
+/// How much of a conversation is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Level {
+    /// States, calls, results, errors
+    Critical,
+    /// The same, and each text once it is whole
+    Parts,
+    /// Everything, as it comes
+    #[default]
+    Deltas,
+}
+
+/// What ends a `tail`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Until {
+    /// The newest run is over
+    #[value(name = "run.end")]
+    RunEnd,
+}
+
+/// How fast a recording is published.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Speed {
+    /// This many times its own pace; positive and finite.
+    Times(f64),
+    /// Without waiting.
+    Max,
+}
+
+impl FromStr for Speed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "max" {
+            return Ok(Self::Max);
+        }
+        match text.parse() {
+            Ok(times) if f64::is_finite(times) && times > 0.0 => Ok(Self::Times(times)),
+            _ => Err(String::from("a speed is a positive number, or max")),
+        }
+    }
+}
+
+fn run(id: &str) -> Result<RunId, String> {
+    if id.is_empty() || id.chars().any(char::is_control) {
+        return Err(String::from("a run's id is not empty and holds no control characters"));
+    }
+    Ok(RunId::new(id))
+}

@@ -1,0 +1,331 @@
+//! A conversation for a person at a terminal: text as it streams, one line for each step of a call. Lines that are
+//! written stay; nothing moves the cursor, so it can be piped and scrolled.
+
+use shared::event::{ErrorFact, PartKind, RunEnd, RunStatus, ToolState};
+use shared::view::{Item, NoteBody, RunView, ToolView, TopItem};
+use shared::{AgentId, Envelope, Kind, PartId, RunId, ToolCallId, View};
+
+use super::paint::{Ink, Paint};
+
+mod words;
+
+use words::{duration, preview};
+
+/// What stands on the line that is still open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Open {
+    Part(RunId, PartId),
+    Output(RunId, ToolCallId),
+}
+
+/// Writes events as lines.
+#[derive(Debug)]
+pub(super) struct Pretty {
+    paint: Paint,
+    open: Option<Open>,
+    /// Whether the open line has anything on it yet.
+    at_start: bool,
+    /// The run whose head was written last.
+    headed: Option<RunId>,
+}
+
+impl Pretty {
+    pub(super) fn new(paint: Paint) -> Self {
+        Self { paint, open: None, at_start: true, headed: None }
+    }
+
+    /// Ends the open line, if there is one.
+    pub(super) fn break_line(&mut self, out: &mut String) {
+        if self.open.take().is_some() && !self.at_start {
+            out.push('\n');
+        }
+        self.at_start = true;
+    }
+
+    /// Writes one event, which is in `view` already.
+    pub(super) fn event(&mut self, envelope: &Envelope, view: &View, out: &mut String) {
+        let event = &envelope.event;
+        let (run_id, agent) = (&event.run, event.agent.as_ref());
+        if let Kind::Message(message) = &event.kind {
+            return self.message(&message.role, &message.text, out);
+        }
+        let Some(run) = view.runs.get(run_id) else { return };
+        let depth = depth(run, agent);
+        match &event.kind {
+            Kind::RunStart(_) => self.head(run_id, run, view, out),
+            Kind::PartDelta { part, text, .. } => {
+                let kind = run.parts.get(part).map_or(PartKind::Text, |part| part.kind);
+                self.stream(Open::Part(run_id.clone(), part.clone()), depth, part_ink(kind), text, out);
+            }
+            Kind::PartReplace { part, text } => {
+                self.break_line(out);
+                let kind = run.parts.get(part).map_or(PartKind::Text, |part| part.kind);
+                self.stream(Open::Part(run_id.clone(), part.clone()), depth, part_ink(kind), text, out);
+            }
+            Kind::PartEnd(end) => {
+                if self.open == Some(Open::Part(run_id.clone(), end.part.clone())) {
+                    self.break_line(out);
+                }
+                if end.hidden {
+                    self.line(depth, Ink::Dim, "thinking, hidden by the provider", out);
+                }
+            }
+            Kind::ToolOutput { tool, text, .. } => {
+                let open = Open::Output(run_id.clone(), tool.clone());
+                self.stream(open, depth.saturating_add(1), Ink::Dim, text, out);
+            }
+            Kind::ToolCall { tool, .. } => self.call(run, tool, ToolState::Pending, out),
+            Kind::ToolState(change) => self.call(run, &change.tool, change.state, out),
+            Kind::ToolResult(result) => {
+                let state = if result.is_error { ToolState::Error } else { ToolState::Complete };
+                self.call(run, &result.tool, state, out);
+            }
+            Kind::RunEnd(end) => self.end(run, end, out),
+            kind => self.rare(kind, run, agent, depth, out),
+        }
+    }
+
+    /// Events of which there are few.
+    fn rare(&mut self, kind: &Kind, run: &RunView, agent: Option<&AgentId>, depth: usize, out: &mut String) {
+        match kind {
+            Kind::AgentStart(_) => self.agent(run, agent, out),
+            Kind::AgentEnd { status } => {
+                let name = agent_name(run, agent);
+                self.line(depth, status_ink(*status), &format!("⤴ {name} {}", status_word(*status)), out);
+            }
+            Kind::Status { text } => self.line(depth, Ink::Dim, &format!("· {text}"), out),
+            Kind::Error(error) => self.error(depth, error, out),
+            Kind::ApprovalRequest { tool, text } => {
+                let name = run.tools.get(tool).map_or(tool.as_str(), |tool| tool.name.as_str());
+                let question = text.as_deref().unwrap_or("may it go on?");
+                self.line(depth, Ink::Question, &format!("? {name}: {question}"), out);
+            }
+            Kind::ApprovalAnswer { approved, text, .. } => {
+                let answer = if *approved { "approved" } else { "declined" };
+                let why = text.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
+                self.line(depth, Ink::Question, &format!("? {answer}{why}"), out);
+            }
+            Kind::Custom { name, value } | Kind::Raw { name, value } => {
+                self.line(depth, Ink::Dim, &format!("· {name} {}", preview(value.as_str())), out);
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes what there is when a viewer comes. The first time all of it, later only the newest run.
+    pub(super) fn snapshot(&mut self, view: &View) -> String {
+        let mut out = String::new();
+        self.break_line(&mut out);
+        let again = self.headed.take().is_some();
+        let skip = if again { view.items.len().saturating_sub(1) } else { 0 };
+        for item in view.items.iter().skip(skip) {
+            match item {
+                TopItem::Message(id) => {
+                    if let Some(message) = view.messages.get(id) {
+                        self.message(&message.role, &message.text, &mut out);
+                    }
+                }
+                TopItem::Run(id) => {
+                    if let Some(run) = view.runs.get(id) {
+                        self.run(id, run, view, &mut out);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    fn run(&mut self, id: &RunId, run: &RunView, view: &View, out: &mut String) {
+        self.head(id, run, view, out);
+        for item in &run.items {
+            match item {
+                Item::Part(part_id) => {
+                    let Some(part) = run.parts.get(part_id) else { continue };
+                    let open = Open::Part(id.clone(), part_id.clone());
+                    let depth = depth(run, part.agent.as_ref());
+                    self.stream(open, depth, part_ink(part.kind), &part.body.text, out);
+                    if part.ended_at.is_some() {
+                        self.break_line(out);
+                    }
+                }
+                Item::Tool(tool) => {
+                    if let Some(call) = run.tools.get(tool) {
+                        self.call(run, tool, call.state, out);
+                    }
+                }
+                Item::Agent(agent) => self.agent(run, Some(agent), out),
+                Item::Note(number) => match run.notes.get(*number).map(|note| &note.body) {
+                    Some(NoteBody::Error(error)) => self.error(0, error, out),
+                    Some(NoteBody::Custom { name, value } | NoteBody::Raw { name, value }) => {
+                        self.line(0, Ink::Dim, &format!("· {name} {}", preview(value.as_str())), out);
+                    }
+                    None => {}
+                },
+            }
+        }
+        if !run.is_running() {
+            let end = RunEnd { status: run.status, finish_reason: None, usage: run.usage };
+            self.end(run, &end, out);
+        }
+    }
+
+    /// Adds to the text `open`, on the open line if it stands there.
+    fn stream(&mut self, open: Open, depth: usize, ink: Ink, text: &str, out: &mut String) {
+        if self.open.as_ref() != Some(&open) {
+            self.break_line(out);
+            self.open = Some(open);
+        }
+        for line in text.split_inclusive('\n') {
+            let (words, ends) = line.strip_suffix('\n').map_or((line, false), |words| (words, true));
+            if !words.is_empty() {
+                if self.at_start {
+                    indent(depth, out);
+                }
+                self.paint.add(out, ink, words);
+                self.at_start = false;
+            }
+            if ends {
+                out.push('\n');
+                self.at_start = true;
+            }
+        }
+    }
+
+    fn line(&mut self, depth: usize, ink: Ink, text: &str, out: &mut String) {
+        self.break_line(out);
+        indent(depth, out);
+        self.paint.add(out, ink, &text.replace('\n', " "));
+        out.push('\n');
+    }
+
+    fn message(&mut self, role: &str, text: &str, out: &mut String) {
+        self.break_line(out);
+        out.push('\n');
+        self.paint.add(out, Ink::Strong, role);
+        self.paint.add(out, Ink::Dim, " › ");
+        self.paint.add(out, Ink::Plain, text.trim_end());
+        out.push('\n');
+    }
+
+    fn head(&mut self, id: &RunId, run: &RunView, view: &View, out: &mut String) {
+        if self.headed.as_ref() == Some(id) {
+            return;
+        }
+        self.headed = Some(id.clone());
+        let title = run.title.as_deref().or(view.title.as_deref()).unwrap_or(id.as_str());
+        let model = run.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
+        self.break_line(out);
+        out.push('\n');
+        self.line(0, Ink::Dim, &format!("── {title}{model}"), out);
+    }
+
+    fn end(&mut self, run: &RunView, end: &RunEnd, out: &mut String) {
+        let mut words = vec![format!("── {}", status_word(end.status))];
+        words.extend(run.ended_at.map(|ended_at| duration(ended_at.saturating_sub(run.started_at))));
+        let failed = run.tools.values().filter(|tool| tool.state == ToolState::Error).count();
+        words.extend(match (run.tools.len(), failed) {
+            (0, _) => None,
+            (1, 0) => Some(String::from("1 call")),
+            (calls, 0) => Some(format!("{calls} calls")),
+            (calls, failed) => Some(format!("{calls} calls, {failed} failed")),
+        });
+        let tokens = run.usage.map(|usage| usage.input_tokens.saturating_add(usage.output_tokens));
+        words.extend(tokens.map(|tokens| format!("{tokens} tokens")));
+        self.line(0, status_ink(end.status), &words.join(" · "), out);
+    }
+
+    fn call(&mut self, run: &RunView, id: &ToolCallId, state: ToolState, out: &mut String) {
+        let Some(call) = run.tools.get(id) else { return };
+        let depth = depth(run, call.agent.as_ref());
+        let (ink, mark) = call_mark(state);
+        let text = match state {
+            // Approval has a line of its own, writing is seen when it is done.
+            ToolState::Writing | ToolState::Approval => return,
+            ToolState::Pending => format!("{mark} {} {}", call.name, preview(&call.arguments.text)),
+            ToolState::Executing => format!("{mark} {} executing", call.name),
+            _ => format!("{mark} {}{} {}", call.name, latency(call), outcome(call, state)),
+        };
+        self.line(depth, ink, text.trim_end(), out);
+    }
+
+    fn agent(&mut self, run: &RunView, agent: Option<&AgentId>, out: &mut String) {
+        let name = agent_name(run, agent);
+        let task = agent.and_then(|id| run.agents.get(id)).and_then(|agent| agent.task.as_deref());
+        let task = task.map(|task| format!(": {}", preview(task))).unwrap_or_default();
+        self.line(depth(run, agent), Ink::Strong, &format!("⤷ {name}{task}"), out);
+    }
+
+    fn error(&mut self, depth: usize, error: &ErrorFact, out: &mut String) {
+        let retry = match error.retry_after_ms {
+            Some(wait) => format!(" (try again in {})", duration(wait)),
+            None if error.retryable => String::from(" (trying again may help)"),
+            None => String::new(),
+        };
+        self.line(depth, Ink::Bad, &format!("✗ {}: {}{retry}", error.code, error.message), out);
+    }
+}
+
+fn indent(depth: usize, out: &mut String) {
+    out.extend(std::iter::repeat_n("  ", depth.min(8)));
+}
+
+/// How deep the agent stands; 0 for the main one.
+fn depth(run: &RunView, agent: Option<&AgentId>) -> usize {
+    let agent = agent.and_then(|id| run.agents.get(id));
+    agent.map_or(0, |agent| usize::try_from(agent.depth).unwrap_or(usize::MAX))
+}
+
+fn agent_name<'a>(run: &'a RunView, agent: Option<&'a AgentId>) -> &'a str {
+    let Some(id) = agent else { return "agent" };
+    run.agents.get(id).and_then(|agent| agent.name.as_deref()).unwrap_or(id.as_str())
+}
+
+fn part_ink(kind: PartKind) -> Ink {
+    match kind {
+        PartKind::Thinking => Ink::Dim,
+        PartKind::Refusal => Ink::Bad,
+        PartKind::Text | PartKind::File => Ink::Plain,
+    }
+}
+
+fn call_mark(state: ToolState) -> (Ink, &'static str) {
+    match state {
+        ToolState::Writing | ToolState::Pending | ToolState::Approval => (Ink::Pending, "◷"),
+        ToolState::Executing => (Ink::Running, "◌"),
+        ToolState::Complete => (Ink::Good, "✓"),
+        ToolState::Error => (Ink::Bad, "✗"),
+        ToolState::Cancelled | ToolState::Interrupted => (Ink::Dim, "⊘"),
+    }
+}
+
+fn latency(call: &ToolView) -> String {
+    call.latency_ms().map(|ms| format!(" {}", duration(ms))).unwrap_or_default()
+}
+
+fn outcome(call: &ToolView, state: ToolState) -> String {
+    match state {
+        ToolState::Cancelled | ToolState::Interrupted => state.as_str().to_owned(),
+        _ => call.result.as_ref().map(|result| preview(&result.to_text())).unwrap_or_default(),
+    }
+}
+
+fn status_word(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Running => "running",
+        RunStatus::Complete => "complete",
+        RunStatus::Error => "failed",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::Interrupted => "interrupted",
+    }
+}
+
+fn status_ink(status: RunStatus) -> Ink {
+    match status {
+        RunStatus::Complete | RunStatus::Running => Ink::Good,
+        RunStatus::Error => Ink::Bad,
+        RunStatus::Cancelled | RunStatus::Interrupted => Ink::Dim,
+    }
+}
+
+#[cfg(test)]
+mod tests;
