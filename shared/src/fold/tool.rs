@@ -143,7 +143,7 @@ pub(super) fn output(
 pub(super) fn result(run: &mut RunView, scene: &mut Scene<'_>, result: &ToolResult) {
     let id = &result.tool;
     let Some(tool) = find(run, scene, id) else { return };
-    if tool.state.is_final() {
+    if tool.state.is_final() && tool.state != ToolState::Interrupted {
         scene.note(AnomalyCode::AfterToolEnd, || id.to_string());
     }
     if result.output.as_str().len() <= RESULT_BYTES_MAX {
