@@ -9,7 +9,18 @@ use crate::envelope::Envelope;
 use crate::event::{Event, Kind};
 use crate::ids::{PartId, RunId};
 
+pub mod framing;
+
+mod detect;
+mod fault;
+mod field;
+mod writer;
+
+pub mod anthropic;
 pub mod fanlight;
+pub mod openai_chat;
+
+pub use detect::detect;
 
 /// Turns one stream into events. Give it the bytes as they come, then call [`Decode::end`] once.
 pub trait Decode: std::fmt::Debug + Send {
@@ -66,12 +77,15 @@ impl Decoded {
 }
 
 /// The names of the dialects that can be decoded.
-pub const DECODED: &[&str] = &["fanlight"];
+pub const DECODED: &[&str] = &[fanlight::NAME, openai_chat::NAME, "openai-completions", anthropic::NAME];
 
 /// A decoder for the dialect `name`, or nothing when there is none of that name.
 pub fn decoder(name: &str, options: DecodeOptions) -> Option<Box<dyn Decode>> {
     match name {
-        "fanlight" => Some(Box::new(fanlight::Decoder::new(options))),
+        fanlight::NAME => Some(Box::new(fanlight::Decoder::new(options))),
+        // The legacy completions API has the same frame, with `text` for a delta.
+        openai_chat::NAME | "openai-completions" => Some(Box::new(openai_chat::Decoder::new(options))),
+        anthropic::NAME => Some(Box::new(anthropic::Decoder::new(options))),
         _ => None,
     }
 }

@@ -1,0 +1,269 @@
+//! Anthropic messages: SSE with typed events and content blocks, or a JSON body where the answer was not streamed or
+//! failed. One message is one run; a second message in the same stream is a second run.
+
+use std::collections::BTreeMap;
+
+use compact_str::CompactString;
+
+use super::fault::fault;
+use super::field::{Field, json_within_depth};
+use super::framing::{Body, Frame, FrameBody, excerpt};
+use super::writer::{Ending, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use crate::anomaly::AnomalyCode;
+use crate::event::Kind;
+
+mod block;
+mod wire;
+
+use block::Block;
+use wire::{Counts, Delta, MessageBody, StreamEvent};
+
+/// The name of the dialect.
+pub const NAME: &str = "anthropic";
+
+/// Most blocks that may be open at the same time. The dialect has one; the limit is for streams that never stop any.
+const OPEN_BLOCKS_MAX: usize = 1024;
+
+/// Decodes one stream.
+#[derive(Debug)]
+pub struct Decoder {
+    body: Body,
+    message: Messages,
+}
+
+impl Decoder {
+    /// A decoder for one stream.
+    pub fn new(options: DecodeOptions) -> Self {
+        Self { body: Body::default(), message: Messages::new(options) }
+    }
+}
+
+impl Decode for Decoder {
+    fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
+        let Self { body, message } = self;
+        body.feed(bytes, &mut |frame| message.frame(frame, out));
+    }
+
+    fn end(&mut self, out: &mut Decoded) {
+        let Self { body, message } = self;
+        body.end(&mut |frame| message.frame(frame, out));
+        message.end_of_stream(out);
+    }
+}
+
+/// What the frames mean.
+#[derive(Debug)]
+struct Messages {
+    writer: Writer,
+    /// The id of the message that goes on.
+    id: CompactString,
+    blocks: BTreeMap<u64, Block>,
+    counts: Counts,
+    stop_reason: Option<CompactString>,
+    /// The first line that was no SSE, with its number: all that there may be of a foreign error page.
+    stray: Option<(u64, String)>,
+}
+
+impl Messages {
+    fn new(options: DecodeOptions) -> Self {
+        Self {
+            writer: Writer::new(NAME, options),
+            id: CompactString::default(),
+            blocks: BTreeMap::new(),
+            counts: Counts::default(),
+            stop_reason: None,
+            stray: None,
+        }
+    }
+
+    fn frame(&mut self, frame: Frame<'_>, out: &mut Decoded) {
+        let line = frame.line;
+        match frame.body {
+            // Gateways add the terminator of another dialect.
+            FrameBody::Event { data, .. } if data.trim_start().starts_with("[DONE]") => {}
+            FrameBody::Event { name, data } => self.event(line, name, data, out),
+            FrameBody::Json(text) => self.event(line, "", text, out),
+            FrameBody::ErrorField(text) => self.fail(Field::parse(text).unwrap_or_default(), out),
+            FrameBody::Stray(text) if text.starts_with('{') && Field::parse(text).is_some() => {
+                self.event(line, "", text, out);
+            }
+            FrameBody::Stray(text) => {
+                self.stray.get_or_insert_with(|| (line, excerpt(text).to_owned()));
+            }
+            FrameBody::TooLarge(bytes) => {
+                let detail = format!("line {line}: an event of {bytes} bytes was left out");
+                self.writer.anomaly(AnomalyCode::TooLarge, detail, out);
+            }
+            FrameBody::Cut(text) => {
+                self.writer.begin(None, out);
+                let detail = format!("line {line}: cut off: {}", excerpt(text));
+                self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        }
+    }
+
+    fn event(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+        let event: StreamEvent<'_> = match serde_json::from_str(text) {
+            Ok(event) => event,
+            // Keep-alives need no content.
+            Err(_) if name == "ping" => return,
+            Err(error) => {
+                let detail = format!("line {line}: {error}: {}", excerpt(text));
+                return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        };
+        let whole = Field::parse(text).unwrap_or_default();
+        let kind = event.kind.word().unwrap_or_else(|| name.into());
+        match &*kind {
+            "ping" => {}
+            "message_start" => self.message_start(event.message, out),
+            "content_block_start" => self.block_start(&event, out),
+            "content_block_delta" => self.block_delta(&event, out),
+            "content_block_stop" => {
+                if let Some(block) = self.blocks.remove(&event.index.count().unwrap_or(0)) {
+                    block.stop(true, &mut self.writer, out);
+                }
+            }
+            "message_delta" => self.message_delta(&event, out),
+            "message_stop" => self.finish(true, out),
+            "message" => self.whole_message(whole, out),
+            _ if kind == "error" || event.error.is_truthy() => self.fail(whole, out),
+            // A gateway's error body, from before any event.
+            "" if !self.writer.is_running() && (event.message.is_some() || event.detail.is_some()) => {
+                self.fail(whole, out);
+            }
+            _ => {
+                self.writer.begin(None, out);
+                self.writer.push(raw(whole), out);
+            }
+        }
+    }
+
+    fn message_start(&mut self, message: Field<'_>, out: &mut Decoded) {
+        let body: MessageBody<'_> = message.object();
+        let id = body.id.text().unwrap_or_default();
+        // Proxies have been seen to repeat the start, and to send two messages in one body.
+        let is_repeated = self.writer.is_running() && !id.is_empty() && id == self.id.as_str();
+        if !is_repeated {
+            self.finish(false, out);
+            self.id = CompactString::new(&id);
+        }
+        self.writer.begin(body.model.text().as_deref(), out);
+        self.counts.update(body.usage);
+        if !is_repeated {
+            self.whole_blocks(body.content, out);
+        }
+    }
+
+    fn block_start(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
+        self.writer.begin(None, out);
+        let index = event.index.count().unwrap_or(0);
+        if let Some(unstopped) = self.blocks.remove(&index) {
+            unstopped.stop(true, &mut self.writer, out);
+        }
+        if self.blocks.len() >= OPEN_BLOCKS_MAX
+            && let Some((_, oldest)) = self.blocks.pop_first()
+        {
+            oldest.stop(true, &mut self.writer, out);
+        }
+        let block = Block::start(event.content_block, &mut self.writer, out);
+        self.blocks.insert(index, block);
+    }
+
+    fn block_delta(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
+        self.writer.begin(None, out);
+        let index = event.index.count().unwrap_or(0);
+        if !self.blocks.contains_key(&index) && self.blocks.len() < OPEN_BLOCKS_MAX {
+            let block = Block::without_start(index, event.delta, &mut self.writer, out);
+            self.blocks.insert(index, block);
+        }
+        if let Some(block) = self.blocks.get_mut(&index) {
+            block.delta(event.delta, &mut self.writer, out);
+        }
+    }
+
+    fn message_delta(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
+        self.writer.begin(None, out);
+        let delta: Delta<'_> = event.delta.object();
+        self.stopped(delta.stop_reason, delta.stop_details, out);
+        self.counts.update(event.usage);
+        let edits = event.context_management.object::<ContextManagement<'_>>().applied_edits;
+        if edits.is_truthy() {
+            self.writer.push(custom("context_management", event.context_management), out);
+        }
+    }
+
+    fn stopped(&mut self, reason: Field<'_>, details: Field<'_>, out: &mut Decoded) {
+        if let Some(reason) = reason.word() {
+            self.stop_reason = Some(CompactString::new(&reason));
+        }
+        if details.is_truthy() {
+            self.writer.push(custom("stop_details", details), out);
+        }
+    }
+
+    /// A message that was not streamed.
+    fn whole_message(&mut self, message: Field<'_>, out: &mut Decoded) {
+        self.message_start(message, out);
+        let body: MessageBody<'_> = message.object();
+        self.stopped(body.stop_reason, body.stop_details, out);
+        self.finish(true, out);
+    }
+
+    fn whole_blocks(&mut self, blocks: Field<'_>, out: &mut Decoded) {
+        for block in blocks.list() {
+            Block::start(block, &mut self.writer, out).stop(true, &mut self.writer, out);
+        }
+    }
+
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        self.writer.fail(fault(whole), out);
+    }
+
+    /// The message is over, be it that the stream said so, that another one begins or that no more bytes come.
+    fn finish(&mut self, is_stopped: bool, out: &mut Decoded) {
+        if !self.writer.is_running() {
+            return;
+        }
+        let finish_reason = self.stop_reason.take();
+        let is_whole = is_stopped || finish_reason.is_some();
+        for (_, block) in std::mem::take(&mut self.blocks) {
+            block.stop(is_whole && !self.writer.has_failed(), &mut self.writer, out);
+        }
+        let usage = std::mem::take(&mut self.counts).usage();
+        let is_paused = finish_reason.as_deref() == Some("pause_turn");
+        self.writer.end(Ending { is_whole, is_paused, finish_reason, usage }, out);
+    }
+
+    fn end_of_stream(&mut self, out: &mut Decoded) {
+        self.finish(false, out);
+        if !self.writer.has_begun()
+            && let Some((line, text)) = self.stray.take()
+        {
+            let detail = format!("line {line}: no event of {NAME} in the stream: {text}");
+            self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+        }
+    }
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct ContextManagement<'a> {
+    #[serde(borrow)]
+    applied_edits: Field<'a>,
+}
+
+/// A foreign object that has no other name here, as it came.
+fn raw(value: Field<'_>) -> Kind {
+    let value = json_within_depth(value.as_json_text()).unwrap_or_else(|| crate::Json::of(&()));
+    Kind::Raw { name: CompactString::const_new(NAME), value }
+}
+
+/// A foreign object that readers know by `name`.
+fn custom(name: &'static str, value: Field<'_>) -> Kind {
+    Kind::Custom { name: CompactString::const_new(name), value: value.json() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! Which dialect a stream speaks, told from its beginning.
+
+/// Bytes of the beginning that are looked at.
+const LOOKED_AT_BYTES: usize = 4 << 10;
+
+/// Marks of each dialect: any of them in the beginning of a stream is enough. The more telling come first.
+const MARKS: [(&str, &[&str]); 3] = [
+    (
+        super::anthropic::NAME,
+        &[
+            "event: message_start",
+            "event:message_start",
+            "\"type\":\"message_start\"",
+            "\"type\":\"message\",\"role\"",
+        ],
+    ),
+    (
+        super::openai_chat::NAME,
+        &[
+            "\"object\":\"chat.completion",
+            "\"object\":\"text_completion",
+            "\"choices\":[",
+            ": OPENROUTER PROCESSING",
+        ],
+    ),
+    (super::fanlight::NAME, &["\"k\":\"", "\"t\":\"batch\"", "\"t\":\"snap\""]),
+];
+
+/// The dialect of a stream that begins with `bytes`, where that can be told. White space in JSON does not matter.
+pub fn detect(bytes: &[u8]) -> Option<&'static str> {
+    let beginning = bytes.get(..LOOKED_AT_BYTES).unwrap_or(bytes);
+    let text = String::from_utf8_lossy(beginning);
+    let squeezed = text.replace("\": ", "\":").replace(", \"", ",\"");
+    MARKS
+        .into_iter()
+        .find_map(|(name, marks)| marks.iter().any(|mark| squeezed.contains(mark)).then_some(name))
+}
+
+#[cfg(test)]
+mod tests;

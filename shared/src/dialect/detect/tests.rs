@@ -1,0 +1,20 @@
+//! What streams are taken for.
+
+use super::detect;
+
+#[test]
+fn each_dialect_is_known_by_its_beginning() {
+    assert_eq!(detect(b"event: message_start\ndata: {\"type\":\"message_start\"}"), Some("anthropic"));
+    assert_eq!(detect(b"data: {\"type\": \"message_start\", \"message\": {}}"), Some("anthropic"));
+    assert_eq!(detect(b"data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\""), Some("openai-chat"));
+    assert_eq!(detect(b"{\"object\": \"chat.completion\", \"choices\": []}"), Some("openai-chat"));
+    assert_eq!(detect(b"\xEF\xBB\xBF{\"k\":\"run.start\",\"run\":\"r1\"}"), Some("fanlight"));
+    assert_eq!(detect(b"[{\"k\": \"part.delta\"}]"), Some("fanlight"));
+}
+
+#[test]
+fn what_says_nothing_is_not_guessed() {
+    assert_eq!(detect(b""), None);
+    assert_eq!(detect(b"<html>"), None);
+    assert_eq!(detect(&[0xff, 0xfe, 0x00]), None);
+}

@@ -1,0 +1,152 @@
+//! Foreign JSON, looked at only where it is needed and forgiven where it has another type than its dialect says. A
+//! provider that sends `null`, a number as a string or an object instead of a string must not cost the rest of a frame.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::framing::Nesting;
+use crate::json::Json;
+use crate::limits::JSON_DEPTH_MAX;
+
+/// A field of a foreign object: absent and `null` are the same.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Field<'a>(Option<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <Option<&'a RawValue>>::deserialize(deserializer).map(Self)
+    }
+}
+
+impl<'a> Field<'a> {
+    /// `text` as a field, when it is JSON.
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    fn raw(self) -> &'a str {
+        self.0.map_or("", RawValue::get)
+    }
+
+    /// There is something, and it is not `null`.
+    pub(crate) fn is_some(self) -> bool {
+        self.0.is_some()
+    }
+
+    /// There is something that counts: not `null`, `false`, 0 or empty.
+    pub(crate) fn is_truthy(self) -> bool {
+        !matches!(self.raw(), "" | "false" | "0" | "\"\"" | "{}" | "[]")
+    }
+
+    pub(crate) fn is_object(self) -> bool {
+        self.raw().starts_with('{')
+    }
+
+    pub(crate) fn is_list(self) -> bool {
+        self.raw().starts_with('[')
+    }
+
+    /// It is `true`.
+    pub(crate) fn is_true(self) -> bool {
+        self.raw() == "true"
+    }
+
+    /// The content of a string; nothing for any other type.
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
+        let inner = self.raw().strip_prefix('"')?.strip_suffix('"')?;
+        if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+            return Some(Cow::Borrowed(inner));
+        }
+        let whole = serde_json::from_str::<String>(self.raw());
+        Some(Cow::Owned(whole.unwrap_or_else(|_lone_surrogate| lossy(self.raw()))))
+    }
+
+    /// The content of a string that is not empty.
+    pub(crate) fn word(self) -> Option<Cow<'a, str>> {
+        self.text().filter(|text| !text.is_empty())
+    }
+
+    /// A string as it is, a number or anything else as its JSON; nothing for what is empty.
+    pub(crate) fn words(self) -> Option<Cow<'a, str>> {
+        match self.text() {
+            Some(text) => Some(text).filter(|text| !text.is_empty()),
+            None => self.0.map(|raw| Cow::Borrowed(raw.get())),
+        }
+    }
+
+    /// A count: a number, or a number written as a string. Broken pieces are cut off, negative ones are nothing.
+    pub(crate) fn count(self) -> Option<u64> {
+        let text = self.raw().trim_matches('"');
+        text.parse().ok().or_else(|| {
+            let number: f64 = text.parse().ok()?;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+            (number.is_finite() && number >= 0.0).then_some(number as u64)
+        })
+    }
+
+    /// The fields of an object that `T` names; all absent when it is no object.
+    pub(crate) fn object<T: Deserialize<'a> + Default>(self) -> T {
+        if self.is_object() { serde_json::from_str(self.raw()).unwrap_or_default() } else { T::default() }
+    }
+
+    /// The items of a list; a single object counts as a list of one.
+    pub(crate) fn list(self) -> Vec<Self> {
+        if self.is_list() {
+            serde_json::from_str(self.raw()).unwrap_or_default()
+        } else if self.is_object() {
+            vec![self]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// As JSON to hand on; what nests deeper than readers take becomes a string.
+    pub(crate) fn json(self) -> Json {
+        json_within_depth(self.raw()).unwrap_or_else(|| Json::of(&()))
+    }
+
+    /// The text of the JSON as it came.
+    pub(crate) fn as_json_text(self) -> &'a str {
+        self.raw()
+    }
+}
+
+/// `text` as JSON to hand on; as a string where it nests deeper than readers take, nothing when it is no JSON.
+pub(crate) fn json_within_depth(text: &str) -> Option<Json> {
+    if is_too_deep(text) {
+        return Some(Json::string(text));
+    }
+    Json::parse(text)
+}
+
+/// Whether `text` nests deeper than [`JSON_DEPTH_MAX`].
+pub(crate) fn is_too_deep(text: &str) -> bool {
+    usize::try_from(Nesting::of(text).deepest()).unwrap_or(usize::MAX) > JSON_DEPTH_MAX
+}
+
+/// A JSON string with half a surrogate pair in it: servers cut text between the halves. The half becomes U+FFFD.
+fn lossy(raw: &str) -> String {
+    struct Bytes(Vec<u8>);
+    impl<'de> Deserialize<'de> for Bytes {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Visitor;
+            impl serde::de::Visitor<'_> for Visitor {
+                type Value = Bytes;
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("a string")
+                }
+                fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                    Ok(Bytes(bytes.to_vec()))
+                }
+            }
+            deserializer.deserialize_bytes(Visitor)
+        }
+    }
+    let bytes = serde_json::from_str::<Bytes>(raw).map(|bytes| bytes.0).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

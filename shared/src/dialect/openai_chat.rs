@@ -1,0 +1,253 @@
+//! OpenAI chat completions, as OpenAI and some thirty other servers stream them: SSE with chunks and `[DONE]`, or a
+//! JSON body where the answer was not streamed or failed. The legacy completions API has the same frame and is read
+//! too.
+//!
+//! The end of a run is the end of the stream: `[DONE]`, or the end of the bytes. A `finish_reason` ends only the
+//! message, since usage, repetitions and errors may follow it; but a stream that has one is whole without `[DONE]`.
+
+use std::collections::BTreeMap;
+use std::hash::Hasher as _;
+
+use compact_str::CompactString;
+
+use super::fault::fault;
+use super::field::{Field, json_within_depth};
+use super::framing::{Body, Frame, FrameBody, excerpt};
+use super::writer::{Ending, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use crate::anomaly::AnomalyCode;
+use crate::event::{AgentStart, ErrorFact, Kind, Usage};
+use crate::ids::AgentId;
+
+mod calls;
+mod choice;
+mod think;
+mod wire;
+
+use choice::Choice;
+use wire::{ChoiceChunk, Chunk, Delta, XGroq};
+
+/// The name of the dialect.
+pub const NAME: &str = "openai-chat";
+
+/// Most choices of one answer; the API's own limit.
+const CHOICES_MAX: usize = 128;
+
+/// Decodes one answer.
+#[derive(Debug)]
+pub struct Decoder {
+    body: Body,
+    chat: Chat,
+}
+
+impl Decoder {
+    /// A decoder for one stream.
+    pub fn new(options: DecodeOptions) -> Self {
+        let chat = Chat {
+            writer: Writer::new(NAME, options),
+            choices: BTreeMap::new(),
+            usage: None,
+            told: 0,
+            stray: None,
+        };
+        Self { body: Body::default(), chat }
+    }
+}
+
+impl Decode for Decoder {
+    fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
+        let Self { body, chat } = self;
+        body.feed(bytes, &mut |frame| chat.frame(frame, out));
+    }
+
+    fn end(&mut self, out: &mut Decoded) {
+        let Self { body, chat } = self;
+        body.end(&mut |frame| chat.frame(frame, out));
+        chat.end_of_stream(out);
+    }
+}
+
+/// What the frames mean.
+#[derive(Debug)]
+struct Chat {
+    writer: Writer,
+    choices: BTreeMap<u64, Choice>,
+    usage: Option<Usage>,
+    /// Hash of the citations that were told last: some servers repeat the whole list with each chunk.
+    told: u64,
+    /// The first line that was no SSE, with its number: all that there may be of a foreign error page.
+    stray: Option<(u64, String)>,
+}
+
+impl Chat {
+    fn frame(&mut self, frame: Frame<'_>, out: &mut Decoded) {
+        let line = frame.line;
+        match frame.body {
+            FrameBody::Event { data, .. } if data.trim_start().starts_with("[DONE]") => {
+                self.finish(true, out);
+            }
+            FrameBody::Event { name, data } => self.object(line, name, data, out),
+            FrameBody::Json(text) => self.object(line, "", text, out),
+            FrameBody::ErrorField(text) => self.fail(Field::parse(text).unwrap_or_default(), out),
+            FrameBody::Stray(text) if text.starts_with('{') && Field::parse(text).is_some() => {
+                self.object(line, "", text, out);
+            }
+            FrameBody::Stray(text) => {
+                self.stray.get_or_insert_with(|| (line, excerpt(text).to_owned()));
+            }
+            FrameBody::TooLarge(bytes) => {
+                let detail = format!("line {line}: an event of {bytes} bytes was left out");
+                self.writer.anomaly(AnomalyCode::TooLarge, detail, out);
+            }
+            FrameBody::Cut(text) => {
+                self.writer.begin(None, out);
+                let detail = format!("line {line}: cut off: {}", excerpt(text));
+                self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        }
+    }
+
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+        let chunk: Chunk<'_> = match serde_json::from_str(text) {
+            Ok(chunk) => chunk,
+            Err(_) if name == "error" => return self.fail_with(text, out),
+            Err(error) => {
+                let detail = format!("line {line}: {error}: {}", excerpt(text));
+                return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        };
+        let x_groq: XGroq<'_> = chunk.x_groq.object();
+        let choices = chunk.choices.list();
+        let error = [chunk.error, x_groq.error].into_iter().find(|error| error.is_truthy());
+        let is_known = chunk.choices.is_list() || chunk.usage.is_object() || error.is_some();
+        if !is_known {
+            return self.odd_object(name, text, &chunk, out);
+        }
+        if choices.is_empty() && error.is_none() && self.writer.has_begun() && !self.writer.is_running() {
+            // Something about a run that is over already, usually its usage once more: nobody waits for it.
+            return;
+        }
+        self.writer.begin(chunk.model.text().as_deref(), out);
+        for choice in choices {
+            self.choice(&choice.object(), out);
+        }
+        for counted in [x_groq.usage, chunk.usage] {
+            self.usage = wire::usage(counted).or(self.usage);
+        }
+        self.citations(&chunk, out);
+        if error.is_some() {
+            self.fail(Field::parse(text).unwrap_or_default(), out);
+        }
+    }
+
+    /// An object that is no chunk: an error in one of its other shapes, or something of the vendor's own.
+    fn odd_object(&mut self, name: &str, text: &str, chunk: &Chunk<'_>, out: &mut Decoded) {
+        let is_error_object = chunk.object.text().is_some_and(|object| object == "error");
+        let is_only_message =
+            !self.writer.is_running() && (chunk.detail.is_some() || chunk.message.is_some());
+        let whole = Field::parse(text).unwrap_or_default();
+        if name == "error" || is_error_object || is_only_message {
+            return self.fail(whole, out);
+        }
+        if whole.is_truthy() {
+            self.writer.begin(None, out);
+            self.writer.push(raw(whole), out);
+        }
+    }
+
+    fn choice(&mut self, chunk: &ChoiceChunk<'_>, out: &mut Decoded) {
+        let index = chunk.index.count().unwrap_or(0);
+        let writer = &mut self.writer;
+        if !self.choices.contains_key(&index) {
+            if self.choices.len() >= CHOICES_MAX {
+                return;
+            }
+            self.choices.insert(index, Choice::new(begin_choice(index, writer, out)));
+        }
+        let Some(choice) = self.choices.get_mut(&index) else { return };
+        let delta = if chunk.delta.is_some() { chunk.delta } else { chunk.message };
+        if delta.is_some() {
+            choice.delta(&delta.object::<Delta<'_>>(), writer, out);
+        } else {
+            choice.write_text(&chunk.text.text().unwrap_or_default(), writer, out);
+        }
+        if let Some(reason) = chunk.finish_reason.word() {
+            choice.finish(&reason, writer, out);
+        }
+        self.usage = wire::usage(chunk.usage).or(self.usage);
+    }
+
+    fn citations(&mut self, chunk: &Chunk<'_>, out: &mut Decoded) {
+        let found = [("citations", chunk.citations), ("search_results", chunk.search_results)];
+        if !found.iter().any(|(_, field)| field.is_truthy()) {
+            return;
+        }
+        let mut hasher = fnv::FnvHasher::default();
+        for (_, field) in &found {
+            hasher.write(field.as_json_text().as_bytes());
+        }
+        if std::mem::replace(&mut self.told, hasher.finish()) == hasher.finish() {
+            return;
+        }
+        for (name, field) in found.into_iter().filter(|(_, field)| field.is_truthy()) {
+            let kind = Kind::Custom { name: CompactString::const_new(name), value: field.json() };
+            self.writer.push(kind, out);
+        }
+    }
+
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        self.writer.fail(fault(whole), out);
+    }
+
+    fn fail_with(&mut self, text: &str, out: &mut Decoded) {
+        let (code, message) = (CompactString::const_new("error"), excerpt(text).to_owned());
+        self.writer.fail(ErrorFact { code, message, retryable: false, retry_after_ms: None }, out);
+    }
+
+    fn finish(&mut self, is_done: bool, out: &mut Decoded) {
+        if !self.writer.is_running() {
+            return;
+        }
+        let finish_reason = self.choices.values().find_map(Choice::finish_reason).cloned();
+        if finish_reason.as_deref() == Some("error") && !self.writer.has_failed() {
+            self.fail_with("the model call ended with the finish reason \"error\"", out);
+        }
+        let is_whole = is_done || finish_reason.is_some();
+        for choice in self.choices.values_mut() {
+            choice.end(is_whole && !self.writer.has_failed(), &mut self.writer, out);
+        }
+        self.choices.clear();
+        let usage = self.usage.take();
+        self.writer.end(Ending { is_whole, is_paused: false, finish_reason, usage }, out);
+    }
+
+    fn end_of_stream(&mut self, out: &mut Decoded) {
+        self.finish(false, out);
+        if !self.writer.has_begun()
+            && let Some((line, text)) = self.stray.take()
+        {
+            let detail = format!("line {line}: no event of {NAME} in the stream: {text}");
+            self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+        }
+    }
+}
+
+/// The first choice is the main agent's; each other one gets an agent of its own.
+fn begin_choice(index: u64, writer: &Writer, out: &mut Decoded) -> Option<AgentId> {
+    if index == 0 {
+        return None;
+    }
+    let agent = AgentId::new(&format!("choice-{index}"));
+    let name = Some(compact_str::format_compact!("choice {index}"));
+    writer.push_by(Some(&agent), Kind::AgentStart(AgentStart { name, ..AgentStart::default() }), out);
+    Some(agent)
+}
+
+/// A foreign object, as it came.
+fn raw(value: Field<'_>) -> Kind {
+    let value = json_within_depth(value.as_json_text()).unwrap_or_else(|| crate::Json::of(&()));
+    Kind::Raw { name: CompactString::const_new(NAME), value }
+}
+
+#[cfg(test)]
+mod tests;

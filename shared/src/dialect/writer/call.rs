@@ -1,0 +1,122 @@
+//! A call that goes on.
+
+use compact_str::CompactString;
+
+use super::{AgentId, AnomalyCode, Decoded, Kind, Nesting, ToolCallId, ToolState, ToolStateChange, Writer};
+
+/// A call whose arguments are being written, or were.
+#[derive(Debug)]
+pub(crate) struct OpenCall {
+    /// The dialect's own id; empty when it gave none.
+    id: CompactString,
+    tool: ToolCallId,
+    /// The name that was told at the start.
+    told: CompactString,
+    /// The name as it is known now.
+    name: CompactString,
+    agent: Option<AgentId>,
+    server: bool,
+    /// Bytes of arguments so far.
+    len: u64,
+    /// The first four bytes of them.
+    head: String,
+    nesting: Nesting,
+    written: bool,
+    /// The arguments are JSON, not just any text.
+    promises_json: bool,
+}
+
+impl OpenCall {
+    pub(super) fn new(id: &str, tool: ToolCallId, name: &str, server: bool, agent: Option<AgentId>) -> Self {
+        let name = CompactString::new(name);
+        Self {
+            id: CompactString::new(id),
+            tool,
+            told: name.clone(),
+            name,
+            agent,
+            server,
+            len: 0,
+            head: String::new(),
+            nesting: Nesting::default(),
+            written: false,
+            promises_json: true,
+        }
+    }
+
+    /// The id by which the writer knows it: the dialect's, or the one that was minted.
+    pub(crate) fn id(&self) -> &str {
+        if self.id.is_empty() { self.tool.as_str() } else { &self.id }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn set_name(&mut self, name: &str) {
+        self.name = CompactString::new(name);
+    }
+
+    /// No argument text came yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The arguments so far say that there are none; some servers write `null`.
+    fn is_nothing(&self) -> bool {
+        self.len == 0 || (self.len == 4 && self.head == "null")
+    }
+
+    /// The arguments so far are a whole object.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.nesting.is_whole()
+    }
+
+    /// The arguments are any text.
+    pub(crate) fn take_any_text(&mut self) {
+        self.promises_json = false;
+    }
+
+    pub(crate) fn is_written(&self) -> bool {
+        self.written
+    }
+
+    /// More of the arguments; an empty piece is nothing.
+    pub(crate) fn args(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+        if text.is_empty() {
+            return;
+        }
+        self.nesting.scan(text);
+        if self.head.len() < 4 {
+            self.head.extend(text.chars().take(4));
+            self.head.truncate(self.head.floor_char_boundary(4));
+        }
+        let kind =
+            Kind::ToolArgs { tool: self.tool.clone(), off: Some(self.len), text: CompactString::new(text) };
+        self.len = self.len.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        writer.push_by(self.agent.as_ref(), kind, out);
+    }
+
+    /// The call is written: `arguments` where they are not the streamed ones. What the provider executes itself runs
+    /// from now on, everything else is handed over to the caller.
+    pub(crate) fn written(&mut self, arguments: Option<String>, writer: &mut Writer, out: &mut Decoded) {
+        if std::mem::replace(&mut self.written, true) {
+            return;
+        }
+        if arguments.is_none() && self.promises_json && !self.is_nothing() && !self.is_whole() {
+            let detail = format!("{}: the arguments of {} are no whole object", self.tool, self.name);
+            writer.anomaly(AnomalyCode::BadArguments, detail, out);
+        }
+        let name = (self.name != self.told).then(|| self.name.clone());
+        let tool = self.tool.clone();
+        writer.push_by(self.agent.as_ref(), Kind::ToolCall { tool, name, arguments }, out);
+        if !self.server {
+            writer.handed_over = writer.handed_over.saturating_add(1);
+            return;
+        }
+        writer.wait_for(self.id(), &self.tool);
+        let (tool, state) = (self.tool.clone(), ToolState::Executing);
+        let change = ToolStateChange { tool, state, queued_ms: None, exec_ms: None };
+        writer.push_by(self.agent.as_ref(), Kind::ToolState(change), out);
+    }
+}

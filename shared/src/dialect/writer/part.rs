@@ -1,0 +1,53 @@
+//! A part that goes on.
+
+use compact_str::CompactString;
+
+use super::{AgentId, Decoded, Kind, PartEnd, PartId, PartKind, Writer};
+
+/// A part that has begun and not ended.
+#[derive(Debug)]
+pub(crate) struct OpenPart {
+    id: PartId,
+    kind: PartKind,
+    agent: Option<AgentId>,
+    /// Bytes so far.
+    len: u64,
+}
+
+impl OpenPart {
+    pub(super) fn new(id: PartId, kind: PartKind, agent: Option<AgentId>) -> Self {
+        Self { id, kind, agent, len: 0 }
+    }
+
+    pub(crate) fn kind(&self) -> PartKind {
+        self.kind
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// More text; an empty piece is nothing.
+    pub(crate) fn delta(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+        if text.is_empty() {
+            return;
+        }
+        let kind =
+            Kind::PartDelta { part: self.id.clone(), off: Some(self.len), text: CompactString::new(text) };
+        self.len = self.len.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        writer.push_by(self.agent.as_ref(), kind, out);
+    }
+
+    /// The text so far was wrong.
+    pub(crate) fn replace(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+        self.len = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        let kind = Kind::PartReplace { part: self.id.clone(), text: text.to_owned() };
+        writer.push_by(self.agent.as_ref(), kind, out);
+    }
+
+    /// It is whole.
+    pub(crate) fn end(self, hidden: bool, writer: &Writer, out: &mut Decoded) {
+        let end = PartEnd { part: self.id, len: None, hash: None, duration_ms: None, hidden };
+        writer.push_by(self.agent.as_ref(), Kind::PartEnd(end), out);
+    }
+}
