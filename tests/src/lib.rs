@@ -1,6 +1,7 @@
 //! The harness: a real hub in a process of its own, viewers and publishers over real sockets, a network that can be
 //! cut. Every wait has a deadline and says what it waited for; nothing sleeps.
 
+pub mod browser;
 pub mod hub;
 pub mod publisher;
 pub mod recordings;
@@ -8,6 +9,7 @@ pub mod viewer;
 pub mod wait;
 pub mod wire;
 
+pub use browser::Page;
 pub use hub::Hub;
 pub use publisher::{Body, Publisher};
 pub use viewer::Viewer;

@@ -1,0 +1,91 @@
+//! How it looks: pictures in light, dark and narrow for a person to look at, and what a program can check of them.
+
+use serde_json::Value;
+use tests::Page;
+use tests::browser::{DESKTOP, Screen};
+
+use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
+
+const SCREENS: [(&str, Screen); 4] = [
+    ("light", DESKTOP),
+    ("dark", Screen { dark: true, ..DESKTOP }),
+    ("narrow", Screen { width: 390, height: 844, dark: false }),
+    ("wide", Screen { width: 2560, height: 1200, dark: false }),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_conversation_fits_every_screen_in_both_colours() {
+    let (hub, mut publisher) = hub_and_publisher("quarterly-report").await;
+    let mut other = hub.publisher("nightly-import").await;
+    other.says(&OPENING.replace("Quarterly report", "Nightly import")).await;
+    other.says(r#"{"k":"error","run":"r","code":"upstream_refused","message":"the upstream refused the connection","retryable":true,"retry_after_ms":8000}"#).await;
+    other.says(r#"{"k":"run.end","run":"r","status":"error"}"#).await;
+    let mut head = 0;
+    for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER] {
+        head = publisher.says(lines).await.seq;
+    }
+    for (name, screen) in SCREENS {
+        let page = Page::open(screen).await;
+        page.goto(&hub.url("/c/quarterly-report")).await;
+        page.holds("return !!document.querySelector('[data-t=transcript]')").await;
+        page.painted(head).await;
+        page.text_until("answer", |text| text.contains("weaker dollar")).await;
+        page.screenshot(&format!("running-{name}")).await;
+        let overflow = page.run("return document.documentElement.scrollWidth - window.innerWidth").await;
+        assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
+        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
+        page.close().await;
+    }
+    let head = publisher.says(CLOSING).await.seq;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/quarterly-report")).await;
+    page.painted(head).await;
+    page.screenshot("done-light").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_hub_says_what_to_do() {
+    let hub = tests::Hub::start().await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/")).await;
+    page.holds("return document.body.innerText.includes('/v1/ingest/')").await;
+    page.screenshot("empty-light").await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_from_a_stream_becomes_html() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let evil = r#"<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> [x](javascript:document.title='owned') ![i](http://127.0.0.1:1/leak.png)"#;
+    publisher
+        .says(&format!(
+            r#"
+        {{"k":"message","message":"m","role":"user","text":"{evil}"}}
+        {{"k":"run.start","run":"r","title":"{evil}"}}
+        {{"k":"part.start","run":"r","part":"p","kind":"text"}}
+        {{"k":"part.delta","run":"r","part":"p","text":"before {evil} after"}}
+        {{"k":"tool.call","run":"r","tool":"t","name":"{evil}","arguments":"{{}}"}}
+    "#
+        ))
+        .await;
+    let head = publisher
+        .says(&format!(r#"{{"k":"tool.result","run":"r","tool":"t","output":"{evil}","is_error":true}}"#))
+        .await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head.seq).await;
+    page.text_until("answer", |text| text.contains("before") && text.contains("after")).await;
+    page.run("document.querySelector('[data-t=tool-card] button').click()").await;
+    let found = page
+        .run(
+            "return [document.querySelectorAll('[data-t=transcript] img, [data-t=transcript] script, \
+             [data-t=transcript] a[href^=javascript]').length, document.title]",
+        )
+        .await;
+    assert_eq!(found[0], Value::from(0));
+    assert_ne!(found[1], Value::from("owned"));
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}

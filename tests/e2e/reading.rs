@@ -1,0 +1,94 @@
+//! Nothing jumps while somebody reads, and what a person chose stays.
+
+use tests::Page;
+use tests::browser::DESKTOP;
+
+use crate::scene::{CALLS, OPENING, THINKING, hub_and_publisher};
+
+/// The element that scrolls.
+const SCROLLER: &str = "const s = (function f(e) { while (e && !(e.scrollHeight > e.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(e).overflowY))) e = e.parentElement; return e })(document.querySelector('[data-t=transcript]')) ?? document.scrollingElement;";
+
+fn paragraph(number: usize) -> String {
+    let text = format!("Paragraph {number}. {}\\n\\n", "It goes on and on. ".repeat(20));
+    format!("{{\"k\":\"part.delta\",\"run\":\"r\",\"part\":\"p\",\"text\":\"{text}\"}}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scrolling_up_releases_the_end_and_coming_back_holds_it() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says(OPENING).await;
+    publisher.says(r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#).await;
+    let mut head = 0;
+    for number in 0..40 {
+        head = publisher.says(&paragraph(number)).await.seq;
+    }
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    let distance = format!("{SCROLLER} return s.scrollHeight - s.clientHeight - s.scrollTop");
+    page.run_until(&distance, |px| px.as_f64().unwrap() <= 8.0).await;
+    let wheel = |delta: i32| serde_json::json!({"type": "mouseWheel", "x": 700, "y": 400, "deltaX": 0, "deltaY": delta});
+    page.devtools("Input.dispatchMouseEvent", wheel(-300)).await;
+    page.run_until(&distance, |px| px.as_f64().unwrap() > 100.0).await;
+    let top = format!("{SCROLLER} return Math.round(s.scrollTop)");
+    let reading = page.run(&top).await;
+    for number in 40..60 {
+        head = publisher.says(&paragraph(number)).await.seq;
+    }
+    page.painted(head).await;
+    assert_eq!(page.run(&top).await, reading, "the text moved under the reader");
+    page.run("document.activeElement?.blur?.()").await;
+    page.devtools(
+        "Input.dispatchKeyEvent",
+        serde_json::json!({"type": "keyDown", "key": "End", "code": "End", "windowsVirtualKeyCode": 35}),
+    )
+    .await;
+    page.run_until(&distance, |px| px.as_f64().unwrap() <= 8.0).await;
+    let head = publisher.says(&paragraph(60)).await.seq;
+    page.painted(head).await;
+    page.run_until(&distance, |px| px.as_f64().unwrap() <= 8.0).await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_that_was_opened_stays_open_where_it_is() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    for lines in [OPENING, THINKING, CALLS] {
+        publisher.says(lines).await;
+    }
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.holds("return !!document.querySelector('[data-t=tool-card][data-call=t1] button')").await;
+    let button = "document.querySelector('[data-t=tool-card][data-call=t1] button')";
+    let y = format!("return Math.round({button}.getBoundingClientRect().top)");
+    let before = page.run(&y).await.as_i64().unwrap();
+    page.run(&format!("{button}.click()")).await;
+    page.holds(&format!("return {button}.getAttribute('aria-expanded') === 'true'")).await;
+    let after = page.run(&y).await.as_i64().unwrap();
+    assert!((before - after).abs() <= 1, "the header moved from {before} to {after}");
+    // What happens to others does not close it.
+    let head = publisher.says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await.seq;
+    page.painted(head).await;
+    assert_eq!(page.run(&format!("return {button}?.getAttribute('aria-expanded')")).await, "true");
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_key_leaves_only_the_answer() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    for lines in [OPENING, THINKING, CALLS, crate::scene::ANSWER] {
+        publisher.says(lines).await;
+    }
+    let head = publisher.says(crate::scene::CLOSING).await.seq;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.holds("return document.querySelectorAll('[data-t=tool-card]').length === 4").await;
+    page.press("c").await;
+    page.holds("return document.querySelectorAll('[data-t=tool-card]:not([data-state=error])').length === 0")
+        .await;
+    assert!(page.text("answer").await.contains("Revenue by region"));
+    page.press("c").await;
+    page.holds("return document.querySelectorAll('[data-t=tool-card]').length === 4").await;
+    page.close().await;
+}

@@ -1,0 +1,57 @@
+//! The main job: a stream replayed at its pace while two browsers and a terminal watch. All see the same.
+
+use std::process::Stdio;
+
+use tests::browser::{DESKTOP, Screen};
+use tests::recordings::{fixtures, recordings};
+use tests::wait::within;
+use tests::{Hub, Page, hub};
+use tokio::process::Command;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_browsers_and_a_terminal_watch_replayed_streams() {
+    let hub = Hub::start().await;
+    let url = hub.url("");
+    let dark = Screen { dark: true, ..DESKTOP };
+    let (first, second) = (Page::open(DESKTOP).await, Page::open(dark).await);
+    for (dialect, folder) in [("openai-chat", "openai-chat"), ("anthropic", "anthropic-messages")] {
+        let files: Vec<_> = recordings(folder).into_iter().chain(fixtures(dialect)).collect();
+        let file = files.iter().max_by_key(|file| file.metadata().unwrap().len().min(60_000)).unwrap();
+        let conversation = format!("replayed-{dialect}");
+        for page in [&first, &second] {
+            page.goto(&hub.url(&format!("/c/{conversation}"))).await;
+            page.holds("return !!document.querySelector('[data-t=transcript]')").await;
+        }
+        let terminal = Command::new(hub::binary())
+            .args(["tail", &conversation, "--until", "run.end", "--url", &url])
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let replay = Command::new(hub::binary())
+            .arg("replay")
+            .arg(file)
+            .args(["--dialect", dialect, "--conversation", &conversation, "--speed", "10", "--url", &url])
+            .kill_on_drop(true)
+            .output();
+        assert!(within("the replay", replay).await.unwrap().status.success());
+        let summary = hub.summary(&conversation).await;
+        let head = summary["events"].as_u64().unwrap();
+        for page in [&first, &second] {
+            page.painted(head).await;
+        }
+        // The same view as the hub's, computed by the same fold in the browser (I6).
+        let expected = hub.view_hash(&conversation).await;
+        for page in [&first, &second] {
+            page.holds(&format!("return window.fanlightViewHash?.() === '{expected}'")).await;
+        }
+        assert_eq!(first.text("answer").await, second.text("answer").await);
+        let printed = within("the terminal", terminal.wait_with_output()).await.unwrap();
+        assert!(printed.status.success() && !printed.stdout.is_empty());
+        first.screenshot(&format!("replayed-{dialect}-light")).await;
+        second.screenshot(&format!("replayed-{dialect}-dark")).await;
+        assert_eq!(first.console_errors().await, Vec::<String>::new());
+    }
+    first.close().await;
+    second.close().await;
+}

@@ -1,0 +1,253 @@
+//! A real Chromium, driven through its driver: one browser with a fresh profile for each page object.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use fantoccini::wd::WebDriverCompatibleCommand;
+use fantoccini::{Client, ClientBuilder};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::wait::{until, within};
+
+/// A browser with one page. Everything it started ends with it.
+#[derive(Debug)]
+pub struct Page {
+    driver: Child,
+    client: Client,
+    _profile: TempDir,
+}
+
+/// How a page is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Screen {
+    /// Width of the window in CSS pixels.
+    pub width: u32,
+    /// Height of the window in CSS pixels.
+    pub height: u32,
+    /// Whether the system prefers dark colours.
+    pub dark: bool,
+}
+
+/// A desktop window in light colours.
+pub const DESKTOP: Screen = Screen { width: 1440, height: 900, dark: false };
+
+/// Where screenshots of the tests are kept.
+pub fn screenshot_path(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/screenshots");
+    folder.join(format!("{name}.png"))
+}
+
+impl Page {
+    /// Starts a browser.
+    ///
+    /// # Panics
+    /// When chromium or chromedriver is missing: `apt-get install chromium chromium-driver`.
+    pub async fn open(screen: Screen) -> Self {
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("chromedriver starts (apt-get install chromium chromium-driver)");
+        let port = port_of(&mut driver).await;
+        let profile = tempfile::tempdir().expect("a folder for the profile");
+        let capabilities = capabilities(profile.path(), screen);
+        let mut builder = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new());
+        builder.capabilities(capabilities.as_object().expect("an object").clone());
+        let url = format!("http://127.0.0.1:{port}");
+        let client = within("chromium", builder.connect(&url)).await.expect("a session");
+        let page = Self { driver, client, _profile: profile };
+        page.emulate(screen).await;
+        page
+    }
+
+    /// The viewport and the colour scheme: a headless window is smaller inside than it was asked to be.
+    async fn emulate(&self, screen: Screen) {
+        let Screen { width, height, dark } = screen;
+        let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.devtools("Emulation.setDeviceMetricsOverride", metrics).await;
+        let scheme = if dark { "dark" } else { "light" };
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.devtools("Emulation.setEmulatedMedia", features).await;
+    }
+
+    /// Goes to `url`.
+    ///
+    /// # Panics
+    /// When it does not load.
+    pub async fn goto(&self, url: &str) {
+        within(url, self.client.goto(url)).await.expect("the page loads");
+    }
+
+    /// Loads the page again.
+    ///
+    /// # Panics
+    /// When it does not load.
+    pub async fn reload(&self) {
+        within("a reload", self.client.refresh()).await.expect("the page loads");
+    }
+
+    /// What `script` (the body of a function) returns.
+    ///
+    /// # Panics
+    /// When it throws.
+    pub async fn run(&self, script: &str) -> Value {
+        within(script, self.client.execute(script, Vec::new()))
+            .await
+            .unwrap_or_else(|error| panic!("{script}: {error}"))
+    }
+
+    /// Waits until `script` returns what is `wanted`; returns it.
+    pub async fn run_until(&self, script: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        until(script, async || Some(self.run(script).await).filter(|value| wanted(value))).await
+    }
+
+    /// Waits until `script` returns true.
+    pub async fn holds(&self, script: &str) {
+        self.run_until(script, |value| value == &Value::Bool(true)).await;
+    }
+
+    /// The text of the elements with `data-t="name"`, in order.
+    pub async fn text(&self, name: &str) -> String {
+        let value = self.run(&text_of(name)).await;
+        value.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Waits until the text of the elements with `data-t="name"` is as `wanted`.
+    pub async fn text_until(&self, name: &str, wanted: impl Fn(&str) -> bool) {
+        self.run_until(&text_of(name), |value| value.as_str().is_some_and(&wanted)).await;
+    }
+
+    /// Waits until the page has painted `seq`.
+    pub async fn painted(&self, seq: u64) {
+        self.holds(&format!(
+            "return Number(document.querySelector('[data-t=transcript]')?.dataset.seq ?? 0) >= {seq}"
+        ))
+        .await;
+    }
+
+    /// Presses and releases `key` on the page.
+    pub async fn press(&self, key: &str) {
+        let event =
+            |kind: &str| json!({"type": kind, "key": key, "text": if kind == "keyDown" { key } else { "" }});
+        self.devtools("Input.dispatchKeyEvent", event("keyDown")).await;
+        self.devtools("Input.dispatchKeyEvent", event("keyUp")).await;
+    }
+
+    /// What a developer-tools command returns.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub async fn devtools(&self, command: &str, params: Value) -> Value {
+        let body = json!({"cmd": command, "params": params});
+        let raw = Raw { path: "goog/cdp/execute", body };
+        within(command, self.client.issue_cmd(raw)).await.unwrap_or_else(|error| panic!("{command}: {error}"))
+    }
+
+    /// Errors and warnings that the page wrote to its console since the last call.
+    ///
+    /// # Panics
+    /// When the browser does not tell.
+    pub async fn console_errors(&self) -> Vec<String> {
+        let raw = Raw { path: "se/log", body: json!({"type": "browser"}) };
+        let entries = within("the console", self.client.issue_cmd(raw)).await.expect("the console's entries");
+        let entries = entries.as_array().cloned().unwrap_or_default();
+        let bad = entries.iter().filter(|entry| entry["level"] == "SEVERE" || entry["level"] == "WARNING");
+        bad.map(|entry| entry["message"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Keeps a picture of the window as `name`.
+    ///
+    /// # Panics
+    /// When it cannot be taken or written.
+    pub async fn screenshot(&self, name: &str) {
+        let png = within("a screenshot", self.client.screenshot()).await.expect("a picture");
+        let path = screenshot_path(name);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).expect("a folder for pictures");
+        }
+        std::fs::write(path, png).expect("the picture is written");
+    }
+
+    /// Ends the browser.
+    ///
+    /// # Panics
+    /// When it does not end.
+    pub async fn close(mut self) {
+        within("the browser's end", self.client.close()).await.expect("it closes");
+        self.driver.kill().await.expect("chromedriver ends");
+    }
+}
+
+fn text_of(name: &str) -> String {
+    // Buttons and headers inside an answer are not the model's text.
+    format!(
+        "return [...document.querySelectorAll('[data-t={name}]')].map(e => {{ const c = e.cloneNode(true); \
+         c.querySelectorAll('[data-t=furniture]').forEach(f => f.remove()); return c.textContent }}).join('')"
+    )
+}
+
+/// The port that chromedriver says it listens on.
+async fn port_of(driver: &mut Child) -> u16 {
+    let stdout = driver.stdout.take().expect("it was asked for");
+    let mut lines = BufReader::new(stdout).lines();
+    let port = within("chromedriver", async {
+        while let Some(line) = lines.next_line().await.expect("readable") {
+            if let Some((_, port)) = line.rsplit_once("on port ")
+                && let Ok(port) = port.trim_end_matches('.').parse()
+            {
+                return port;
+            }
+        }
+        panic!("chromedriver ended without a port");
+    })
+    .await;
+    // Its output has to be read on, or it stops when the pipe is full.
+    tokio::spawn(async move { while let Ok(Some(_line)) = lines.next_line().await {} });
+    port
+}
+
+fn capabilities(profile: &Path, screen: Screen) -> Value {
+    let args = [
+        "--headless=new".to_owned(),
+        "--no-sandbox".to_owned(),
+        "--disable-gpu".to_owned(),
+        "--disable-quic".to_owned(),
+        "--no-first-run".to_owned(),
+        "--disable-background-networking".to_owned(),
+        "--disable-component-update".to_owned(),
+        "--disable-sync".to_owned(),
+        "--disable-background-timer-throttling".to_owned(),
+        "--disable-renderer-backgrounding".to_owned(),
+        "--disable-backgrounding-occluded-windows".to_owned(),
+        "--hide-scrollbars".to_owned(),
+        format!("--window-size={},{}", screen.width, screen.height),
+        format!("--user-data-dir={}", profile.display()),
+    ];
+    json!({
+        "browserName": "chrome",
+        "goog:chromeOptions": {"args": args},
+        "goog:loggingPrefs": {"browser": "ALL"},
+    })
+}
+
+/// A command that only Chromium's driver knows.
+#[derive(Debug)]
+struct Raw {
+    path: &'static str,
+    body: Value,
+}
+
+impl WebDriverCompatibleCommand for Raw {
+    fn endpoint(&self, base: &url::Url, session: Option<&str>) -> Result<url::Url, url::ParseError> {
+        base.join(&format!("session/{}/{}", session.unwrap_or_default(), self.path))
+    }
+
+    fn method_and_body(&self, _url: &url::Url) -> (http::Method, Option<String>) {
+        (http::Method::POST, Some(self.body.to_string()))
+    }
+}
