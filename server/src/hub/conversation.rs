@@ -1,0 +1,330 @@
+//! One conversation: one lock around a plain struct. Every method is synchronous and short, so a random sequence of
+//! calls is the concurrency test.
+//!
+//! Whoever watches has a [`Cursor`] and asks [`Conversation::next`] for what comes after it; nothing is queued for
+//! anybody. An append wakes the listeners, which read at their own pace.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use shared::event::{Class, Kind};
+use shared::fold::{complete, fold};
+use shared::frame::ConversationRow;
+use shared::{ConversationId, Envelope, Epoch, Position, Seq, View};
+use tokio::sync::Notify;
+
+use super::ephemera::Ephemera;
+use super::publishers::{Claim, Publishers, Verdict};
+use super::ring::Ring;
+use super::row::row;
+use crate::log::{EventLog, LogError};
+use crate::weigh::weigh;
+
+/// A viewer's place: the last seq it has, and the last ephemeral fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Cursor {
+    /// The last event.
+    pub(crate) seq: Seq,
+    /// The number of the last ephemeral fact.
+    pub(crate) tick: u64,
+}
+
+/// What comes after a cursor.
+#[derive(Debug, Clone)]
+pub(crate) struct Slice {
+    /// Covers from here.
+    pub(crate) from: Seq,
+    /// To here; `from - 1` when only ephemeral facts are in.
+    pub(crate) to: Seq,
+    /// The events, without a hole.
+    pub(crate) events: Vec<Arc<Envelope>>,
+    /// Ephemeral facts that are news.
+    pub(crate) ephemera: Vec<Arc<Envelope>>,
+    /// The cursor of who has applied it.
+    pub(crate) cursor: Cursor,
+    /// The newest seq.
+    pub(crate) head: Seq,
+}
+
+impl Slice {
+    /// Whether there is nothing in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.to < self.from && self.ephemera.is_empty()
+    }
+}
+
+/// What is to be appended: taken as a whole or refused as a whole.
+#[derive(Debug, Default)]
+pub(crate) struct Publication {
+    /// For exactly-once.
+    pub(crate) claim: Option<Claim>,
+    /// The events; seq and time are given by the conversation.
+    pub(crate) events: Vec<Envelope>,
+}
+
+/// What an append did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Appended {
+    /// Where the conversation stands then.
+    pub(crate) position: Position,
+    /// How many events were taken; ephemeral ones count.
+    pub(crate) events: u64,
+    /// How many oddities came with them.
+    pub(crate) anomalies: u64,
+    /// Whether the frame was taken before.
+    pub(crate) duplicate: bool,
+}
+
+/// Why nothing was appended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum AppendError {
+    /// The publisher left out frames.
+    #[error("frames of this publisher are missing: number {expected} is expected")]
+    Gap {
+        /// The number that is expected.
+        expected: u64,
+    },
+    /// A newer life of the publisher is known.
+    #[error("a newer life of this publisher is known")]
+    Fenced,
+    /// The conversation was dropped between finding and using it: find it again.
+    #[error("the conversation was dropped")]
+    Retired,
+    /// The log refused. The events are shown but not kept.
+    #[error("the log did not take the events")]
+    Log(#[from] LogError),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    id: ConversationId,
+    epoch: Epoch,
+    state: Mutex<State>,
+    head: AtomicU64,
+    viewers: AtomicUsize,
+    /// Whether the list of changed conversations has it already.
+    pub(super) listed: AtomicBool,
+    listeners: RwLock<Vec<Arc<Notify>>>,
+    moved: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    ring: Ring,
+    view: View,
+    at: u64,
+    publishers: Publishers,
+    ephemera: Ephemera,
+    retired: bool,
+}
+
+impl Conversation {
+    /// An empty one.
+    pub(crate) fn new(id: ConversationId, epoch: Epoch) -> Self {
+        Self {
+            id,
+            epoch,
+            state: Mutex::default(),
+            head: AtomicU64::new(0),
+            viewers: AtomicUsize::new(0),
+            listed: AtomicBool::new(false),
+            listeners: RwLock::default(),
+            moved: Notify::new(),
+        }
+    }
+
+    /// Its name.
+    pub(crate) fn id(&self) -> &ConversationId {
+        &self.id
+    }
+
+    /// The life of its log.
+    pub(crate) fn epoch(&self) -> &Epoch {
+        &self.epoch
+    }
+
+    /// The newest seq.
+    pub(crate) fn head(&self) -> Seq {
+        self.head.load(Ordering::Acquire)
+    }
+
+    /// Appends, logs, folds; then wakes whoever listens. `now` is in milliseconds since 1970. The events are taken out
+    /// of `publication` only when they are appended.
+    pub(crate) fn append(
+        &self,
+        publication: &mut Publication,
+        now: u64,
+        log: &dyn EventLog,
+    ) -> Result<Appended, AppendError> {
+        let appended = {
+            let mut state = self.state.lock();
+            if state.retired {
+                return Err(AppendError::Retired);
+            }
+            if let Some(claim) = &publication.claim {
+                match state.publishers.judge(claim) {
+                    Verdict::New => {}
+                    Verdict::Duplicate => return Ok(self.duplicate(&state)),
+                    Verdict::Gap { expected } => return Err(AppendError::Gap { expected }),
+                    Verdict::Fenced => return Err(AppendError::Fenced),
+                }
+            }
+            let appended = self.take(&mut state, publication, now, log)?;
+            self.head.store(state.view.seq, Ordering::Release);
+            appended
+        };
+        self.wake();
+        Ok(appended)
+    }
+
+    fn duplicate(&self, state: &State) -> Appended {
+        Appended { position: self.position(state.view.seq), events: 0, anomalies: 0, duplicate: true }
+    }
+
+    fn position(&self, seq: Seq) -> Position {
+        Position { epoch: self.epoch.clone(), seq }
+    }
+
+    fn take(
+        &self,
+        state: &mut State,
+        publication: &mut Publication,
+        now: u64,
+        log: &dyn EventLog,
+    ) -> Result<Appended, AppendError> {
+        let before = self.position(state.view.seq);
+        let anomalies = state.view.anomalies.total;
+        let events = publication.events.len() as u64;
+        // A clock that is set back must not turn durations negative.
+        state.at = state.at.max(now);
+        let mut logged = Vec::with_capacity(publication.events.len());
+        for mut envelope in std::mem::take(&mut publication.events) {
+            if let Some(claim) = &publication.claim {
+                envelope.publisher = Some(claim.publisher.clone());
+            }
+            logged.extend(state.add(envelope));
+        }
+        if let Some(claim) = &publication.claim {
+            state.publishers.take(claim);
+        }
+        log.append(&self.id, &before, &logged)?;
+        Ok(Appended {
+            position: self.position(state.view.seq),
+            events,
+            anomalies: state.view.anomalies.total - anomalies,
+            duplicate: false,
+        })
+    }
+
+    fn wake(&self) {
+        for listener in self.listeners.read().iter() {
+            listener.notify_one();
+        }
+        self.moved.notify_waiters();
+    }
+
+    /// Wakes `listener` on every append from now on.
+    pub(crate) fn listen(&self, listener: Arc<Notify>) {
+        self.listeners.write().push(listener);
+    }
+
+    /// Wakes `listener` no more.
+    pub(crate) fn unlisten(&self, listener: &Arc<Notify>) {
+        self.listeners.write().retain(|known| !Arc::ptr_eq(known, listener));
+    }
+
+    /// For a reader with a task of its own: ready after the next append. Take it before looking.
+    pub(crate) fn moved(&self) -> tokio::sync::futures::Notified<'_> {
+        self.moved.notified()
+    }
+
+    /// What comes after `cursor`, up to about `bytes_max`; nothing when the ring does not reach back that far.
+    pub(crate) fn next(&self, cursor: Cursor, bytes_max: usize) -> Option<Slice> {
+        let state = self.state.lock();
+        let head = state.view.seq;
+        let seq = cursor.seq.min(head);
+        if !state.ring.reaches(seq) {
+            return None;
+        }
+        let events = state.ring.after(seq, bytes_max);
+        let to = seq + events.len() as Seq;
+        let ephemera = state.ephemera.after(cursor.tick);
+        let cursor = Cursor { seq: to, tick: state.ephemera.tick() };
+        Some(Slice { from: seq + 1, to, events, ephemera, cursor, head })
+    }
+
+    /// What the events after `seq` weigh; nothing when the ring does not reach back that far.
+    pub(crate) fn bytes_after(&self, seq: Seq) -> Option<u64> {
+        let state = self.state.lock();
+        state.ring.reaches(seq).then(|| state.ring.bytes_after(seq))
+    }
+
+    /// The state as it is now.
+    pub(crate) fn view(&self) -> View {
+        self.state.lock().view.clone()
+    }
+
+    /// Reads something from the state without copying it. Nobody can append meanwhile: keep it short.
+    pub(crate) fn look<T>(&self, read: impl FnOnce(&View) -> T) -> T {
+        read(&self.state.lock().view)
+    }
+
+    /// The conversation as a row of the list.
+    pub(crate) fn row(&self) -> ConversationRow {
+        let state = self.state.lock();
+        row(&self.id, &self.epoch, &state.view, state.at, self.viewers.load(Ordering::Relaxed))
+    }
+
+    /// Counts one more viewer. Fails when the conversation was dropped: find it again.
+    pub(crate) fn enter(&self) -> Result<(), AppendError> {
+        let state = self.state.lock();
+        if state.retired {
+            return Err(AppendError::Retired);
+        }
+        self.viewers.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Counts one viewer less.
+    pub(crate) fn leave(&self) {
+        self.viewers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether nothing was ever said and nobody watches; if so nobody can enter or append any more.
+    pub(super) fn retire_if_unused(&self) -> bool {
+        let mut state = self.state.lock();
+        let unused = state.view.seq == 0 && self.viewers.load(Ordering::Relaxed) == 0;
+        state.retired |= unused;
+        unused
+    }
+}
+
+impl State {
+    /// Takes one event; gives it back when it is one that the log keeps.
+    fn add(&mut self, mut envelope: Envelope) -> Option<Arc<Envelope>> {
+        if envelope.producer_at.is_none() && envelope.at != 0 {
+            envelope.producer_at = Some(envelope.at);
+        }
+        envelope.at = self.at;
+        if envelope.event.kind.class() == Class::Ephemeral {
+            envelope.seq = 0;
+            self.ephemera.put(Arc::new(envelope));
+            return None;
+        }
+        envelope.seq = self.view.seq + 1;
+        complete(&self.view, &mut envelope.event);
+        fold(&mut self.view, &envelope, &mut |_| {});
+        if matches!(envelope.event.kind, Kind::RunEnd(_)) {
+            self.ephemera.forget(&envelope.event.run);
+        }
+        let bytes = weigh(&envelope);
+        let envelope = Arc::new(envelope);
+        self.ring.push(Arc::clone(&envelope), bytes);
+        Some(envelope)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! One conversation against the plainest model there is: a list of events.
+
+use proptest::prelude::*;
+use shared::event::{RunEnd, RunStatus, ToolProgress};
+use shared::{Event, PublisherId, RunId, ToolCallId, testkit};
+
+use super::*;
+use crate::log::MemoryLog;
+
+fn conversation() -> Conversation {
+    Conversation::new(ConversationId::parse("c").unwrap(), Epoch::new("e"))
+}
+
+fn bare(event: Event) -> Envelope {
+    Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None }
+}
+
+fn publication(events: Vec<Event>) -> Publication {
+    Publication { claim: None, events: events.into_iter().map(bare).collect() }
+}
+
+/// What somebody does to a conversation.
+#[derive(Debug, Clone)]
+enum Step {
+    Append(Vec<Event>),
+    /// A viewer takes what fits into so many bytes.
+    Take(usize, usize),
+    /// A viewer begins again from its last but so many events.
+    Rewind(usize, u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => proptest::collection::vec(testkit::event(), 0..12).prop_map(Step::Append),
+        4 => (0..3_usize, 0..2_000_usize).prop_map(|(viewer, bytes)| Step::Take(viewer, bytes)),
+        1 => (0..3_usize, 0..9_u64).prop_map(|(viewer, back)| Step::Rewind(viewer, back)),
+    ]
+}
+
+proptest! {
+    /// I1: seqs are dense. I2: every viewer has exactly the events up to its cursor, in order, whatever it does.
+    #[test]
+    fn i1_i2_viewers_get_every_event_once_and_in_order(steps in proptest::collection::vec(step(), 0..40)) {
+        let conversation = conversation();
+        let log = MemoryLog::default();
+        let mut model: Vec<Event> = Vec::new();
+        let mut viewers = [Cursor::default(); 3];
+        for step in steps {
+            match step {
+                Step::Append(events) => {
+                    let critical = events.iter().filter(|e| e.kind.class() != Class::Ephemeral).cloned();
+                    model.extend(critical);
+                    let count = events.len() as u64;
+                    let appended = conversation.append(&mut publication(events), 7, &log).unwrap();
+                    prop_assert_eq!(appended.events, count);
+                    prop_assert_eq!(appended.position.seq, model.len() as u64);
+                    prop_assert_eq!(conversation.head(), model.len() as u64);
+                }
+                Step::Take(viewer, bytes) => {
+                    let cursor = viewers[viewer];
+                    let slice = conversation.next(cursor, bytes).expect("nothing left the ring");
+                    prop_assert_eq!(slice.from, cursor.seq + 1);
+                    prop_assert_eq!(slice.to, cursor.seq + slice.events.len() as u64);
+                    prop_assert!(!slice.events.is_empty() || cursor.seq == slice.head);
+                    for (envelope, seq) in slice.events.iter().zip(slice.from..) {
+                        prop_assert_eq!(envelope.seq, seq);
+                        let expected = &model[usize::try_from(seq).unwrap() - 1];
+                        prop_assert_eq!(&envelope.event.run, &expected.run);
+                        prop_assert_eq!(
+                            std::mem::discriminant(&envelope.event.kind),
+                            std::mem::discriminant(&expected.kind)
+                        );
+                    }
+                    viewers[viewer] = slice.cursor;
+                }
+                Step::Rewind(viewer, back) => viewers[viewer].seq = viewers[viewer].seq.saturating_sub(back),
+            }
+        }
+        let logged = testkit::logged(model);
+        let folded = testkit::folded(&logged);
+        prop_assert_eq!(conversation.view().seq, folded.seq);
+        prop_assert_eq!(conversation.view().runs.len(), folded.runs.len());
+    }
+}
+
+fn status(text: &str) -> Event {
+    Event::new(&RunId::new("r1"), Kind::Status { text: text.to_owned() })
+}
+
+#[test]
+fn what_fell_out_of_the_ring_is_not_given_in_part() {
+    let mut ring = Ring::bounded(usize::MAX, 3);
+    for seq in 1..=5 {
+        ring.push(Arc::new(Envelope { seq, ..bare(status("")) }), 10);
+    }
+    assert!(!ring.reaches(1));
+    assert!(ring.reaches(2));
+    assert_eq!(ring.bytes_after(2), 30);
+    assert_eq!(ring.bytes_after(4), 10);
+    assert_eq!(ring.bytes_after(5), 0);
+    let seqs = |after, bytes| ring.after(after, bytes).iter().map(|e| e.seq).collect::<Vec<_>>();
+    assert_eq!(seqs(2, 0), [3]);
+    assert_eq!(seqs(2, 10), [3, 4]);
+    assert_eq!(seqs(5, 99), [0; 0]);
+}
+
+#[test]
+fn i7_the_ring_is_bounded_in_bytes_and_keeps_at_least_the_last() {
+    let mut ring = Ring::bounded(25, 100);
+    for seq in 1..=4 {
+        ring.push(Arc::new(Envelope { seq, ..bare(status("")) }), 10);
+    }
+    assert!(!ring.reaches(1));
+    assert!(ring.reaches(2));
+    ring.push(Arc::new(Envelope { seq: 5, ..bare(status("")) }), 1_000);
+    assert!(!ring.reaches(3));
+    assert!(ring.reaches(4));
+}
+
+#[test]
+fn i10_a_refused_frame_changes_nothing() {
+    let (conversation, log) = (conversation(), MemoryLog::default());
+    let claim = |seq| Claim { publisher: PublisherId::new("p"), epoch: 1, seq };
+    let frame =
+        |seq| Publication { claim: Some(claim(seq)), events: vec![bare(status("a")), bare(status("b"))] };
+    assert!(!conversation.append(&mut frame(1), 1, &log).unwrap().duplicate);
+    let again = conversation.append(&mut frame(1), 1, &log).unwrap();
+    assert!(again.duplicate && again.events == 0 && again.position.seq == 2);
+    assert_eq!(conversation.append(&mut frame(3), 1, &log), Err(AppendError::Gap { expected: 2 }));
+    assert_eq!(conversation.head(), 2);
+}
+
+#[test]
+fn of_ephemeral_facts_only_the_newest_of_a_key_is_left_and_none_after_the_run() {
+    let (conversation, log) = (conversation(), MemoryLog::default());
+    let run = RunId::new("r1");
+    let progress = |current| {
+        let tool = ToolCallId::new("t1");
+        Event::new(
+            &run,
+            Kind::ToolProgress(ToolProgress { tool, text: None, current: Some(current), total: None }),
+        )
+    };
+    conversation.append(&mut publication(vec![progress(1), progress(2)]), 1, &log).unwrap();
+    let slice = conversation.next(Cursor::default(), 1_000).unwrap();
+    assert_eq!((slice.from, slice.to, slice.ephemera.len()), (1, 0, 1));
+    assert_eq!(slice.ephemera[0].event, progress(2));
+    assert!(conversation.next(slice.cursor, 1_000).unwrap().is_empty());
+    let end = RunEnd { status: RunStatus::Complete, finish_reason: None, usage: None };
+    conversation
+        .append(&mut publication(vec![progress(3), Event::new(&run, Kind::RunEnd(end))]), 1, &log)
+        .unwrap();
+    let slice = conversation.next(slice.cursor, 1_000).unwrap();
+    assert_eq!((slice.from, slice.to, slice.ephemera.len()), (1, 1, 0));
+}
+
+#[test]
+fn an_unused_conversation_can_be_dropped_and_nobody_gets_in_afterwards() {
+    let (conversation, log) = (conversation(), MemoryLog::default());
+    conversation.enter().unwrap();
+    assert!(!conversation.retire_if_unused());
+    conversation.leave();
+    assert!(conversation.retire_if_unused());
+    assert_eq!(conversation.enter(), Err(AppendError::Retired));
+    assert_eq!(conversation.append(&mut publication(vec![status("")]), 1, &log), Err(AppendError::Retired));
+}

@@ -1,0 +1,61 @@
+//! A conversation as a row of the list.
+
+use shared::event::ToolState;
+use shared::frame::ConversationRow;
+use shared::view::{RunView, View};
+use shared::{ConversationId, Epoch};
+
+/// Longest title and activity in a row, in characters.
+const TEXT_CHARS_MAX: usize = 200;
+
+/// The row of the conversation `id`; `at` is when its newest event was taken.
+pub(crate) fn row(
+    id: &ConversationId,
+    epoch: &Epoch,
+    view: &View,
+    at: u64,
+    viewers: usize,
+) -> ConversationRow {
+    let newest = view.runs.last().map(|(_, run)| run);
+    let calls = |wanted: &dyn Fn(ToolState, bool) -> bool| {
+        let tools = newest.into_iter().flat_map(|run| run.tools.values());
+        tools.filter(|tool| wanted(tool.state, tool.is_error)).count() as u64
+    };
+    ConversationRow {
+        conversation: id.clone(),
+        title: view.title.as_deref().map(short),
+        state: newest.map(|run| run.status),
+        activity: newest.and_then(activity),
+        epoch: epoch.clone(),
+        head: view.seq,
+        started_at: newest.map_or(0, |run| run.started_at),
+        ended_at: newest.and_then(|run| run.ended_at),
+        at,
+        runs: view.runs.len() as u64,
+        tools: newest.map_or(0, |run| run.tools.len() as u64),
+        failed: calls(&|state, is_error| state == ToolState::Error || is_error),
+        approvals: calls(&|state, _| state == ToolState::Approval),
+        agents: newest.map_or(0, |run| run.agents.len() as u64),
+        anomalies: view.anomalies.total,
+        viewers: viewers as u64,
+    }
+}
+
+/// What the run does now, or how it ended.
+fn activity(run: &RunView) -> Option<String> {
+    if let Some(error) = run.error.as_ref().filter(|_| !run.is_running()) {
+        return Some(short(&error.message));
+    }
+    if !run.is_running() {
+        return run.finish_reason.as_deref().map(short);
+    }
+    if let Some(text) = &run.activity {
+        return Some(short(text));
+    }
+    let open = run.tools.values().rev().take(64).find(|tool| !tool.state.is_final())?;
+    Some(short(&open.name))
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(TEXT_CHARS_MAX).collect()
+}

@@ -1,0 +1,43 @@
+//! Tests of the log in memory.
+
+use shared::event::Kind;
+use shared::{Event, RunId};
+
+use super::*;
+
+fn events(from: Seq, to: Seq) -> Vec<Arc<Envelope>> {
+    let envelope = |seq: u64| Envelope {
+        event: Event::new(&RunId::new("r1"), Kind::Status { text: seq.to_string() }),
+        seq,
+        at: seq,
+        producer_at: None,
+        publisher: None,
+    };
+    (from..=to).map(envelope).map(Arc::new).collect()
+}
+
+fn at(seq: Seq) -> Position {
+    Position { epoch: Epoch::new("e"), seq }
+}
+
+#[test]
+fn an_append_that_does_not_continue_is_refused_and_changes_nothing() {
+    let log = MemoryLog::default();
+    let id = ConversationId::parse("c").unwrap();
+    assert_eq!(log.append(&id, &at(0), &events(1, 3)), Ok(3));
+    assert_eq!(log.append(&id, &at(2), &events(3, 4)), Err(LogError::Conflict { found: 3, expected: 2 }));
+    let other = Position { epoch: Epoch::new("other"), seq: 3 };
+    assert_eq!(log.append(&id, &other, &events(4, 4)), Err(LogError::Unknown));
+    assert_eq!(log.read(&id, &at(1), 10), Ok(Page { envelopes: events(2, 3), head: 3 }));
+    assert_eq!(log.read(&id, &at(0), 2), Ok(Page { envelopes: events(1, 2), head: 3 }));
+}
+
+#[test]
+fn i7_the_oldest_go_and_reading_them_says_so() {
+    let log = MemoryLog::default();
+    let id = ConversationId::parse("c").unwrap();
+    let last = RING_EVENTS_MAX as Seq + 5;
+    log.append(&id, &at(0), &events(1, last)).unwrap();
+    assert_eq!(log.read(&id, &at(4), 1), Err(LogError::Gone { begins_after: 5 }));
+    assert_eq!(log.read(&id, &at(5), 1).unwrap().envelopes, events(6, 6));
+}
