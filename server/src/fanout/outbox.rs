@@ -1,0 +1,210 @@
+//! The writing end of one socket, shared by all who write to it. A frame goes out whole or waits as a whole, so frames
+//! never mix; a socket that takes no more is left alone until it does (invariant I8).
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, IoSlice};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use bytes::{Buf as _, Bytes};
+use parking_lot::Mutex;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::Subscription;
+use crate::hub::Cursor;
+
+/// Most pieces in one call of the kernel.
+const PIECES: usize = 16;
+
+/// What became of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// The kernel has it.
+    Whole,
+    /// The kernel has its beginning, the rest follows before anything else.
+    Begun,
+    /// The socket takes nothing now: the frame was not taken.
+    Blocked,
+    /// The socket is closed, or the subscription over.
+    Over,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    socket: TcpStream,
+    state: Mutex<State>,
+    /// Wakes the socket's own task.
+    pub(crate) wake: Notify,
+    /// When the socket's own task wants to be woken at the latest, in milliseconds since the hub began.
+    pub(crate) attention_at: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What the kernel did not take: the rest of a frame, then whole frames.
+    pending: VecDeque<Bytes>,
+    /// Bytes of it.
+    pending_bytes: usize,
+    /// Subscriptions that a pump gave up, and where they stand.
+    parked: Vec<(Arc<Subscription>, Cursor)>,
+    /// Since when the kernel takes nothing although something waits.
+    stuck_since: Option<Instant>,
+    /// When the kernel last took nothing.
+    blocked_at: Option<Instant>,
+    over: bool,
+}
+
+impl Outbox {
+    /// For the socket `socket`.
+    pub(crate) fn new(socket: TcpStream) -> Self {
+        Self { socket, state: Mutex::default(), wake: Notify::new(), attention_at: AtomicU64::new(u64::MAX) }
+    }
+
+    /// The socket, to read from and to wait for.
+    pub(crate) fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    /// Sends a frame of a subscription now or not at all. `active` is looked at under the same lock as
+    /// [`Outbox::deactivate`] sets it, so nothing of a subscription comes after its end.
+    pub(crate) fn send(&self, active: &AtomicBool, frame: &Bytes) -> Sent {
+        let mut state = self.state.lock();
+        if state.over || !active.load(Ordering::Relaxed) {
+            return Sent::Over;
+        }
+        if !state.pending.is_empty() {
+            return Sent::Blocked;
+        }
+        match self.socket.try_write(frame) {
+            Ok(taken) if taken == frame.len() => {
+                state.stuck_since = None;
+                Sent::Whole
+            }
+            Ok(taken) => {
+                state.put(frame.slice(taken..));
+                state.blocked();
+                Sent::Begun
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                state.blocked();
+                Sent::Blocked
+            }
+            Err(_) => {
+                state.over = true;
+                Sent::Over
+            }
+        }
+    }
+
+    /// Ends a subscription: no frame of it is sent after this.
+    pub(crate) fn deactivate(&self, active: &AtomicBool) {
+        let _state = self.state.lock();
+        active.store(false, Ordering::Relaxed);
+    }
+
+    /// Hands a subscription over to the socket's own task, which goes on once the socket takes more.
+    pub(crate) fn park(&self, subscription: Arc<Subscription>, cursor: Cursor) {
+        self.state.lock().parked.push((subscription, cursor));
+        self.wake.notify_one();
+    }
+
+    /// The subscriptions that were handed over.
+    pub(crate) fn take_parked(&self) -> Vec<(Arc<Subscription>, Cursor)> {
+        std::mem::take(&mut self.state.lock().parked)
+    }
+
+    /// Adds a frame behind what waits; call [`Outbox::flush`] after the last.
+    pub(crate) fn queue(&self, frame: impl IntoIterator<Item = Bytes>) {
+        let mut state = self.state.lock();
+        if !state.over {
+            frame.into_iter().for_each(|piece| state.put(piece));
+        }
+    }
+
+    /// Writes what waits, as far as the kernel takes it. True when nothing is left.
+    pub(crate) fn flush(&self) -> bool {
+        let mut state = self.state.lock();
+        while !state.pending.is_empty() && !state.over {
+            let mut pieces = [IoSlice::new(&[]); PIECES];
+            let mut count = 0;
+            for (piece, bytes) in pieces.iter_mut().zip(&state.pending) {
+                *piece = IoSlice::new(bytes);
+                count += 1;
+            }
+            match self.socket.try_write_vectored(pieces.get(..count).unwrap_or_default()) {
+                Ok(taken) => state.taken(taken),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    state.blocked();
+                    return false;
+                }
+                Err(_) => state.over = true,
+            }
+        }
+        true
+    }
+
+    /// How many bytes wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.state.lock().pending_bytes
+    }
+
+    /// Since when the kernel takes nothing although something waits.
+    pub(crate) fn stuck_since(&self) -> Option<Instant> {
+        self.state.lock().stuck_since
+    }
+
+    /// When the kernel last took nothing.
+    pub(crate) fn blocked_at(&self) -> Option<Instant> {
+        self.state.lock().blocked_at
+    }
+
+    /// Whether the socket is closed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state.lock().over
+    }
+
+    /// Takes no more frames, drops what waits.
+    pub(crate) fn end(&self) {
+        let mut state = self.state.lock();
+        state.over = true;
+        state.pending = VecDeque::new();
+        state.pending_bytes = 0;
+        state.parked = Vec::new();
+    }
+}
+
+impl State {
+    fn put(&mut self, piece: Bytes) {
+        self.pending_bytes += piece.len();
+        self.pending.push_back(piece);
+    }
+
+    fn blocked(&mut self) {
+        let now = Instant::now();
+        self.blocked_at = Some(now);
+        self.stuck_since.get_or_insert(now);
+    }
+
+    /// The kernel took `bytes` of what waits.
+    fn taken(&mut self, bytes: usize) {
+        self.stuck_since = None;
+        self.pending_bytes -= bytes;
+        let mut left = bytes;
+        while let Some(piece) = self.pending.front_mut() {
+            if left < piece.len() {
+                piece.advance(left);
+                return;
+            }
+            left -= piece.len();
+            self.pending.pop_front();
+        }
+        // An idle socket must not keep the room of its busiest moment.
+        self.pending = VecDeque::new();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! The outbox over real sockets whose buffers are full.
+
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
+
+use super::*;
+use crate::fanout::Place;
+
+/// A socket of ours and its peer.
+async fn pair() -> (Arc<Outbox>, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (ours, theirs) = tokio::join!(listener.accept(), TcpStream::connect(address));
+    let ours = ours.unwrap().0;
+    ours.writable().await.unwrap();
+    (Arc::new(Outbox::new(ours)), theirs.unwrap())
+}
+
+/// A frame that can be told from others: its number, over and over.
+fn frame(number: u8, len: usize) -> Bytes {
+    Bytes::from(vec![number; len])
+}
+
+#[tokio::test]
+async fn frames_go_out_whole_and_in_order_through_a_socket_that_stalls() {
+    let (outbox, mut peer) = pair().await;
+    let active = AtomicBool::new(true);
+    let mut taken = Vec::new();
+    let mut last = Sent::Whole;
+    // More than any kernel buffers: the last frame is begun or refused.
+    for number in 0..=255 {
+        last = outbox.send(&active, &frame(number, 1 << 20));
+        match last {
+            Sent::Whole => taken.push(number),
+            Sent::Begun => {
+                taken.push(number);
+                break;
+            }
+            Sent::Blocked | Sent::Over => break,
+        }
+    }
+    assert!(matches!(last, Sent::Begun | Sent::Blocked));
+    assert!(outbox.stuck_since().is_some());
+    assert_eq!(outbox.send(&active, &frame(0, 1)), Sent::Blocked);
+    // What is queued now must follow what was begun.
+    outbox.queue([frame(254, 10), frame(255, 20)]);
+    let expected: usize = taken.len() * (1 << 20) + 30;
+    let reader = async {
+        let mut all = vec![0; expected];
+        peer.read_exact(&mut all).await.unwrap();
+        all
+    };
+    let writer = async {
+        while !outbox.flush() {
+            outbox.socket().writable().await.unwrap();
+        }
+    };
+    let both = async { tokio::join!(reader, writer).0 };
+    let all = tokio::time::timeout(Duration::from_secs(20), both).await.unwrap();
+    let (frames, tail) = all.split_at(expected - 30);
+    for (piece, number) in frames.chunks(1 << 20).zip(&taken) {
+        assert!(piece.iter().all(|byte| byte == number));
+    }
+    assert_eq!(tail, [[254; 10].as_slice(), &[255; 20]].concat());
+    assert_eq!(outbox.waiting(), 0);
+    assert!(outbox.stuck_since().is_none());
+    assert_eq!(outbox.send(&active, &frame(1, 1)), Sent::Whole);
+}
+
+#[tokio::test]
+async fn many_small_pieces_leave_in_order() {
+    let (outbox, mut peer) = pair().await;
+    outbox.queue((0..100).map(|number| frame(number, 3)));
+    assert!(outbox.flush());
+    let mut all = vec![0; 300];
+    peer.read_exact(&mut all).await.unwrap();
+    let expected: Vec<u8> = (0..100).flat_map(|number| [number; 3]).collect();
+    assert_eq!(all, expected);
+}
+
+#[tokio::test]
+async fn nothing_of_a_subscription_comes_after_its_end() {
+    let (outbox, _peer) = pair().await;
+    let active = AtomicBool::new(true);
+    assert_eq!(outbox.send(&active, &frame(1, 1)), Sent::Whole);
+    outbox.deactivate(&active);
+    assert_eq!(outbox.send(&active, &frame(1, 1)), Sent::Over);
+}
+
+#[tokio::test]
+async fn a_parked_subscription_wakes_the_task_of_its_socket() {
+    let (outbox, _peer) = pair().await;
+    let subscription = Arc::new(Subscription {
+        outbox: Arc::clone(&outbox),
+        sub: 1,
+        active: AtomicBool::new(true),
+        place: Place::Fleet,
+    });
+    let cursor = Cursor { seq: 7, tick: 1 };
+    outbox.park(subscription, cursor);
+    tokio::time::timeout(Duration::from_secs(5), outbox.wake.notified()).await.unwrap();
+    let parked = outbox.take_parked();
+    assert_eq!(parked.len(), 1);
+    assert_eq!(parked[0].1, cursor);
+    assert!(outbox.take_parked().is_empty());
+}
+
+#[tokio::test]
+async fn a_socket_whose_peer_is_gone_is_over() {
+    let (outbox, peer) = pair().await;
+    drop(peer);
+    let active = AtomicBool::new(true);
+    let gone = async {
+        while outbox.send(&active, &frame(0, 1 << 16)) != Sent::Over {
+            outbox.socket().writable().await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), gone).await.unwrap();
+    assert!(outbox.is_over());
+}
