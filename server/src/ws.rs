@@ -1,0 +1,63 @@
+//! The WebSocket edge: the upgrade, and one task for each socket. The hub owns the TCP stream after the upgrade, since
+//! pumps write ready frames to it directly.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use shared::frame::SUBPROTOCOL;
+use tokio::net::TcpStream;
+
+use crate::http::problem::Problem;
+use crate::state::Shared;
+
+mod accept;
+mod catch_up;
+mod connection;
+mod inlet;
+mod session;
+
+/// `GET /v1/ws`.
+pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Response {
+    let key = match accept::key(request.headers()) {
+        Ok(key) => key,
+        Err(problem) => return problem.into_response(),
+    };
+    if shared.is_draining() {
+        return Problem::shutting_down().into_response();
+    }
+    let Some(upgraded) = request.extensions_mut().remove::<OnUpgrade>() else {
+        return Problem::bad_request("this connection cannot become a WebSocket").into_response();
+    };
+    let tasks = shared.tasks.clone();
+    tasks.spawn(async move {
+        match upgraded.await {
+            Ok(upgraded) => start(&shared, upgraded),
+            Err(error) => tracing::debug!(%error, "upgrade failed"),
+        }
+    });
+    let switching = Response::builder()
+        .status(StatusCode::SWITCHING_PROTOCOLS)
+        .header(header::CONNECTION, "upgrade")
+        .header(header::UPGRADE, "websocket")
+        .header(header::SEC_WEBSOCKET_ACCEPT, key)
+        .header(header::SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL)
+        .body(Body::empty());
+    switching.unwrap_or_else(|_bad_header| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+}
+
+/// Takes the TCP stream and starts its task, a small one: the task of the upgrade ends here.
+fn start(shared: &Arc<Shared>, upgraded: Upgraded) {
+    match upgraded.downcast::<TokioIo<TcpStream>>() {
+        Ok(parts) => {
+            let stream = parts.io.into_inner();
+            let connection = connection::Connection::new(Arc::clone(shared), stream, &parts.read_buf);
+            shared.tasks.spawn(connection.run());
+        }
+        Err(_other_stream) => tracing::error!("the upgraded stream is no TCP stream"),
+    }
+}

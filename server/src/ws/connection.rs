@@ -1,0 +1,279 @@
+//! One socket and its task: reads frames, lets viewers that are behind catch up, keeps the heartbeat, closes in order.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use shared::code::CloseCode;
+use shared::frame::{ServerFrame, Sub};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use super::catch_up::{CatchUp, Step};
+use super::inlet::{Inbound, Inlet};
+use crate::clock;
+use crate::fanout::{Outbox, Place, Subscription};
+use crate::state::Shared;
+use crate::wire;
+
+/// Bytes of answers that may wait before reading stops: a client that sends and never reads is its own problem.
+const ANSWERS_BYTES_MAX: usize = 64 << 10;
+
+/// Frames that are read before others get their turn.
+const FRAMES_AT_ONCE: usize = 64;
+
+/// How long a closed socket waits for the peer's own close.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Heartbeats that may stay unanswered.
+const UNANSWERED_MAX: u32 = 2;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) shared: Arc<Shared>,
+    pub(super) outbox: Arc<Outbox>,
+    number: u64,
+    inlet: Inlet,
+    pub(super) subscriptions: Vec<Arc<Subscription>>,
+    /// Those that no pump serves now.
+    pub(super) behind: Vec<CatchUp>,
+    /// Whether `hello` came.
+    pub(super) greeted: bool,
+    opened: Instant,
+    /// When the next heartbeat is due.
+    heartbeat_at: Instant,
+    /// Heartbeats since the last answer.
+    pub(super) unanswered: u32,
+    /// Snapshots that were asked for since the last heartbeat.
+    pub(super) resyncs: u32,
+    phase: Phase,
+    /// What comes in cannot be read as frames any more.
+    garbled: bool,
+}
+
+/// The life of a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// The close is queued; what the peer still says is read until then at the latest.
+    Closing(Instant),
+    Over,
+}
+
+impl Connection {
+    /// For a socket whose upgrade is done; `first` are the bytes that came with it.
+    pub(super) fn new(shared: Arc<Shared>, stream: TcpStream, first: &[u8]) -> Self {
+        let outbox = Arc::new(Outbox::new(stream));
+        let number = shared.sockets.add(&outbox);
+        let opened = Instant::now();
+        let heartbeat_at = opened + shared.config.heartbeat;
+        Self {
+            shared,
+            outbox,
+            number,
+            inlet: Inlet::new(first),
+            subscriptions: Vec::new(),
+            behind: Vec::new(),
+            greeted: false,
+            opened,
+            heartbeat_at,
+            unanswered: 0,
+            resyncs: 0,
+            phase: Phase::Open,
+            garbled: false,
+        }
+    }
+
+    /// Serves the socket until it is closed.
+    pub(super) async fn run(mut self) {
+        let outbox = Arc::clone(&self.outbox);
+        if self.inlet.has_ahead() {
+            self.read();
+        }
+        loop {
+            self.deadlines();
+            self.write();
+            if self.phase == Phase::Over || outbox.is_over() {
+                break;
+            }
+            let waiting = outbox.waiting();
+            let writes = waiting > 0 || !self.behind.is_empty();
+            let reads = waiting <= ANSWERS_BYTES_MAX;
+            let more = self.inlet.has_ahead();
+            // All arms may be dropped at any time: they only wait.
+            tokio::select! {
+                () = tokio::task::yield_now(), if more && reads => self.read(),
+                readable = outbox.socket().readable(), if reads && !more => match readable {
+                    Ok(()) => self.read(),
+                    Err(_) => break,
+                },
+                _ = outbox.socket().writable(), if writes => {}
+                () = outbox.wake.notified() => {}
+            }
+        }
+        self.leave();
+        outbox.end();
+        self.shared.sockets.remove(self.number);
+    }
+
+    fn leave(&mut self) {
+        self.behind = Vec::new();
+        for subscription in std::mem::take(&mut self.subscriptions) {
+            self.shared.fanout.leave(&subscription);
+        }
+    }
+
+    /// Reads what is there, up to a limit.
+    fn read(&mut self) {
+        if self.garbled {
+            if self.inlet.discard(&self.outbox) {
+                self.phase = Phase::Over;
+            }
+            return;
+        }
+        for _ in 0..FRAMES_AT_ONCE {
+            match self.inlet.next(&self.outbox) {
+                Inbound::Nothing => return,
+                Inbound::Closed => {
+                    self.outbox.flush();
+                    self.phase = Phase::Over;
+                    return;
+                }
+                // After our close only the peer's own is of interest.
+                Inbound::Text(_) if self.phase != Phase::Open => {}
+                Inbound::Text(text) => self.take(&text),
+                Inbound::TooLarge => {
+                    self.close(CloseCode::FrameTooLarge, "the frame is over the limit");
+                    self.garbled = true;
+                }
+                Inbound::Bad(why) => {
+                    self.close(CloseCode::BadFrame, why);
+                    self.garbled = true;
+                }
+            }
+            if self.garbled {
+                return;
+            }
+            if self.outbox.waiting() > ANSWERS_BYTES_MAX {
+                return;
+            }
+        }
+    }
+
+    /// Writes what waits; where the socket takes it all, those that are behind go on.
+    fn write(&mut self) {
+        for (subscription, cursor) in self.outbox.take_parked() {
+            if subscription.is_active() {
+                self.behind.push(CatchUp::parked(subscription, cursor));
+            }
+        }
+        self.behind.retain(|behind| behind.subscription.is_active());
+        let mut next = 0;
+        while self.outbox.flush() {
+            // In turns, so that a long catch-up does not keep the others waiting.
+            let Some(behind) = self.behind.get_mut(next) else {
+                if self.behind.is_empty() {
+                    return;
+                }
+                next = 0;
+                continue;
+            };
+            match behind.step(&self.shared.fanout) {
+                Step::More => next += 1,
+                Step::Done => drop(self.behind.remove(next)),
+            }
+        }
+    }
+
+    /// Looks at the clock: greeting, heartbeat, progress. Says when to look again.
+    fn deadlines(&mut self) {
+        let now = Instant::now();
+        let config = &self.shared.config;
+        let (hello, heartbeat, no_progress) = (config.hello, config.heartbeat, config.no_progress);
+        let mut next = self.heartbeat_at;
+        if let Phase::Closing(until) = self.phase {
+            if now >= until {
+                self.phase = Phase::Over;
+            }
+            next = until;
+        } else if self.shared.is_draining() {
+            self.close(CloseCode::ShuttingDown, "the hub stops");
+        } else if !self.greeted {
+            next = next.min(self.opened + hello);
+            if now >= self.opened + hello {
+                self.close(CloseCode::NoHello, "no hello came");
+            }
+        }
+        if let Some(since) = self.outbox.stuck_since()
+            && (self.outbox.waiting() > 0 || !self.behind.is_empty())
+        {
+            if now >= since + no_progress {
+                tracing::debug!(code = CloseCode::NoProgress.number(), "a socket took no byte for too long");
+                // No goodbye: the socket takes nothing, and a frame may have been begun.
+                self.phase = Phase::Over;
+            }
+            next = next.min(since + no_progress);
+        }
+        if self.phase == Phase::Open && now >= self.heartbeat_at {
+            self.heartbeat(now);
+            self.heartbeat_at = now + heartbeat;
+            next = next.min(self.heartbeat_at);
+        }
+        if let Phase::Closing(until) = self.phase {
+            next = next.min(until);
+        }
+        self.outbox.attention_at.store(self.shared.sockets.millis(next), Ordering::Relaxed);
+    }
+
+    fn heartbeat(&mut self, now: Instant) {
+        self.resyncs = 0;
+        // A viewer whose socket was full may have the heartbeat still in front of it: being slow is no offence (I8).
+        let patience = self.shared.config.heartbeat * (UNANSWERED_MAX + 1);
+        let slow = self.outbox.blocked_at().is_some_and(|at| now < at + patience);
+        if self.unanswered >= UNANSWERED_MAX && !slow {
+            self.close(CloseCode::HeartbeatMissed, "heartbeats stayed unanswered");
+            return;
+        }
+        if self.outbox.waiting() > 0 || !self.greeted {
+            return;
+        }
+        let heads = self.subscriptions.iter().filter_map(|subscription| match &subscription.place {
+            Place::Conversation(stage, _) => {
+                let conversation = &stage.conversation;
+                Some((subscription.sub, (conversation.epoch().clone(), conversation.head())))
+            }
+            Place::Fleet => None,
+        });
+        let frame = ServerFrame::Hb { ts: clock::now_ms(), heads: heads.collect() };
+        self.queue(&frame);
+        self.unanswered += 1;
+    }
+
+    /// Queues a frame.
+    pub(super) fn queue(&self, frame: &ServerFrame) {
+        self.outbox.queue([wire::text(frame)]);
+    }
+
+    /// Says goodbye and closes.
+    pub(super) fn close(&mut self, code: CloseCode, reason: &str) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        self.leave();
+        let number = code.number();
+        self.queue(&ServerFrame::Bye {
+            code: number,
+            reconnect: CloseCode::may_reconnect(number),
+            retry_ms: u64::try_from(self.shared.config.retry.as_millis()).unwrap_or(u64::MAX),
+            reason: reason.into(),
+        });
+        self.outbox.queue([wire::close(number, reason)]);
+        self.phase = Phase::Closing(Instant::now() + LINGER);
+    }
+
+    /// The subscription with this number.
+    pub(super) fn subscription(&self, sub: Sub) -> Option<&Arc<Subscription>> {
+        self.subscriptions.iter().find(|subscription| subscription.sub == sub)
+    }
+}

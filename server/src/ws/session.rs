@@ -1,0 +1,164 @@
+//! What a client's frame makes the hub do.
+
+use std::sync::Arc;
+
+use shared::code::{CloseCode, ErrorCode};
+use shared::frame::{
+    Ack, ClientFrame, Durability, Limits, Pub, ServerFrame, Sub, VERSION, Welcome, parse_client,
+};
+use shared::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
+use shared::{ConversationId, Position};
+
+use super::catch_up::CatchUp;
+use super::connection::Connection;
+use crate::clock;
+use crate::fanout::{Place, Subscription};
+use crate::hub::{Claim, Publication};
+
+/// Snapshots that a client may ask for between two heartbeats.
+const RESYNCS_MAX: u32 = 16;
+
+/// What the hub offers beyond the core of the protocol.
+const FEATURES: [&str; 2] = ["publish", "watch"];
+
+impl Connection {
+    /// Takes one text frame.
+    pub(super) fn take(&mut self, text: &str) {
+        match parse_client(text) {
+            Ok(ClientFrame::Hello { versions, client }) => self.hello(&versions, client.as_deref()),
+            _ if !self.greeted => self.close(CloseCode::BadFrame, "the first frame must be hello"),
+            Ok(ClientFrame::Sub { sub, conv, have }) => self.subscribe(sub, &conv, have.as_ref()),
+            Ok(ClientFrame::Watch { sub }) => self.watch(sub),
+            Ok(ClientFrame::Unsub { sub }) => self.unsubscribe(sub),
+            Ok(ClientFrame::Resync { sub }) => self.resync(sub),
+            Ok(ClientFrame::HbAck { .. }) => self.unanswered = 0,
+            Ok(ClientFrame::Pub(publication)) => self.publish(publication),
+            Err(error) => {
+                let (sub, id) = error.about();
+                let (code, message) = (error.code(), error.to_string());
+                self.queue(&ServerFrame::Error { sub, id, code, message, expected: None });
+            }
+        }
+    }
+
+    fn hello(&mut self, versions: &[impl AsRef<str>], client: Option<&str>) {
+        if self.greeted {
+            return self.refuse(None, ErrorCode::BadRequest, "hello came before".to_owned());
+        }
+        if !versions.iter().any(|version| version.as_ref() == VERSION) {
+            return self.close(CloseCode::NoCommonVersion, "this hub speaks version 1");
+        }
+        self.greeted = true;
+        let session = clock::fresh_name();
+        tracing::debug!(%session, client, "hello");
+        self.queue(&ServerFrame::Welcome(Welcome {
+            version: VERSION.into(),
+            session,
+            ts: clock::now_ms(),
+            hb_ms: u64::try_from(self.shared.config.heartbeat.as_millis()).unwrap_or(u64::MAX),
+            limits: Limits::default(),
+            features: FEATURES.into_iter().map(Into::into).collect(),
+        }));
+    }
+
+    fn refuse(&self, sub: Option<Sub>, code: ErrorCode, message: String) {
+        self.queue(&ServerFrame::Error { sub, id: None, code, message, expected: None });
+    }
+
+    /// Whether the number `sub` is free, and there is room; else the client is told.
+    fn is_free(&self, sub: Sub) -> bool {
+        if self.subscription(sub).is_some() {
+            self.refuse(Some(sub), ErrorCode::SubscriptionInUse, format!("subscription {sub} is in use"));
+            return false;
+        }
+        if self.subscriptions.len() >= SUBSCRIPTIONS_PER_SOCKET_MAX {
+            let message = format!("a socket has at most {SUBSCRIPTIONS_PER_SOCKET_MAX} subscriptions");
+            self.refuse(Some(sub), ErrorCode::TooMany, message);
+            return false;
+        }
+        true
+    }
+
+    fn subscribe(&mut self, sub: Sub, conv: &ConversationId, have: Option<&Position>) {
+        if !self.is_free(sub) {
+            return;
+        }
+        match self.shared.fanout.enter(conv, &self.outbox, sub) {
+            Ok(subscription) => {
+                self.behind.push(CatchUp::start(Arc::clone(&subscription), have));
+                self.subscriptions.push(subscription);
+            }
+            Err(error) => self.refuse(Some(sub), ErrorCode::TooMany, error.to_string()),
+        }
+    }
+
+    fn watch(&mut self, sub: Sub) {
+        if !self.is_free(sub) {
+            return;
+        }
+        let subscription = self.shared.fanout.fleet.enter(&self.outbox, sub);
+        self.behind.push(CatchUp::start(Arc::clone(&subscription), None));
+        self.subscriptions.push(subscription);
+    }
+
+    fn unsubscribe(&mut self, sub: Sub) {
+        if let Some(subscription) = self.remove(sub) {
+            self.shared.fanout.leave(&subscription);
+        }
+    }
+
+    /// Takes the subscription out; the client is told when there is none.
+    fn remove(&mut self, sub: Sub) -> Option<Arc<Subscription>> {
+        let place = self.subscriptions.iter().position(|subscription| subscription.sub == sub);
+        let Some(place) = place else {
+            self.refuse(Some(sub), ErrorCode::UnknownSubscription, format!("there is no subscription {sub}"));
+            return None;
+        };
+        Some(self.subscriptions.swap_remove(place))
+    }
+
+    /// Begins the subscription anew, with the snapshot.
+    fn resync(&mut self, sub: Sub) {
+        let Some(old) = self.remove(sub) else { return };
+        self.resyncs += 1;
+        if self.resyncs > RESYNCS_MAX {
+            self.shared.fanout.leave(&old);
+            return self.close(CloseCode::InsufficientState, "too many resyncs");
+        }
+        // In before out, so that the conversation is not dropped between.
+        let new = match &old.place {
+            Place::Conversation(stage, _) => {
+                self.shared.fanout.enter(stage.conversation.id(), &self.outbox, sub)
+            }
+            Place::Fleet => Ok(self.shared.fanout.fleet.enter(&self.outbox, sub)),
+        };
+        self.shared.fanout.leave(&old);
+        match new {
+            Ok(new) => {
+                self.behind.push(CatchUp::resync(Arc::clone(&new)));
+                self.subscriptions.push(new);
+            }
+            Err(error) => self.refuse(Some(sub), ErrorCode::TooMany, error.to_string()),
+        }
+    }
+
+    fn publish(&mut self, frame: Pub) {
+        let id = frame.id;
+        let claim = frame.pid.map(|publisher| Claim { publisher, epoch: frame.pepoch, seq: frame.pseq });
+        let publication = Publication { claim, events: frame.events };
+        match self.shared.hub.publish(&frame.conv, publication) {
+            Ok(appended) => self.queue(&ServerFrame::Ack(Ack {
+                id,
+                epoch: appended.position.epoch,
+                seq: appended.position.seq,
+                events: appended.events,
+                duplicate: appended.duplicate,
+                durability: Durability::Memory,
+            })),
+            Err(error) => {
+                let (code, expected, message) = (error.code(), error.expected(), error.to_string());
+                self.queue(&ServerFrame::Error { sub: None, id: Some(id), code, message, expected });
+            }
+        }
+    }
+}
