@@ -1,17 +1,26 @@
-//! The whole hub put together: accepts connections, routes requests, drains at the end.
+//! The whole hub put together: accepts connections, routes requests, drains at the end (invariant I13).
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use axum::routing::get;
-use hyper_util::rt::TokioIo;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use shared::code::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
+use crate::http::problem::Problem;
+use crate::http::{conversations, events, guard, health, ingest, native, page};
+use crate::state::Shared;
+use crate::ws;
+
+/// How long a connection may take to send the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Serves until `shutdown`, then drains.
 pub(crate) async fn run(
@@ -20,49 +29,73 @@ pub(crate) async fn run(
     address: SocketAddr,
     shutdown: impl Future<Output = ()> + Send,
 ) {
-    let router = router();
-    let tasks = TaskTracker::new();
-    let stop = CancellationToken::new();
+    let shared = Shared::new(config);
+    let router = router(&shared);
     tracing::info!(%address, "listening");
     let mut shutdown = std::pin::pin!(shutdown);
-    loop {
-        tokio::select! {
-            () = &mut shutdown => break,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _peer)) => {
-                    tasks.spawn(connection(stream, router.clone(), stop.clone()));
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "accept failed");
-                    // Out of file descriptors: the next try would fail at once and spin.
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                }
-            },
-        }
+    let fleet = shared.fanout.fleet.run(shared.config.fleet_interval);
+    let watchdog = shared.sockets.watch(&shared.config);
+    // Neither the fleet nor the watchdog ends by itself.
+    tokio::select! {
+        () = &mut shutdown => {}
+        () = accept(&shared, &listener, &router) => {}
+        () = fleet => {}
+        () = watchdog => {}
     }
     drop(listener);
+    drain(&shared).await;
+}
+
+async fn accept(shared: &Arc<Shared>, listener: &TcpListener, router: &Router) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _peer)) => {
+                shared.tasks.spawn(connection(Arc::clone(shared), stream, router.clone()));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "accept failed");
+                // Out of file descriptors: the next try would fail at once and spin.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+/// Tells everybody, and waits until they are gone or the time is up.
+async fn drain(shared: &Shared) {
     tracing::info!("draining");
-    stop.cancel();
-    tasks.close();
-    if tokio::time::timeout(config.drain, tasks.wait()).await.is_err() {
-        tracing::warn!(open = tasks.len(), "drain took too long, cutting what is open");
+    shared.drain.cancel();
+    shared.tasks.close();
+    let gone = async {
+        // Sockets look at the time when they are woken, and they must look until they are closed.
+        loop {
+            shared.sockets.wake_due(true);
+            let step = tokio::time::sleep(Duration::from_millis(50));
+            tokio::select! {
+                () = shared.tasks.wait() => return,
+                () = step => {}
+            }
+        }
+    };
+    if tokio::time::timeout(shared.config.drain, gone).await.is_err() {
+        tracing::warn!(open = shared.tasks.len(), "the drain took too long, cutting what is open");
     }
 }
 
 /// Serves the requests of one connection.
-async fn connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn connection(shared: Arc<Shared>, stream: TcpStream, router: Router) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "no TCP_NODELAY");
     }
     let service = TowerToHyperService::new(router);
     let mut builder = hyper::server::conn::http1::Builder::new();
-    // The smallest that hyper takes: thousands of sockets begin as such a connection.
-    builder.max_buf_size(64 << 10).timer(hyper_util::rt::TokioTimer::new());
-    let serving = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
-    let mut serving = std::pin::pin!(serving);
+    builder.max_buf_size(64 << 10).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    // A client that half-closes after its request still wants the answer.
+    builder.half_close(true);
+    let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let served = tokio::select! {
         served = &mut serving => served,
-        () = stop.cancelled() => {
+        () = shared.drain.cancelled() => {
             serving.as_mut().graceful_shutdown();
             serving.await
         }
@@ -72,6 +105,22 @@ async fn connection(stream: TcpStream, router: Router, stop: CancellationToken) 
     }
 }
 
-fn router() -> Router {
-    Router::new().route("/healthz", get(|| async { "ok\n" }))
+fn router(shared: &Arc<Shared>) -> Router {
+    Router::new()
+        .route("/", get(page::index))
+        .route("/c/{conversation}", get(page::index))
+        .route("/{*file}", get(page::file))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/v1/ws", get(ws::upgrade))
+        .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))
+        .route("/v1/conversations", get(conversations::list))
+        .route("/v1/conversations/{conversation}", get(conversations::one))
+        .route("/v1/conversations/{conversation}/events", get(events::events).post(native::publish))
+        .route("/v1/conversations/{conversation}/wait", get(conversations::wait))
+        .method_not_allowed_fallback(|| async {
+            Problem::new(ErrorCode::MethodNotAllowed, "this path does not take this method")
+        })
+        .layer(from_fn_with_state(Arc::clone(shared), guard::guard))
+        .with_state(Arc::clone(shared))
 }

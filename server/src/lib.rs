@@ -7,11 +7,19 @@ use std::future::Future;
 
 use tokio::net::TcpListener;
 
-pub mod app;
+mod app;
 pub mod client;
 pub mod clock;
 pub mod config;
+mod fanout;
+mod http;
+mod hub;
+mod log;
+mod state;
 pub mod telemetry;
+mod weigh;
+mod wire;
+mod ws;
 
 pub use config::Config;
 

@@ -1,0 +1,12 @@
+//! The HTTP edge: ingest, native events, snapshots, lists, server-sent events, health, the page.
+
+pub(crate) mod conversations;
+pub(crate) mod events;
+pub(crate) mod guard;
+pub(crate) mod health;
+pub(crate) mod ingest;
+pub(crate) mod native;
+pub(crate) mod page;
+pub(crate) mod params;
+pub(crate) mod problem;
+pub(crate) mod sse;

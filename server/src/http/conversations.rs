@@ -1,0 +1,175 @@
+//! `GET /v1/conversations` and `GET /v1/conversations/{c}`: the list, and one conversation as it stands.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde::{Deserialize, Serialize};
+use shared::code::ErrorCode;
+use shared::event::RunStatus;
+use shared::frame::ConversationRow;
+use shared::{Position, View, snapshot, summary};
+
+use super::params;
+use super::problem::Problem;
+use crate::hub::Conversation;
+use crate::state::Shared;
+
+/// Rows in one answer, unless the request says less.
+const ROWS_MAX: usize = 1_000;
+
+/// Longest wait of one request.
+const WAIT_MAX: Duration = Duration::from_mins(1);
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ListQuery {
+    limit: Option<usize>,
+    after: Option<String>,
+    state: Option<RunStatus>,
+}
+
+/// One page of the list, in the order of the names.
+#[derive(Debug, Serialize)]
+pub(crate) struct List {
+    conversations: Vec<ConversationRow>,
+    /// What to give as `after` for the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// `GET /v1/conversations?limit&after&state`.
+pub(crate) async fn list(State(shared): State<Arc<Shared>>, Query(query): Query<ListQuery>) -> Json<List> {
+    let limit = query.limit.unwrap_or(ROWS_MAX).clamp(1, ROWS_MAX);
+    let after =
+        |row: &ConversationRow| query.after.as_deref().is_none_or(|after| row.conversation.as_str() > after);
+    let wanted =
+        |row: &ConversationRow| after(row) && query.state.is_none_or(|state| row.state == Some(state));
+    let mut rows = shared.hub.rows();
+    rows.retain(wanted);
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let last = rows.last().filter(|_| more);
+    let next = last.map(|row| row.conversation.as_str().to_owned());
+    Json(List { conversations: rows, next })
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct OneQuery {
+    summary: Option<String>,
+}
+
+/// `GET /v1/conversations/{c}`, `?summary` for the short form.
+pub(crate) async fn one(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    Query(query): Query<OneQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let conversation = find(&shared, &name)?;
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
+    let now = tag(&conversation, conversation.head());
+    if known.is_some_and(|known| known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == now)) {
+        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, now)]).into_response());
+    }
+    let view = conversation.view();
+    let body = if query.summary.is_some() { short(&view)? } else { snapshot::encode(&view) };
+    let headers = [
+        (header::CONTENT_TYPE, "application/json".to_owned()),
+        (header::CACHE_CONTROL, "no-cache".to_owned()),
+        (header::ETAG, tag(&conversation, view.seq)),
+    ];
+    Ok((headers, Body::from(body)).into_response())
+}
+
+fn short(view: &View) -> Result<Vec<u8>, Problem> {
+    serde_json::to_vec(&summary::summary(view))
+        .map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))
+}
+
+/// The conversation, which must be there.
+pub(crate) fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation>, Problem> {
+    let id = params::conversation(name)?;
+    let found = shared.hub.find(&id);
+    found.ok_or_else(|| {
+        Problem::new(ErrorCode::UnknownConversation, format!("no conversation is named {name:?}"))
+    })
+}
+
+fn tag(conversation: &Conversation, seq: shared::Seq) -> String {
+    format!("\"{}:{seq}\"", conversation.epoch())
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct WaitQuery {
+    until: Option<String>,
+    timeout_ms: Option<u64>,
+}
+
+/// What a wait came to.
+#[derive(Debug, Serialize)]
+pub(crate) struct Waited {
+    position: Position,
+    /// Whether it happened; else the time was up.
+    done: bool,
+    /// How the newest run stands.
+    state: Option<RunStatus>,
+}
+
+/// `GET /v1/conversations/{c}/wait?until=run.end`: answers once the newest run is over. The conversation may come
+/// later.
+pub(crate) async fn wait(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    Query(query): Query<WaitQuery>,
+) -> Result<Json<Waited>, Problem> {
+    if query.until.as_deref().unwrap_or("run.end") != "run.end" {
+        return Err(Problem::bad_request("until: only run.end can be waited for"));
+    }
+    let id = params::conversation(&name)?;
+    let conversation =
+        shared.hub.enter(&id).map_err(|error| Problem::new(ErrorCode::TooMany, error.to_string()))?;
+    let seat = Seat { shared: Arc::clone(&shared), conversation };
+    let time = query.timeout_ms.map_or(WAIT_MAX, Duration::from_millis).min(WAIT_MAX);
+    let over = async {
+        loop {
+            let moved = seat.conversation.moved();
+            let mut moved = std::pin::pin!(moved);
+            moved.as_mut().enable();
+            if seat.conversation.look(|view| state(view).is_some_and(|state| state != RunStatus::Running)) {
+                return;
+            }
+            moved.await;
+        }
+    };
+    let done = tokio::select! {
+        () = over => true,
+        () = tokio::time::sleep(time) => false,
+        () = shared.drain.cancelled() => return Err(Problem::shutting_down()),
+    };
+    let (state, seq) = seat.conversation.look(|view| (state(view), view.seq));
+    let position = Position { epoch: seat.conversation.epoch().clone(), seq };
+    Ok(Json(Waited { position, done, state }))
+}
+
+fn state(view: &View) -> Option<RunStatus> {
+    view.runs.last().map(|(_, run)| run.status)
+}
+
+/// A viewer without a socket of its own; leaves when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    /// The hub.
+    pub(crate) shared: Arc<Shared>,
+    /// The conversation that is being viewed.
+    pub(crate) conversation: Arc<Conversation>,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.shared.hub.leave(&self.conversation);
+    }
+}

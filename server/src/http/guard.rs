@@ -1,0 +1,75 @@
+//! Who may call: the hub listens on this machine only, and a page of another origin in a browser on this machine must
+//! not reach it. `Host` must name this machine, so that a foreign name that was made to point here (DNS rebinding) is
+//! refused; `Origin`, where a browser sends it, must be the hub's own.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, Method, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use shared::code::ErrorCode;
+
+use super::problem::Problem;
+use crate::state::Shared;
+
+/// What the page may do: nothing but run itself and talk to this hub.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
+    connect-src 'self'; img-src 'self' data:; font-src 'none'; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'";
+
+/// On every answer, so that no path can be forgotten.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// Lets a request through or refuses it, and puts the page's rules on the answer.
+pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let mut response = match check(&shared.config.hosts, &request) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn check(hosts: &[String], request: &Request) -> Result<(), Problem> {
+    let refuse = |what: &str| Err(Problem::new(ErrorCode::ForbiddenOrigin, what.to_owned()));
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    // A request without `Host` comes from no browser.
+    if host.is_some_and(|host| !is_ours(hosts, host)) {
+        return refuse("the Host of the request is not one that this hub serves");
+    }
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    let upgrades = request.headers().contains_key(header::UPGRADE);
+    if !changes && !upgrades {
+        return Ok(());
+    }
+    let Some(origin) = request.headers().get(header::ORIGIN) else { return Ok(()) };
+    // The same name and port as the request went to; and that name is one of ours, as was just seen.
+    let authority = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
+    let same = authority.as_ref().and_then(Uri::authority).map(axum::http::uri::Authority::as_str) == host;
+    if same { Ok(()) } else { refuse("the Origin of the request is not this hub") }
+}
+
+/// Whether `host` (with or without a port) names this machine.
+fn is_ours(hosts: &[String], host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or(rest, |(address, _port)| address),
+        None => host.split_once(':').map_or(host, |(name, _port)| name),
+    };
+    let loopback = name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    let named = name.eq_ignore_ascii_case("localhost")
+        || name.to_ascii_lowercase().ends_with(".localhost")
+        || hosts.iter().any(|known| known.eq_ignore_ascii_case(name));
+    loopback || named
+}
+
+#[cfg(test)]
+mod tests;

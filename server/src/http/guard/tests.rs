@@ -1,0 +1,52 @@
+//! Tests of who may call.
+
+use axum::body::Body;
+
+use super::*;
+
+fn request(method: &str, host: &str, origin: Option<&str>) -> Request {
+    let mut request = Request::builder().method(method).uri("/").header("host", host);
+    if let Some(origin) = origin {
+        request = request.header("origin", origin);
+    }
+    request.body(Body::empty()).unwrap()
+}
+
+#[test]
+fn only_names_of_this_machine_are_served() {
+    let hosts = ["hub.example".to_owned()];
+    for host in [
+        "127.0.0.1:4600",
+        "localhost",
+        "LOCALHOST:1",
+        "[::1]:4600",
+        "127.9.9.9",
+        "a.localhost:1",
+        "hub.example:80",
+    ] {
+        assert!(check(&hosts, &request("GET", host, None)).is_ok(), "{host}");
+    }
+    for host in
+        ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[fe80::1]:1", "localhost.evil.example", ""]
+    {
+        assert!(check(&hosts, &request("GET", host, None)).is_err(), "{host}");
+    }
+}
+
+#[test]
+fn a_page_of_another_origin_changes_nothing() {
+    let ours = "127.0.0.1:4600";
+    assert!(check(&[], &request("POST", ours, None)).is_ok());
+    assert!(check(&[], &request("POST", ours, Some("http://127.0.0.1:4600"))).is_ok());
+    for origin in ["http://evil.example", "null", "http://127.0.0.1:4601", "http://localhost:4600"] {
+        assert!(check(&[], &request("POST", ours, Some(origin))).is_err(), "{origin}");
+        assert!(check(&[], &request("GET", ours, Some(origin))).is_ok(), "{origin}");
+    }
+}
+
+#[test]
+fn a_socket_of_another_origin_is_refused() {
+    let mut foreign = request("GET", "localhost:1", Some("http://evil.example"));
+    foreign.headers_mut().insert("upgrade", HeaderValue::from_static("websocket"));
+    assert!(check(&[], &foreign).is_err());
+}

@@ -1,0 +1,131 @@
+//! `POST /v1/ingest/{dialect}/{conversation}`: a stream in a foreign dialect. Events are taken while the body arrives;
+//! a body that stops half-way leaves what came, and its run is interrupted.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::HeaderMap;
+use http_body_util::BodyExt as _;
+use serde::Serialize;
+use shared::code::ErrorCode;
+use shared::dialect::{DECODED, Decode, DecodeOptions, Decoded, decoder};
+use shared::frame::Durability;
+use shared::{ConversationId, Position, RunId};
+
+use super::params;
+use super::problem::Problem;
+use crate::clock;
+use crate::hub::Publication;
+use crate::state::Shared;
+
+/// What came of a body.
+#[derive(Debug, Serialize)]
+pub(crate) struct Taken {
+    position: Position,
+    events: u64,
+    anomalies: u64,
+    durability: Durability,
+}
+
+/// See the module.
+pub(crate) async fn ingest(
+    State(shared): State<Arc<Shared>>,
+    Path((dialect, conversation)): Path<(String, String)>,
+    request: Request,
+) -> Result<Json<Taken>, Problem> {
+    let conversation = params::conversation(&conversation)?;
+    let durability = params::durability(request.headers(), shared.hub.log().durability())?;
+    let decoder = decoder(&dialect, options(request.headers())?).ok_or_else(|| {
+        let known = DECODED.join(", ");
+        Problem::new(ErrorCode::UnknownDialect, format!("no dialect is named {dialect:?}; there are {known}"))
+    })?;
+    if shared.is_draining() {
+        return Err(Problem::shutting_down());
+    }
+    let tasks = shared.tasks.clone();
+    let stream = Stream { shared, conversation, decoder, taken: None, durability };
+    // A task of its own: when the connection breaks, this request is dropped, and the run must still be closed.
+    let done = tasks.spawn(stream.run(request.into_body())).await;
+    done.map_err(|_panicked| Problem::new(ErrorCode::Internal, "the stream could not be read"))?.map(Json)
+}
+
+fn options(headers: &HeaderMap) -> Result<DecodeOptions, Problem> {
+    let named = params::text(headers, params::RUN)?.filter(|run| !run.is_empty());
+    let fresh = clock::fresh_name();
+    Ok(match named {
+        Some(run) => {
+            // Several bodies may go on with one run: their parts must not share ids.
+            DecodeOptions { run: RunId::new(run), part_prefix: format!("{fresh}.").into(), run_goes_on: true }
+        }
+        None => DecodeOptions { run: RunId::new(&fresh), ..DecodeOptions::default() },
+    })
+}
+
+/// A body on its way into a conversation.
+#[derive(Debug)]
+struct Stream {
+    shared: Arc<Shared>,
+    conversation: ConversationId,
+    decoder: Box<dyn Decode>,
+    taken: Option<Taken>,
+    durability: Durability,
+}
+
+/// How a body ended.
+enum End {
+    Whole,
+    Broken,
+    Draining,
+}
+
+impl Stream {
+    async fn run(mut self, body: Body) -> Result<Taken, Problem> {
+        let end = self.read(body).await?;
+        let mut out = Decoded::default();
+        self.decoder.end(&mut out);
+        self.publish(out)?;
+        match end {
+            End::Whole => self.taken.ok_or_else(|| Problem::new(ErrorCode::Internal, "nothing was taken")),
+            End::Broken => Err(Problem::bad_request("the body stopped half-way; what came is kept")),
+            End::Draining => Err(Problem::shutting_down()),
+        }
+    }
+
+    async fn read(&mut self, mut body: Body) -> Result<End, Problem> {
+        let drain = self.shared.drain.clone();
+        loop {
+            // Dropping the frame that is waited for loses nothing: the body is not read again after a drain.
+            let frame = tokio::select! {
+                frame = body.frame() => frame,
+                () = drain.cancelled() => return Ok(End::Draining),
+            };
+            match frame {
+                None => return Ok(End::Whole),
+                Some(Err(_broken)) => return Ok(End::Broken),
+                Some(Ok(frame)) => self.feed(frame.into_data().unwrap_or_default())?,
+            }
+        }
+    }
+
+    fn feed(&mut self, bytes: Bytes) -> Result<(), Problem> {
+        let mut out = Decoded::default();
+        self.decoder.feed(&bytes, &mut out);
+        drop(bytes);
+        if out.envelopes.is_empty() { Ok(()) } else { self.publish(out) }
+    }
+
+    fn publish(&mut self, decoded: Decoded) -> Result<(), Problem> {
+        let publication = Publication { claim: None, events: decoded.envelopes };
+        let appended = self.shared.hub.publish(&self.conversation, publication)?;
+        let (events, anomalies) = self.taken.take().map_or((0, 0), |taken| (taken.events, taken.anomalies));
+        self.taken = Some(Taken {
+            position: appended.position,
+            events: events + appended.events,
+            anomalies: anomalies + appended.anomalies,
+            durability: self.durability,
+        });
+        Ok(())
+    }
+}

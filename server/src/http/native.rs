@@ -1,0 +1,87 @@
+//! `POST /v1/conversations/{c}/events`: native events, a JSON array or NDJSON. Taken as a whole or refused as a whole.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::to_bytes;
+use axum::extract::{Path, Request, State};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use shared::Envelope;
+use shared::Position;
+use shared::code::ErrorCode;
+use shared::frame::Durability;
+use shared::limits::EVENTS_PER_PUBLISH_MAX;
+
+use super::params;
+use super::problem::Problem;
+use crate::hub::Publication;
+use crate::state::Shared;
+
+/// Longest body, in bytes.
+const BODY_BYTES_MAX: usize = 16 << 20;
+
+/// What came of the request.
+#[derive(Debug, Serialize)]
+pub(crate) struct Taken {
+    position: Position,
+    events: u64,
+    anomalies: u64,
+    duplicate: bool,
+    durability: Durability,
+}
+
+/// See the module.
+pub(crate) async fn publish(
+    State(shared): State<Arc<Shared>>,
+    Path(conversation): Path<String>,
+    request: Request,
+) -> Result<Json<Taken>, Problem> {
+    let conversation = params::conversation(&conversation)?;
+    let durability = params::durability(request.headers(), shared.hub.log().durability())?;
+    let claim = params::claim(request.headers())?;
+    if shared.is_draining() {
+        return Err(Problem::shutting_down());
+    }
+    let body = to_bytes(request.into_body(), BODY_BYTES_MAX).await.map_err(|error| {
+        Problem::new(
+            ErrorCode::TooLarge,
+            format!("the body cannot be read within {BODY_BYTES_MAX} bytes: {error}"),
+        )
+    })?;
+    let text = std::str::from_utf8(&body)
+        .map_err(|error| Problem::bad_request(format!("the body is no UTF-8: {error}")))?;
+    let events = parse(text)?;
+    let appended = shared.hub.publish(&conversation, Publication { claim, events })?;
+    Ok(Json(Taken {
+        position: appended.position,
+        events: appended.events,
+        anomalies: appended.anomalies,
+        duplicate: appended.duplicate,
+        durability,
+    }))
+}
+
+fn parse(text: &str) -> Result<Vec<Envelope>, Problem> {
+    if text.trim_start().starts_with('[') {
+        let items: Vec<&RawValue> = serde_json::from_str(text)
+            .map_err(|error| Problem::bad_request(format!("no JSON array: {error}")))?;
+        return collect(items.iter().map(|raw| raw.get()), "event");
+    }
+    collect(text.lines().map(str::trim).filter(|line| !line.is_empty()), "line")
+}
+
+fn collect<'a>(items: impl Iterator<Item = &'a str>, place: &str) -> Result<Vec<Envelope>, Problem> {
+    let mut events = Vec::new();
+    for (number, item) in (1_usize..).zip(items) {
+        if number > EVENTS_PER_PUBLISH_MAX {
+            let detail = format!("more than {EVENTS_PER_PUBLISH_MAX} events in one request");
+            return Err(Problem::new(ErrorCode::TooMany, detail));
+        }
+        let event = Envelope::parse(item);
+        events.push(
+            event.map_err(|error| Problem::new(ErrorCode::BadEvent, format!("{place} {number}: {error}")))?,
+        );
+    }
+    Ok(events)
+}

@@ -1,0 +1,62 @@
+//! What requests carry beside their bodies: names in the path, headers of our own.
+
+use axum::http::HeaderMap;
+use shared::ConversationId;
+use shared::code::ErrorCode;
+use shared::frame::Durability;
+
+use super::problem::Problem;
+use crate::hub::Claim;
+
+/// Names what the answer must mean.
+pub(crate) const DURABILITY: &str = "fanlight-durability";
+/// Goes on with a run of that id.
+pub(crate) const RUN: &str = "fanlight-run";
+/// For exactly-once.
+pub(crate) const PUBLISHER: &str = "fanlight-publisher";
+
+/// The conversation named in a path.
+pub(crate) fn conversation(name: &str) -> Result<ConversationId, Problem> {
+    Ok(ConversationId::parse(name)?)
+}
+
+/// A header as text, when it is there.
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Problem> {
+    let Some(value) = headers.get(name) else { return Ok(None) };
+    let text =
+        value.to_str().map_err(|_binary| Problem::bad_request(format!("the header {name} is no text")))?;
+    Ok(Some(text))
+}
+
+/// The level that the request asks for, if it may be had. Without the header the best that the log offers will do.
+pub(crate) fn durability(headers: &HeaderMap, offered: Durability) -> Result<Durability, Problem> {
+    let asked = match text(headers, DURABILITY)? {
+        None => return Ok(offered),
+        Some("memory") => Durability::Memory,
+        Some("stored") => Durability::Stored,
+        Some("synced") => Durability::Synced,
+        Some(other) => {
+            let detail = format!("{DURABILITY}: {other:?} is none of memory, stored, synced");
+            return Err(Problem::bad_request(detail));
+        }
+    };
+    if asked > offered {
+        let (asked, offered) = (asked.as_str(), offered.as_str());
+        let detail = format!("{asked} was asked for, and the log of this hub offers {offered} at most");
+        return Err(Problem::new(ErrorCode::DurabilityUnavailable, detail));
+    }
+    Ok(asked)
+}
+
+/// The publisher's claim: `id/epoch/seq`.
+pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<Claim>, Problem> {
+    let Some(value) = text(headers, PUBLISHER)? else { return Ok(None) };
+    let parsed = || {
+        let (rest, seq) = value.rsplit_once('/')?;
+        let (id, epoch) = rest.rsplit_once('/')?;
+        let named = !id.is_empty();
+        named.then_some(Claim { publisher: id.into(), epoch: epoch.parse().ok()?, seq: seq.parse().ok()? })
+    };
+    let claim = parsed();
+    claim.map(Some).ok_or_else(|| Problem::bad_request(format!("{PUBLISHER}: {value:?} is not id/epoch/seq")))
+}

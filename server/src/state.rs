@@ -1,0 +1,107 @@
+//! What all edges share: handles, no logic of their own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::{Config, LogChoice};
+use crate::fanout::{Fanout, Outbox};
+use crate::hub::Hub;
+use crate::log::MemoryLog;
+
+/// A running hub.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// How it was asked to behave.
+    pub(crate) config: Config,
+    /// The conversations.
+    pub(crate) hub: Arc<Hub>,
+    /// Their viewers.
+    pub(crate) fanout: Fanout,
+    /// The open sockets.
+    pub(crate) sockets: Sockets,
+    /// Cancelled when the hub begins to drain.
+    pub(crate) drain: CancellationToken,
+    /// Everything that runs; the drain waits for it.
+    pub(crate) tasks: TaskTracker,
+}
+
+impl Shared {
+    /// An empty hub.
+    pub(crate) fn new(config: Config) -> Arc<Self> {
+        let log = match config.log {
+            LogChoice::Memory => Arc::new(MemoryLog::default()),
+        };
+        let hub = Arc::new(Hub::new(log));
+        let tasks = TaskTracker::new();
+        let fanout = Fanout::new(Arc::clone(&hub), tasks.clone());
+        let sockets = Sockets::default();
+        Arc::new(Self { config, hub, fanout, sockets, drain: CancellationToken::new(), tasks })
+    }
+
+    /// Whether the hub is about to stop.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.drain.is_cancelled()
+    }
+}
+
+/// The open sockets, so that one timer serves them all.
+#[derive(Debug)]
+pub(crate) struct Sockets {
+    began: Instant,
+    open: Mutex<(u64, BTreeMap<u64, Arc<Outbox>>)>,
+}
+
+impl Default for Sockets {
+    fn default() -> Self {
+        Self { began: Instant::now(), open: Mutex::default() }
+    }
+}
+
+impl Sockets {
+    /// Adds a socket; remove it under the number that comes back.
+    pub(crate) fn add(&self, outbox: &Arc<Outbox>) -> u64 {
+        let mut open = self.open.lock();
+        open.0 += 1;
+        let number = open.0;
+        open.1.insert(number, Arc::clone(outbox));
+        number
+    }
+
+    /// Removes a socket.
+    pub(crate) fn remove(&self, number: u64) {
+        self.open.lock().1.remove(&number);
+    }
+
+    /// `when` as [`Outbox::attention_at`] has it.
+    pub(crate) fn millis(&self, when: Instant) -> u64 {
+        u64::try_from(when.duration_since(self.began).as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Wakes the sockets that want to be woken by now; all of them when the hub drains.
+    pub(crate) fn wake_due(&self, all: bool) {
+        let now = self.millis(Instant::now());
+        for outbox in self.open.lock().1.values() {
+            if all || outbox.attention_at.load(Ordering::Relaxed) <= now {
+                outbox.attention_at.store(u64::MAX, Ordering::Relaxed);
+                outbox.wake.notify_one();
+            }
+        }
+    }
+
+    /// The one timer of all sockets. Its step is small against the shortest of their deadlines.
+    pub(crate) async fn watch(&self, config: &Config) {
+        let shortest = config.heartbeat.min(config.hello).min(config.no_progress);
+        let step = (shortest / 10).clamp(Duration::from_millis(5), Duration::from_secs(1));
+        loop {
+            tokio::time::sleep(step).await;
+            self.wake_due(false);
+        }
+    }
+}
