@@ -1,3 +1,5 @@
+//! What the command line takes and refuses.
+
 use clap::CommandFactory as _;
 
 use super::*;

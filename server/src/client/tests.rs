@@ -1,3 +1,5 @@
+//! Addresses of a hub and what is made of them.
+
 use super::*;
 
 fn hub(text: &str) -> HubAddress {

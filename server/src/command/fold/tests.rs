@@ -1,3 +1,5 @@
+//! `fanlight fold` from bytes to its two shapes.
+
 use super::*;
 
 fn fold_text(input: &[u8], summary: bool) -> serde_json::Value {
