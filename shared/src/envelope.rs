@@ -25,7 +25,11 @@ pub struct Envelope {
     pub publisher: Option<PublisherId>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+// Eight bytes are no more than a reference only where references have eight.
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")
+)]
 fn is_zero(seq: &Seq) -> bool {
     *seq == 0
 }

@@ -94,7 +94,11 @@ pub struct Pub {
     pub events: Vec<Envelope>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+// Eight bytes are no more than a reference only where references have eight.
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")
+)]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }

@@ -118,7 +118,11 @@ mod hex {
 
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    // Eight bytes are no more than a reference only where references have eight.
+    #[cfg_attr(
+        target_pointer_width = "64",
+        expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")
+    )]
     pub(super) fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{number:016x}"))
     }
