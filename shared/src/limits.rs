@@ -1,4 +1,4 @@
-//! Every bound of the model and of the wire, in one place. Crossing one has a named [`crate::code::Code`] or a named
+//! Every bound of the model and of the wire, in one place. Crossing one has a named [`crate::code::ErrorCode`] or a named
 //! [`crate::anomaly::AnomalyCode`]; nothing is cut in silence (invariant I7).
 
 /// Longest WebSocket frame that the hub takes from a client, in bytes.

@@ -45,7 +45,7 @@ pub enum Tag {
     Code,
     /// A block of code with its language, if it says one. Its children are texts, split at line ends.
     CodeBlock(String),
-    /// A link to a place that [`safe_link`] lets through.
+    /// A link to a place that `safe_link` lets through.
     Link(String),
     /// An image that is not fetched: its children are its description, the text here is where it is, if that is safe.
     Image(String),
