@@ -1,0 +1,135 @@
+//! Our hub: published and viewed over its public WebSocket, one native event in each `pub` frame.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use memchr::memmem;
+
+use super::{Arm, Coverage, Server};
+use crate::Outcome;
+use crate::event::{EVENTS_PER_PART, Event, write_number};
+use crate::process::ServerProcess;
+use crate::websocket::{Socket, TEXT, write_frame};
+
+const HELLO: &[u8] = br#"{"t":"hello","versions":["1"],"client":"bench"}"#;
+
+/// See the head of this file.
+#[derive(Debug)]
+pub(crate) struct Fanlight;
+
+/// The product: `FANLIGHT_BIN`, else what `cargo xtask build` leaves.
+fn binary() -> PathBuf {
+    std::env::var_os("FANLIGHT_BIN")
+        .map_or_else(|| crate::target_folder().join("release/fanlight"), PathBuf::from)
+}
+
+/// The number after `name`, looked for in the head of a frame only.
+fn field(head: &[u8], name: &[u8]) -> Option<u64> {
+    let at = memmem::find(head, name)? + name.len();
+    let digits = head.get(at..)?.iter().take_while(|byte| byte.is_ascii_digit());
+    Some(digits.fold(0, |sum, byte| sum * 10 + u64::from(byte - b'0')))
+}
+
+fn head(payload: &[u8]) -> &[u8] {
+    &payload[..payload.len().min(200)]
+}
+
+impl Arm for Fanlight {
+    fn name(&self) -> &'static str {
+        "fanlight"
+    }
+
+    fn keeps_past(&self) -> bool {
+        true
+    }
+
+    fn start(&self, place: &Path) -> Outcome<Server> {
+        let program = binary();
+        if !program.exists() {
+            let program = program.display();
+            return Err(format!("{program} is missing; type: cargo xtask bench, or set FANLIGHT_BIN").into());
+        }
+        let mut command = Command::new(program);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "memory", "--data-dir"]).arg(place);
+        let mut process = ServerProcess::start(&mut command, &place.join("log"))?;
+        let at = process.printed(|line| line.strip_prefix("listening on http://")?.trim().parse().ok())?;
+        Ok(Server { process, view: at, publish: at })
+    }
+
+    fn view_path(&self, _conversation: u64) -> (String, Option<&'static str>) {
+        ("/v1/ws".to_owned(), Some("fanlight.v1"))
+    }
+
+    fn subscribe(&self, conversation: u64) -> Vec<(u8, Vec<u8>)> {
+        let sub = format!(r#"{{"t":"sub","sub":1,"conv":"c{conversation}"}}"#);
+        vec![(TEXT, HELLO.to_vec()), (TEXT, sub.into_bytes())]
+    }
+
+    fn is_subscribed(&self) -> Option<fn(&[u8]) -> bool> {
+        Some(|payload| memmem::find(head(payload), br#""t":"live""#).is_some())
+    }
+
+    fn open_publisher(&self, at: SocketAddr) -> Outcome<Socket> {
+        let mut socket = Socket::open(at, "/v1/ws", Some("fanlight.v1"))?;
+        socket.send(TEXT, HELLO)?;
+        socket.wait_for(|payload| memmem::find(head(payload), br#""t":"welcome""#).is_some())?;
+        Ok(socket)
+    }
+
+    fn publishes_in_frames(&self) -> bool {
+        true
+    }
+
+    fn publish(&self, event: &Event, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+        scratch.extend_from_slice(br#"{"t":"pub","id":"#);
+        write_number(scratch, event.number);
+        scratch.extend_from_slice(br#","conv":"c"#);
+        write_number(scratch, event.conversation);
+        scratch.extend_from_slice(br#"","events":["#);
+        if event.opens_part() {
+            // Writing into memory does not fail.
+            drop(write!(scratch, "{}", opening(event)));
+        }
+        event.write_json(scratch);
+        scratch.extend_from_slice(b"]}");
+        write_frame(out, TEXT, scratch);
+    }
+
+    fn answer(&self, payload: &[u8], position: u64) -> Option<Vec<u8>> {
+        memmem::find(head(payload), br#""t":"hb""#)?;
+        let at = if position == 0 { "{}".to_owned() } else { format!(r#"{{"1":{position}}}"#) };
+        let mut frame = Vec::new();
+        write_frame(&mut frame, TEXT, format!(r#"{{"t":"hb_ack","at":{at}}}"#).as_bytes());
+        Some(frame)
+    }
+
+    fn coverage(&self, payload: &[u8]) -> Coverage {
+        let head = head(payload);
+        if memmem::find(head, br#""t":"batch""#).is_some()
+            && let (Some(from), Some(to)) = (field(head, br#""from":"#), field(head, br#""to":"#))
+        {
+            return Coverage::Events(from, to);
+        }
+        match (memmem::find(head, br#""t":"snap""#), field(head, br#""seq":"#)) {
+            (Some(_), Some(seq)) => Coverage::Snapshot(seq),
+            _ => Coverage::None,
+        }
+    }
+
+    fn complaint(&self, payload: &[u8]) -> bool {
+        let head = head(payload);
+        memmem::find(head, br#""t":"error""#).or_else(|| memmem::find(head, br#""t":"bye""#)).is_some()
+    }
+}
+
+/// What stands before the first delta of a part.
+fn opening(event: &Event) -> String {
+    let part = event.part();
+    let start = format!(r#"{{"k":"part.start","run":"r1","part":"p{part}","kind":"text"}},"#);
+    if event.number < EVENTS_PER_PART {
+        return format!(r#"{{"k":"run.start","run":"r1"}},{start}"#);
+    }
+    format!(r#"{{"k":"part.end","run":"r1","part":"p{}"}},{start}"#, part - 1)
+}

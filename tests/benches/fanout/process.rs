@@ -1,0 +1,132 @@
+//! A server under test: its process and the processes that it starts, their CPU time and memory, and their end.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::Outcome;
+use crate::clock::Clock;
+
+/// A running server. Ends with its children when dropped.
+#[derive(Debug)]
+pub(crate) struct ServerProcess {
+    child: Child,
+    log: PathBuf,
+}
+
+impl ServerProcess {
+    /// Starts it; what it prints goes to `log`.
+    pub(crate) fn start(command: &mut Command, log: &Path) -> Outcome<Self> {
+        let file = fs::File::create(log)?;
+        command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        let child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
+        Ok(Self { child, log: log.to_owned() })
+    }
+
+    /// The first printed line that `pick` makes something of; at most 20 s.
+    pub(crate) fn printed<T>(&mut self, pick: impl Fn(&str) -> Option<T>) -> Outcome<T> {
+        let mut found = None;
+        Clock::start().wait_for(20, || {
+            found = fs::read_to_string(&self.log).unwrap_or_default().lines().find_map(&pick);
+            found.is_some() || self.child.try_wait().is_ok_and(|status| status.is_some())
+        });
+        found.ok_or_else(|| self.complaint())
+    }
+
+    /// Waits until `is_ready`; at most 20 s.
+    pub(crate) fn wait_ready(&self, is_ready: impl FnMut() -> bool) -> Outcome<()> {
+        if Clock::start().wait_for(20, is_ready) { Ok(()) } else { Err(self.complaint()) }
+    }
+
+    fn complaint(&self) -> Box<dyn std::error::Error + Send + Sync> {
+        let printed = fs::read_to_string(&self.log).unwrap_or_default();
+        format!("the server did not get ready; it printed:\n{printed}").into()
+    }
+
+    /// CPU time of all its processes until now, user and system, in microseconds.
+    pub(crate) fn cpu_micros(&self) -> u64 {
+        let per_second = rustix::param::clock_ticks_per_second().max(1);
+        family(self.child.id()).iter().filter_map(|pid| ticks(*pid)).sum::<u64>() * 1_000_000 / per_second
+    }
+
+    /// Resident memory of all its processes, in bytes.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        family(self.child.id()).iter().filter_map(|pid| resident(*pid)).sum()
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.child.try_wait().map_or(true, |status| status.is_some())
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        let all = family(self.child.id());
+        let signal = |pid: u32, signal| {
+            if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+                // It may be gone already, and then there is nothing to do.
+                kill_process(pid, signal).unwrap_or_default();
+            }
+        };
+        if !self.is_over() {
+            signal(self.child.id(), Signal::TERM);
+        }
+        if !Clock::start().wait_for(3, || self.is_over()) {
+            for pid in all {
+                signal(pid, Signal::KILL);
+            }
+            drop(self.child.wait());
+        }
+    }
+}
+
+/// CPU time of this process, in microseconds.
+pub(crate) fn own_cpu_micros() -> u64 {
+    ticks(std::process::id()).unwrap_or(0) * 1_000_000 / rustix::param::clock_ticks_per_second().max(1)
+}
+
+/// The fields of `/proc/PID/stat` after the name, which may hold anything.
+fn stat(pid: u32) -> Option<Vec<u64>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    Some(fields.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect())
+}
+
+fn ticks(pid: u32) -> Option<u64> {
+    let fields = stat(pid)?;
+    Some(fields.get(11)? + fields.get(12)?)
+}
+
+fn resident(pid: u32) -> Option<u64> {
+    let pages = *stat(pid)?.get(21)?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+/// `root` and all that descend from it.
+fn family(root: u32) -> BTreeSet<u32> {
+    let mut parents = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        if let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok())
+            && let Some(parent) = stat(pid).and_then(|fields| fields.get(1).copied())
+        {
+            parents.push((pid, parent as u32));
+        }
+    }
+    let mut all = BTreeSet::from([root]);
+    loop {
+        let before = all.len();
+        all.extend(
+            parents
+                .iter()
+                .filter(|(_, parent)| all.contains(parent))
+                .map(|(pid, _)| *pid)
+                .collect::<Vec<_>>(),
+        );
+        if all.len() == before {
+            return all;
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The publisher: one connection, events evenly spread over time and over the conversations.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::Outcome;
+use crate::arm::Arm;
+use crate::clock::Clock;
+use crate::event::Event;
+use crate::viewer::Progress;
+use crate::websocket::{PING, PONG, Socket, read_frame, write_frame};
+
+/// What to publish.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Program {
+    /// How many conversations take turns.
+    pub(crate) conversations: u64,
+    /// Events of each conversation per second; 0 for as fast as the server takes them.
+    pub(crate) rate: u64,
+    /// Events of each conversation in all.
+    pub(crate) events: u64,
+    /// Length of an event's text.
+    pub(crate) text_bytes: usize,
+}
+
+/// Events that are due within this time go out together, in microseconds.
+const TICK: u64 = 1_000;
+const WRITE_BYTES: usize = 64 << 10;
+
+/// Publishes from the time `start` on, says so in `progress` when all is written, and keeps the connection until it is
+/// over: a server may still be reading. Returns what the server complained about, if it did.
+pub(crate) fn publish(
+    arm: &dyn Arm,
+    socket: Socket,
+    program: &Program,
+    start: (Clock, u64),
+    progress: &Progress,
+) -> Outcome<Option<String>> {
+    let Socket { mut stream, unread } = socket;
+    stream.set_write_timeout(Some(Duration::from_secs(10)))?;
+    stream.set_read_timeout(Some(Duration::from_millis(100)))?;
+    let reading = stream.try_clone()?;
+    let drain =
+        Drain { answers: Mutex::new(Vec::new()), complaint: Mutex::new(None), is_over: &progress.is_over };
+    std::thread::scope(|scope| {
+        scope.spawn(|| drain.run(arm, reading, unread));
+        send(arm, &mut stream, program, start, &drain)?;
+        progress.events.store(program.events, Ordering::Relaxed);
+        Ok::<_, crate::Failure>(())
+    })?;
+    Ok(drain.complaint.into_inner().unwrap_or_default())
+}
+
+fn send(
+    arm: &dyn Arm,
+    stream: &mut TcpStream,
+    program: &Program,
+    (clock, start): (Clock, u64),
+    drain: &Drain<'_>,
+) -> Outcome<()> {
+    let total = program.events * program.conversations;
+    let per_second = program.rate * program.conversations;
+    let (mut out, mut scratch) = (Vec::new(), Vec::new());
+    let mut sent = 0;
+    clock.wait_until(start);
+    while sent < total {
+        let micros = clock.micros();
+        let due = if per_second == 0 { total } else { (micros - start) * per_second / 1_000_000 + 1 };
+        drain.take_answers(&mut out);
+        while sent < due.min(total) && out.len() < WRITE_BYTES {
+            let (conversation, number) = (sent % program.conversations, sent / program.conversations);
+            let event = Event { conversation, number, micros, text_bytes: program.text_bytes };
+            scratch.clear();
+            arm.publish(&event, &mut scratch, &mut out);
+            sent += 1;
+        }
+        stream.write_all(&out)?;
+        out.clear();
+        if sent >= due {
+            let next = start + (sent * 1_000_000).checked_div(per_second).unwrap_or(0);
+            clock.wait_until(next.max(micros + TICK));
+        }
+    }
+    Ok(())
+}
+
+/// Reads what the server sends to the publisher, so that it is never held up by that.
+struct Drain<'a> {
+    /// Answers to heartbeats, to be written between two events.
+    answers: Mutex<Vec<u8>>,
+    complaint: Mutex<Option<String>>,
+    is_over: &'a AtomicBool,
+}
+
+impl Drain<'_> {
+    fn run(&self, arm: &dyn Arm, mut stream: TcpStream, mut unread: Vec<u8>) {
+        let mut bytes = vec![0; 64 << 10];
+        while !self.is_over.load(Ordering::Relaxed) {
+            let count = match stream.read(&mut bytes) {
+                Ok(count @ 1..) => count,
+                Ok(_) => return,
+                // The time limit: look whether it is over.
+                Err(_) => continue,
+            };
+            if !arm.publishes_in_frames() {
+                continue;
+            }
+            unread.extend_from_slice(&bytes[..count]);
+            let mut at = 0;
+            while let Some((opcode, payload, length)) = read_frame(&unread[at..]) {
+                self.take(arm, opcode, payload);
+                at += length;
+            }
+            unread.drain(..at);
+        }
+    }
+
+    fn take_answers(&self, out: &mut Vec<u8>) {
+        if let Ok(mut answers) = self.answers.lock() {
+            out.append(&mut answers);
+        }
+    }
+
+    fn take(&self, arm: &dyn Arm, opcode: u8, payload: &[u8]) {
+        let mut answer = arm.answer(payload, 0).unwrap_or_default();
+        if opcode == PING {
+            write_frame(&mut answer, PONG, payload);
+        }
+        if let (false, Ok(mut answers)) = (answer.is_empty(), self.answers.lock()) {
+            answers.extend_from_slice(&answer);
+        }
+        if let (true, Ok(mut complaint)) = (arm.complaint(payload), self.complaint.lock()) {
+            complaint.get_or_insert_with(|| String::from_utf8_lossy(payload).into_owned());
+        }
+    }
+}
