@@ -66,15 +66,20 @@ fn parse(text: &str) -> Result<Vec<Envelope>, Problem> {
     if text.trim_start().starts_with('[') {
         let items: Vec<&RawValue> = serde_json::from_str(text)
             .map_err(|error| Problem::bad_request(format!("no JSON array: {error}")))?;
-        return collect(items.iter().map(|raw| raw.get()), "event");
+        return collect(items.iter().map(|raw| raw.get()), "event", 0);
     }
-    collect(text.lines().map(str::trim).filter(|line| !line.is_empty()), "line")
+    collect(text.lines().map(str::trim).filter(|line| !line.is_empty()), "line", 1)
 }
 
-fn collect<'a>(items: impl Iterator<Item = &'a str>, place: &str) -> Result<Vec<Envelope>, Problem> {
+/// Reads all or none; a bad one is named by its `place` and number, of which the first is `first`.
+fn collect<'a>(
+    items: impl Iterator<Item = &'a str>,
+    place: &str,
+    first: usize,
+) -> Result<Vec<Envelope>, Problem> {
     let mut events = Vec::new();
-    for (number, item) in (1_usize..).zip(items) {
-        if number > EVENTS_PER_PUBLISH_MAX {
+    for (number, item) in (first..).zip(items) {
+        if events.len() >= EVENTS_PER_PUBLISH_MAX {
             let detail = format!("more than {EVENTS_PER_PUBLISH_MAX} events in one request");
             return Err(Problem::new(ErrorCode::TooMany, detail));
         }
