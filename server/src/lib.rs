@@ -1,6 +1,6 @@
 //! The hub: takes streams of events, keeps them in order, and fans them out to any number of viewers.
 //!
-//! [`serve`] is the one entry, for the binary and for tests alike. Reading order: [`config`] → [`app`] →
+//! [`serve`] is the one entry, for the binary and for tests alike. Reading order: [`config`] → `app` →
 //! the edges → the hub → the log.
 
 use std::future::Future;

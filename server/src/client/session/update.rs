@@ -12,7 +12,8 @@ use crate::client::HubAddress;
 pub enum Update {
     /// The socket is there; all subscriptions are asked for again.
     Connected(Welcome),
-    /// The socket is gone, or was not to be had. [`Session::next`] tries again after the wait.
+    /// The socket is gone, or was not to be had. [`Session::next`](super::Session::next) tries
+    /// again after the wait.
     Lost {
         /// Why.
         why: String,
@@ -26,7 +27,7 @@ pub enum Update {
         /// Why a snapshot follows although the session had a position.
         why: Option<SnapshotReason>,
     },
-    /// The view of a subscription was replaced; see [`Session::view`].
+    /// The view of a subscription was replaced; see [`Session::view`](super::Session::view).
     Snapshot {
         /// Which.
         sub: Sub,
@@ -71,7 +72,7 @@ pub enum Update {
         /// When the hub wrote the frame, in milliseconds since 1970.
         sent_at: u64,
     },
-    /// The events of a [`Session::publish`] are in.
+    /// The events of a [`Session::publish`](super::Session::publish) are in.
     Ack(Ack),
     /// A subscription or a publication was refused; the socket stays.
     Refused {
@@ -91,7 +92,7 @@ pub enum Update {
 /// Why a session is over for good.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The first connection failed ([`Session::connect`] only).
+    /// The first connection failed ([`Session::connect`](super::Session::connect) only).
     #[error("no hub answers at {url}: {cause}")]
     Unreachable {
         /// Where.
