@@ -11,6 +11,7 @@ mod app;
 pub mod client;
 pub mod clock;
 pub mod config;
+pub mod demo;
 mod fanout;
 mod http;
 mod hub;

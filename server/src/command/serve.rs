@@ -1,8 +1,12 @@
 //! `fanlight serve`: settings → trace → listen → serve until a signal → drain.
 
+use std::net::SocketAddr;
+
+use server::client::HubAddress;
 use server::config::{Config, LogChoice};
 use server::telemetry;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use super::{Failure, Output, runtime};
 use crate::args::{ServeArgs, Settings, TraceFormat};
@@ -62,9 +66,22 @@ async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Resu
         Ok(()) | Err(Failure::NobodyReads) => {}
         Err(failure) => return Err(failure),
     }
-    server::serve(config, listener, signal).await.map_err(|error| {
+    let demo = settings.demo.then(|| demo(address)).transpose()?;
+    let served = server::serve(config, listener, signal).await;
+    // What it publishes while the hub drains is refused; here it ends for good.
+    drop(demo);
+    served.map_err(|error| {
         Failure::new(format!("the hub at {address} stopped: {error}"), "see the trace above")
     })
+}
+
+/// Starts the demo, which plays until this is dropped.
+fn demo(address: SocketAddr) -> Result<JoinSet<()>, Failure> {
+    let hub = format!("http://{address}").parse::<HubAddress>();
+    let hub = hub.map_err(|error| Failure::new(error.to_string(), "leave --demo out"))?;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(server::demo::run(hub));
+    Ok(tasks)
 }
 
 /// Ready at SIGTERM or Ctrl-C.

@@ -1,0 +1,89 @@
+//! A model call as a messages server streams it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::pacing::{Dice, first_token, written};
+use super::script::Piece;
+use super::stage::{Beat, ModelCall};
+
+/// The stream of one model call.
+pub(super) fn stream(pieces: &[Piece], call: &ModelCall<'_>, dice: &mut Dice) -> Vec<Beat> {
+    let mut writer = Writer { beats: Vec::new(), at: first_token(dice) };
+    writer.start(call);
+    let mut reason = "end_turn";
+    for (index, piece) in (0_u32..).zip(pieces) {
+        match piece {
+            Piece::Think { text, rate } => {
+                let rate = rate.unwrap_or(call.rate);
+                writer.open(index, &json!({"type": "thinking", "thinking": "", "signature": ""}));
+                writer.deltas(index, written(text, rate, dice), "thinking_delta", "thinking");
+                let signature = json!({"type": "signature_delta", "signature": "ZGVtbw=="});
+                writer.event("content_block_delta", &json!({"index": index, "delta": signature}));
+            }
+            Piece::Say { text, rate } => {
+                writer.open(index, &json!({"type": "text", "text": ""}));
+                writer.deltas(index, written(text, rate.unwrap_or(call.rate), dice), "text_delta", "text");
+            }
+            Piece::Call { id, name, arguments } => {
+                reason = "tool_use";
+                writer.open(index, &json!({"type": "tool_use", "id": id, "name": name, "input": {}}));
+                let written = written(arguments, call.rate, dice);
+                writer.deltas(index, written, "input_json_delta", "partial_json");
+            }
+            Piece::Fail { code, message } => {
+                writer.event("error", &json!({"error": {"type": code, "message": message}}));
+                return writer.beats;
+            }
+        }
+        writer.event("content_block_stop", &json!({"index": index}));
+    }
+    let usage = json!({"output_tokens": super::stage::tokens(pieces)});
+    let delta = json!({"stop_reason": reason, "stop_sequence": null});
+    writer.event("message_delta", &json!({"delta": delta, "usage": usage}));
+    writer.event("message_stop", &json!({}));
+    writer.beats
+}
+
+struct Writer {
+    beats: Vec<Beat>,
+    at: Duration,
+}
+
+impl Writer {
+    fn start(&mut self, call: &ModelCall<'_>) {
+        let message = json!({
+            "id": format!("msg_{}", call.name),
+            "type": "message",
+            "role": "assistant",
+            "model": call.model,
+            "content": [],
+            "stop_reason": null,
+            "stop_sequence": null,
+            "usage": {"input_tokens": call.input_tokens, "output_tokens": 1},
+        });
+        self.event("message_start", &json!({"message": message}));
+        self.event("ping", &json!({}));
+    }
+
+    fn open(&mut self, index: u32, block: &Value) {
+        self.event("content_block_start", &json!({"index": index, "content_block": block}));
+    }
+
+    fn deltas(&mut self, index: u32, written: Vec<(Duration, &str)>, kind: &str, field: &str) {
+        for (pause, text) in written {
+            self.at = self.at.saturating_add(pause);
+            let delta = json!({"type": kind, field: text});
+            self.event("content_block_delta", &json!({"index": index, "delta": delta}));
+        }
+    }
+
+    fn event(&mut self, name: &str, fields: &Value) {
+        let mut event = json!({"type": name});
+        if let (Some(event), Some(fields)) = (event.as_object_mut(), fields.as_object()) {
+            event.extend(fields.clone());
+        }
+        self.beats.push(Beat { at: self.at, text: format!("event: {name}\ndata: {event}\n\n") });
+    }
+}

@@ -1,0 +1,221 @@
+//! What no model API has: tools that run, people who are asked, sub-agents. Published as native events, one a line.
+
+use std::time::Duration;
+
+use shared::event::{
+    AgentStart, Kind, PartEnd, PartKind, RunStatus, ToolProgress, ToolResult, ToolStart, ToolState,
+    ToolStateChange,
+};
+use shared::{AgentId, Event, Json, PartId, RunId, ToolCallId};
+
+use super::pacing::{Dice, first_token, written};
+use super::script::{Agent, Call, Piece, Step, Work};
+use super::stage::Beat;
+
+/// A call that runs longer than this tells how far it is.
+const PROGRESS_FROM: Duration = Duration::from_millis(2_500);
+
+/// The native events of one step, with their times from its beginning.
+#[derive(Debug)]
+pub(super) struct Score<'a> {
+    run: &'a RunId,
+    rate: u32,
+    /// Makes the ids of parts unique in the run.
+    prefix: String,
+    parts: u32,
+    dice: &'a mut Dice,
+    beats: Vec<Beat>,
+}
+
+/// Where in a score something happens, and who does it.
+#[derive(Debug, Clone)]
+struct Place {
+    at: Duration,
+    agent: Option<AgentId>,
+}
+
+impl<'a> Score<'a> {
+    /// An empty score.
+    pub(super) fn new(run: &'a RunId, rate: u32, prefix: String, dice: &'a mut Dice) -> Self {
+        Self { run, rate, prefix, parts: 0, dice, beats: Vec::new() }
+    }
+
+    /// The events of `step`, done by the main agent, in order.
+    pub(super) fn of(mut self, step: &Step) -> Vec<Beat> {
+        self.step(step, Place { at: Duration::ZERO, agent: None });
+        self.beats.sort_by_key(|beat| beat.at);
+        self.beats
+    }
+
+    fn put(&mut self, place: &Place, kind: Kind) {
+        let event = Event::new(self.run, kind).by(place.agent.clone());
+        // Events of our own making can always be written.
+        let mut text = serde_json::to_string(&event).unwrap_or_default();
+        text.push('\n');
+        self.beats.push(Beat { at: place.at, text });
+    }
+
+    /// Returns when the step is over.
+    fn step(&mut self, step: &Step, place: Place) -> Duration {
+        match step {
+            Step::Status(text) => {
+                self.put(&place, Kind::Status { text: text.clone() });
+                place.at
+            }
+            Step::Write(pieces) => self.write(pieces, place),
+            Step::Work(work) => {
+                let ends = work.iter().map(|work| match work {
+                    Work::Call(call) => self.call(call, place.clone()),
+                    Work::Agent(agent) => self.agent(agent, &place),
+                });
+                ends.max().unwrap_or(place.at)
+            }
+        }
+    }
+
+    fn write(&mut self, pieces: &[Piece], mut place: Place) -> Duration {
+        place.at = place.at.saturating_add(first_token(self.dice));
+        for piece in pieces {
+            match piece {
+                Piece::Think { text, rate } => self.part(PartKind::Thinking, text, *rate, &mut place),
+                Piece::Say { text, rate } => self.part(PartKind::Text, text, *rate, &mut place),
+                Piece::Call { id, name, arguments } => {
+                    let tool = ToolCallId::new(id);
+                    let start = ToolStart { tool: tool.clone(), name: name.as_str().into(), server: false };
+                    self.put(&place, Kind::ToolStart(start));
+                    for (pause, text) in written(arguments, self.rate, self.dice) {
+                        place.at = place.at.saturating_add(pause);
+                        let (tool, text) = (tool.clone(), text.into());
+                        self.put(&place, Kind::ToolArgs { tool, off: None, text });
+                    }
+                    self.put(&place, Kind::ToolCall { tool, name: None, arguments: None });
+                }
+                Piece::Fail { code, message } => {
+                    let error = shared::event::ErrorFact {
+                        code: code.as_str().into(),
+                        message: message.clone(),
+                        retryable: true,
+                        retry_after_ms: None,
+                    };
+                    self.put(&place, Kind::Error(error));
+                }
+            }
+        }
+        place.at
+    }
+
+    fn part(&mut self, kind: PartKind, text: &str, rate: Option<u32>, place: &mut Place) {
+        self.parts = self.parts.saturating_add(1);
+        let part = PartId::new(&format!("{}{}", self.prefix, self.parts));
+        self.put(place, Kind::PartStart { part: part.clone(), kind });
+        for (pause, text) in written(text, rate.unwrap_or(self.rate), self.dice) {
+            place.at = place.at.saturating_add(pause);
+            self.put(place, Kind::PartDelta { part: part.clone(), off: None, text: text.into() });
+        }
+        let end = PartEnd { part, len: None, hash: None, duration_ms: None, hidden: false };
+        self.put(place, Kind::PartEnd(end));
+    }
+
+    fn call(&mut self, call: &Call, mut place: Place) -> Duration {
+        let tool = ToolCallId::new(&call.id);
+        let queued = self.dice.about(call.after);
+        place.at = place.at.saturating_add(queued);
+        if let Some((question, wait)) = &call.ask {
+            let text = Some(question.clone());
+            self.put(&place, Kind::ApprovalRequest { tool: tool.clone(), text });
+            place.at = place.at.saturating_add(*wait);
+            self.put(&place, Kind::ApprovalAnswer { tool: tool.clone(), approved: true, text: None });
+        }
+        let takes = self.dice.about(call.takes);
+        self.executing(&tool, queued, &place);
+        self.meanwhile(call, &tool, takes, &place);
+        place.at = place.at.saturating_add(takes);
+        self.result(tool, &call.result, call.is_error, Some(takes), &place);
+        place.at
+    }
+
+    fn executing(&mut self, tool: &ToolCallId, queued: Duration, place: &Place) {
+        let change = ToolStateChange {
+            tool: tool.clone(),
+            state: ToolState::Executing,
+            queued_ms: Some(millis(queued)),
+            exec_ms: None,
+        };
+        self.put(place, Kind::ToolState(change));
+    }
+
+    /// What a call prints, or else how far it is.
+    fn meanwhile(&mut self, call: &Call, tool: &ToolCallId, takes: Duration, place: &Place) {
+        let lines: Vec<&str> = call.output.split_inclusive('\n').collect();
+        let steps = u32::try_from(lines.len()).unwrap_or(u32::MAX).saturating_add(1);
+        for (number, line) in (1..).zip(lines) {
+            let at = place.at.saturating_add(takes / steps * number);
+            let kind = Kind::ToolOutput { tool: tool.clone(), off: None, text: line.into() };
+            self.put(&Place { at, ..place.clone() }, kind);
+        }
+        if call.output.is_empty() && takes >= PROGRESS_FROM {
+            for tenth in 1..10 {
+                let at = place.at.saturating_add(takes / 10 * tenth);
+                let progress = ToolProgress {
+                    tool: tool.clone(),
+                    text: None,
+                    current: Some(u64::from(tenth) * 10),
+                    total: Some(100),
+                };
+                self.put(&Place { at, ..place.clone() }, Kind::ToolProgress(progress));
+            }
+        }
+    }
+
+    fn result(
+        &mut self,
+        tool: ToolCallId,
+        text: &str,
+        is_error: bool,
+        took: Option<Duration>,
+        place: &Place,
+    ) {
+        let output = Json::parse(text).unwrap_or_else(|| Json::string(text));
+        let result = ToolResult {
+            tool,
+            output,
+            is_error,
+            queued_ms: None,
+            exec_ms: took.map(millis),
+            files: None,
+            embeds: None,
+        };
+        self.put(place, Kind::ToolResult(result));
+    }
+
+    fn agent(&mut self, agent: &Agent, place: &Place) -> Duration {
+        let call = agent.call.as_deref().map(ToolCallId::new);
+        let mut outside = Place { at: place.at.saturating_add(agent.after), agent: place.agent.clone() };
+        if let Some(call) = &call {
+            self.executing(call, agent.after, &outside);
+        }
+        let mut inside = Place { at: outside.at, agent: Some(AgentId::new(&agent.id)) };
+        let start = AgentStart {
+            name: Some(agent.name.as_str().into()),
+            parent: outside.agent.clone(),
+            depth: None,
+            tool: call.clone(),
+            text: Some(agent.task.clone()),
+        };
+        self.put(&inside, Kind::AgentStart(start));
+        for step in &agent.steps {
+            inside.at = self.step(step, inside.clone());
+        }
+        self.put(&inside, Kind::AgentEnd { status: RunStatus::Complete });
+        if let Some(call) = call {
+            let took = inside.at.saturating_sub(outside.at);
+            outside.at = inside.at;
+            self.result(call, &agent.result, false, Some(took), &outside);
+        }
+        inside.at
+    }
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

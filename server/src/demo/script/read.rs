@@ -1,0 +1,223 @@
+//! Reading scripts.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::{Agent, Call, Dialect, Piece, Play, Scene, Step, Work};
+
+/// What is wrong with a script.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub(in crate::demo) struct ScriptError {
+    /// Where, from 1.
+    line: usize,
+    /// What.
+    what: String,
+}
+
+/// A line that begins with `@`, and its body.
+struct Direction<'a> {
+    line: usize,
+    level: usize,
+    verb: &'a str,
+    words: Vec<&'a str>,
+    body: String,
+}
+
+impl Direction<'_> {
+    fn error(&self, what: impl Into<String>) -> ScriptError {
+        ScriptError { line: self.line, what: what.into() }
+    }
+
+    /// The word at `place` that is no `key=value`.
+    fn word(&self, place: usize) -> Result<String, ScriptError> {
+        let word = self.words.iter().filter(|word| !word.contains('=')).nth(place);
+        word.map(|word| (*word).to_owned())
+            .ok_or_else(|| self.error(format!("@{} needs more words", self.verb)))
+    }
+
+    fn value(&self, key: &str) -> Option<&str> {
+        self.words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+    }
+
+    fn number(&self, key: &str) -> Result<Option<u32>, ScriptError> {
+        let wrong = |_not_a_number| self.error(format!("{key} is no number"));
+        self.value(key).map(|value| value.parse().map_err(wrong)).transpose()
+    }
+
+    fn span(&self, key: &str, otherwise: u64) -> Result<Duration, ScriptError> {
+        let ms = self.number(key)?.map_or(otherwise, u64::from);
+        Ok(Duration::from_millis(ms))
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.contains(&word)
+    }
+}
+
+/// How long a call waits and runs where the script does not say.
+const AFTER_MS: u64 = 40;
+const TAKES_MS: u64 = 600;
+const WAIT_MS: u64 = 4_000;
+
+/// Deepest sub-agent.
+const LEVELS_MAX: usize = 4;
+
+impl Play {
+    /// The play that `text` holds.
+    pub(in crate::demo) fn parse(text: &str) -> Result<Self, ScriptError> {
+        let mut reader = Reader { directions: directions(text) };
+        let head = reader.need(1, "play")?;
+        let dialect = match head.value("dialect") {
+            Some("openai-chat") => Dialect::OpenAiChat,
+            Some("anthropic") => Dialect::Anthropic,
+            Some("fanlight") => Dialect::Native,
+            _ => return Err(head.error("the dialect is openai-chat, anthropic or fanlight")),
+        };
+        let mut play = Self {
+            name: head.word(0)?,
+            dialect,
+            model: head.value("model").unwrap_or("model").to_owned(),
+            agent: head.value("agent").unwrap_or("agent").to_owned(),
+            rate: head.number("rate")?.unwrap_or(60),
+            once: head.has("once"),
+            scenes: Vec::new(),
+        };
+        while !reader.directions.is_empty() {
+            let run = reader.need(1, "run")?;
+            let user = reader.need(1, "user")?.body;
+            play.scenes.push(Scene { title: run.words.join(" "), user, steps: reader.steps(1)? });
+        }
+        if play.scenes.is_empty() { Err(head.error("there is no @run")) } else { Ok(play) }
+    }
+}
+
+fn directions(text: &str) -> VecDeque<Direction<'_>> {
+    let mut directions: VecDeque<Direction<'_>> = VecDeque::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let rest = line.trim_start_matches('@');
+        let level = line.len().saturating_sub(rest.len());
+        if level > 0 {
+            let mut words = rest.split_whitespace();
+            let verb = words.next().unwrap_or_default();
+            let words = words.collect();
+            directions.push_back(Direction { line: number, level, verb, words, body: String::new() });
+        } else if let Some(direction) = directions.back_mut() {
+            direction.body.push_str(line);
+            direction.body.push('\n');
+        }
+    }
+    for direction in &mut directions {
+        direction.body.truncate(direction.body.trim_end().len());
+    }
+    directions
+}
+
+struct Reader<'a> {
+    directions: VecDeque<Direction<'a>>,
+}
+
+impl<'a> Reader<'a> {
+    /// The next direction, if it is this one.
+    fn next(&mut self, level: usize, verbs: &[&str]) -> Option<Direction<'a>> {
+        let front = self.directions.front()?;
+        if front.level == level && verbs.contains(&front.verb) { self.directions.pop_front() } else { None }
+    }
+
+    fn need(&mut self, level: usize, verb: &str) -> Result<Direction<'a>, ScriptError> {
+        let found =
+            self.directions.front().map(|front| front.error(format!("@{verb} is missing before this")));
+        let missing =
+            found.unwrap_or_else(|| ScriptError { line: 0, what: format!("@{verb} is missing at the end") });
+        self.next(level, &[verb]).ok_or(missing)
+    }
+
+    fn steps(&mut self, level: usize) -> Result<Vec<Step>, ScriptError> {
+        let mut steps = Vec::new();
+        while let Some(front) = self.directions.front().filter(|front| front.level >= level) {
+            if front.level > level || level > LEVELS_MAX {
+                return Err(front.error("this is too deep"));
+            }
+            match front.verb {
+                "status" => {
+                    let status = self.next(level, &["status"]).map(|status| status.words.join(" "));
+                    steps.extend(status.map(Step::Status));
+                }
+                "think" | "say" | "call" | "fail" => steps.push(Step::Write(self.pieces(level)?)),
+                "result" | "agent" => steps.push(Step::Work(self.work(level)?)),
+                "run" | "return" => break,
+                other => return Err(front.error(format!("@{other} does not fit here"))),
+            }
+        }
+        Ok(steps)
+    }
+
+    fn pieces(&mut self, level: usize) -> Result<Vec<Piece>, ScriptError> {
+        let mut pieces = Vec::new();
+        while let Some(direction) = self.next(level, &["think", "say", "call", "fail"]) {
+            let rate = direction.number("rate")?;
+            pieces.push(match direction.verb {
+                "think" => Piece::Think { text: direction.body, rate },
+                "say" => Piece::Say { text: direction.body, rate },
+                "fail" => Piece::Fail { code: direction.word(0)?, message: direction.body },
+                _ => {
+                    if serde_json::from_str::<serde_json::Value>(&direction.body).is_err() {
+                        return Err(direction.error("the arguments are no JSON"));
+                    }
+                    Piece::Call {
+                        id: direction.word(0)?,
+                        name: direction.word(1)?,
+                        arguments: direction.body,
+                    }
+                }
+            });
+        }
+        Ok(pieces)
+    }
+
+    fn work(&mut self, level: usize) -> Result<Vec<Work>, ScriptError> {
+        let mut work = Vec::new();
+        while let Some(direction) = self.next(level, &["result", "agent"]) {
+            work.push(if direction.verb == "result" {
+                Work::Call(self.call(level, direction)?)
+            } else {
+                Work::Agent(self.agent(level, direction)?)
+            });
+        }
+        Ok(work)
+    }
+
+    fn call(&mut self, level: usize, direction: Direction<'_>) -> Result<Call, ScriptError> {
+        let mut call = Call {
+            id: direction.word(0)?,
+            after: direction.span("after", AFTER_MS)?,
+            takes: direction.span("takes", TAKES_MS)?,
+            is_error: direction.has("error"),
+            result: direction.body,
+            output: String::new(),
+            ask: None,
+        };
+        while let Some(more) = self.next(level, &["output", "ask"]) {
+            if more.verb == "output" {
+                call.output = more.body;
+                call.output.push('\n');
+            } else {
+                let wait = more.span("wait", WAIT_MS)?;
+                call.ask = Some((more.body, wait));
+            }
+        }
+        Ok(call)
+    }
+
+    fn agent(&mut self, level: usize, direction: Direction<'_>) -> Result<Agent, ScriptError> {
+        Ok(Agent {
+            id: direction.word(0)?,
+            name: direction.word(1)?,
+            call: direction.value("call").map(str::to_owned),
+            after: direction.span("after", AFTER_MS)?,
+            steps: self.steps(level.saturating_add(1))?,
+            result: self.next(level, &["return"]).map(|back| back.body).unwrap_or_default(),
+            task: direction.body,
+        })
+    }
+}
