@@ -1,5 +1,7 @@
 //! Where the hub's trace goes: stderr, as lines for a person or as JSON.
 
+use std::io::IsTerminal as _;
+
 use tracing_subscriber::EnvFilter;
 
 /// How the trace is written.
@@ -17,6 +19,7 @@ pub enum TraceFormat {
 pub fn init(format: TraceFormat, filter: &str) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_not_a_filter| EnvFilter::new("info"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = builder.with_ansi(std::io::stderr().is_terminal());
     let started = match format {
         TraceFormat::Lines => builder.try_init(),
         TraceFormat::Json => builder.json().try_init(),

@@ -79,5 +79,8 @@ async fn a_hub_without_access_control_does_not_listen_to_the_world() {
     let output = tests::wait::within("the refusal", output).await.unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
-    assert!(said.contains("0.0.0.0") && said.contains("other machines") && said.contains("127.0.0.1"), "{said}");
+    assert!(
+        said.contains("0.0.0.0") && said.contains("other machines") && said.contains("127.0.0.1"),
+        "{said}"
+    );
 }
