@@ -101,6 +101,9 @@ fn take_text(line: u64, text: &str, run: &RunId, out: &mut Decoded) {
     if text.trim().is_empty() {
         return;
     }
+    if !text.trim_start().starts_with('{') {
+        return malformed(line, "it is no JSON object", text, out);
+    }
     if is_too_deep(text) {
         return malformed(line, "it nests too deep", text, out);
     }

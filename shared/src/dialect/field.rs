@@ -145,7 +145,15 @@ fn lossy(raw: &str) -> String {
         }
     }
     let bytes = serde_json::from_str::<Bytes>(raw).map(|bytes| bytes.0).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    let mut text = String::with_capacity(bytes.len());
+    for piece in bytes.utf8_chunks() {
+        text.push_str(piece.valid());
+        // The three bytes of half a pair come as three pieces; the first of them stands for all.
+        if piece.invalid().first().is_some_and(|byte| *byte == 0xED) {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+    text
 }
 
 #[cfg(test)]

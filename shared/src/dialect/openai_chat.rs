@@ -119,7 +119,8 @@ impl Chat {
         let x_groq: XGroq<'_> = chunk.x_groq.object();
         let choices = chunk.choices.list();
         let error = [chunk.error, x_groq.error].into_iter().find(|error| error.is_truthy());
-        let is_known = chunk.choices.is_list() || chunk.usage.is_object() || error.is_some();
+        let is_chunk = chunk.choices.is_list() || chunk.choices.is_object();
+        let is_known = is_chunk || chunk.usage.is_object() || error.is_some();
         if !is_known {
             return self.odd_object(name, text, &chunk, out);
         }

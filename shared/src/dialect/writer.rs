@@ -269,10 +269,11 @@ impl Writer {
         if self.options.run_goes_on {
             // The run has other model calls beside this one: their tokens add up, only a whole run's would replace.
             let (finish_reason, usage) = (finish_reason.clone(), usage.take());
-            if finish_reason.is_some() || usage.is_some() {
+            let goes_on = is_whole && self.failure.is_none() && (self.handed_over > 0 || is_paused);
+            if goes_on || finish_reason.is_some() || usage.is_some() {
                 self.push(Kind::RunUpdate(RunUpdate { finish_reason, usage, ..RunUpdate::default() }), out);
             }
-            if is_whole && self.failure.is_none() && (self.handed_over > 0 || is_paused) {
+            if goes_on {
                 return;
             }
         }

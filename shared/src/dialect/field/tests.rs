@@ -17,7 +17,7 @@ fn strings_are_unescaped_and_other_types_are_no_text() {
 #[test]
 fn half_a_surrogate_pair_costs_only_itself() {
     let text = text_of(r#""caf\u00e9 \ud83d!""#).unwrap_or_default();
-    assert!(text.starts_with("café \u{FFFD}") && text.ends_with('!'), "{text:?}");
+    assert_eq!(text, "café \u{FFFD}!");
 }
 
 #[test]

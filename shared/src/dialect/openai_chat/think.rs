@@ -17,7 +17,7 @@ const BLANK_BYTES_MAX: usize = 4 << 10;
 pub(super) enum Thought<'a> {
     /// Text of this kind.
     Piece(PartKind, &'a str),
-    /// All the text so far, given here again, was reasoning.
+    /// This was reasoning: all the text so far, including what was given as text before.
     Retract(&'a str),
 }
 
@@ -170,3 +170,6 @@ fn lone_tag(lead: &str, text: &str) -> Option<usize> {
             && if before.is_empty() { ends_line(lead) } else { before.ends_with('\n') }
     })
 }
+
+#[cfg(test)]
+mod tests;

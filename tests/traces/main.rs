@@ -1,0 +1,15 @@
+//! Decoders on whole streams: the project's own small ones, each with the events that it must give, and recordings of
+//! others where they are at hand.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails right there"
+)]
+
+mod events; // events as lines that a person can read
+mod golden; // each fixture gives exactly its events
+mod hostile; // damaged and random streams
+mod laws; // what holds for the events of any stream
+mod split; // I11: however the bytes are cut
+mod streams; // which streams there are
