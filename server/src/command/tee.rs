@@ -95,6 +95,7 @@ fn publishing(args: &TeeArgs, backlog: Arc<Backlog>) -> Result<Publishing, Strin
     let publisher = Publisher::new(args.hub.address());
     let (dialect, conversation) = (args.stream.dialect.clone(), args.stream.conversation.clone());
     let run = args.stream.run.clone();
+    let full = Arc::clone(&backlog);
     let (give_up, given_up) = oneshot::channel();
     let publish = async move {
         loop {
@@ -108,9 +109,8 @@ fn publishing(args: &TeeArgs, backlog: Arc<Backlog>) -> Result<Publishing, Strin
                     }
                 }
                 Err(error) => {
-                    let why = backlog.overflow().unwrap_or_else(|| error.to_string());
                     backlog.stop();
-                    return Some(why);
+                    return Some(error.to_string());
                 }
             }
         }
@@ -120,6 +120,7 @@ fn publishing(args: &TeeArgs, backlog: Arc<Backlog>) -> Result<Publishing, Strin
         let trouble = runtime.block_on(async {
             tokio::select! {
                 trouble = publish => trouble,
+                trouble = full.overflow() => Some(trouble),
                 _ = given_up => Some(format!("it did not take the rest within {} s", FAREWELL.as_secs())),
             }
         });

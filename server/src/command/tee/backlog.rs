@@ -15,6 +15,8 @@ pub(super) struct Backlog {
     state: Mutex<State>,
     /// Woken when there is something to take, or the end has come.
     changed: Notify,
+    /// Woken when the limit is crossed.
+    full: Notify,
     bytes_max: usize,
 }
 
@@ -32,7 +34,7 @@ struct State {
 impl Backlog {
     /// A backlog of at most `bytes_max` bytes.
     pub(super) fn new(bytes_max: usize) -> Self {
-        Self { state: Mutex::default(), changed: Notify::new(), bytes_max }
+        Self { state: Mutex::default(), changed: Notify::new(), full: Notify::new(), bytes_max }
     }
 
     /// Adds bytes. Once they do not fit, these and all that come later are only counted: what a hub would make of a
@@ -46,6 +48,7 @@ impl Backlog {
         if state.bytes.saturating_add(bytes.len()) > self.bytes_max {
             state.overflowed = true;
             state.forget();
+            self.full.notify_one();
         } else {
             state.bytes = state.bytes.saturating_add(bytes.len());
             state.pieces.push_back(bytes);
@@ -79,10 +82,18 @@ impl Backlog {
         }
     }
 
-    /// What to say when the backlog was full.
-    pub(super) fn overflow(&self) -> Option<String> {
-        let full = self.state.lock().overflowed;
-        full.then(|| format!("the hub was slower than the pipe, and {} bytes waited for it", self.bytes_max))
+    /// Ready when the backlog was full, with what to say then.
+    pub(super) async fn overflow(&self) -> String {
+        loop {
+            let full = self.full.notified();
+            if self.state.lock().overflowed {
+                return format!(
+                    "the hub was slower than the pipe, and {} bytes waited for it",
+                    self.bytes_max
+                );
+            }
+            full.await;
+        }
     }
 
     /// Bytes that were offered.
