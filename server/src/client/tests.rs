@@ -1,8 +1,12 @@
 //! Addresses of a hub and what is made of them.
 
+//! Tests of addresses; of clients against a real hub in a module of their own.
+
 use super::*;
 
-fn hub(text: &str) -> HubAddress {
+mod hub;
+
+fn address(text: &str) -> HubAddress {
     text.parse().expect("an address")
 }
 
@@ -10,13 +14,13 @@ fn hub(text: &str) -> HubAddress {
 fn the_doors_of_a_hub_stand_below_its_address() {
     let conversation = "a b/ü?".replace('/', "_").parse().expect("a name");
     for base in ["http://127.0.0.1:4600", "http://127.0.0.1:4600/"] {
-        let hub = hub(base);
+        let hub = address(base);
         assert_eq!(hub.socket(), "ws://127.0.0.1:4600/v1/ws");
         let ingest = hub.ingest("openai-chat", &conversation);
         assert_eq!(ingest.as_str(), "http://127.0.0.1:4600/v1/ingest/openai-chat/a%20b_%C3%BC%3F");
         assert_eq!(hub.to_string(), "http://127.0.0.1:4600");
     }
-    assert_eq!(hub("http://x/behind/").socket(), "ws://x/behind/v1/ws");
+    assert_eq!(address("http://x/behind/").socket(), "ws://x/behind/v1/ws");
 }
 
 #[test]
@@ -29,7 +33,7 @@ fn an_address_that_cannot_be_used_is_refused_with_a_remedy() {
 
 #[test]
 fn a_token_never_shows_in_a_trace() {
-    let hub = hub("http://127.0.0.1:4600").with_token(Some("sesame".to_owned()));
+    let hub = address("http://127.0.0.1:4600").with_token(Some("sesame".to_owned()));
     assert_eq!(hub.token(), Some("sesame"));
     assert!(!format!("{hub:?} {hub}").contains("sesame"));
 }
