@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::pacing::{Dice, first_token, written};
 use super::script::Piece;
-use super::stage::{Beat, ModelCall};
+use super::stage::{Beat, ModelCall, id_in};
 
 /// The stream of one model call.
 pub(super) fn stream(pieces: &[Piece], call: &ModelCall<'_>, dice: &mut Dice) -> Vec<Beat> {
@@ -28,6 +28,7 @@ pub(super) fn stream(pieces: &[Piece], call: &ModelCall<'_>, dice: &mut Dice) ->
             }
             Piece::Call { id, name, arguments } => {
                 reason = "tool_use";
+                let id = id_in(call.run, id);
                 writer.open(index, &json!({"type": "tool_use", "id": id, "name": name, "input": {}}));
                 let written = written(arguments, call.rate, dice);
                 writer.deltas(index, written, "input_json_delta", "partial_json");

@@ -10,7 +10,7 @@ use shared::{AgentId, Event, Json, PartId, RunId, ToolCallId};
 
 use super::pacing::{Dice, first_token, written};
 use super::script::{Agent, Call, Piece, Step, Work};
-use super::stage::Beat;
+use super::stage::{Beat, id_in};
 
 /// A call that runs longer than this tells how far it is.
 const PROGRESS_FROM: Duration = Duration::from_millis(2_500);
@@ -47,6 +47,10 @@ impl<'a> Score<'a> {
         self.beats
     }
 
+    fn tool(&self, id: &str) -> ToolCallId {
+        ToolCallId::new(&id_in(self.run, id))
+    }
+
     fn put(&mut self, place: &Place, kind: Kind) {
         let event = Event::new(self.run, kind).by(place.agent.clone());
         // Events of our own making can always be written.
@@ -80,7 +84,7 @@ impl<'a> Score<'a> {
                 Piece::Think { text, rate } => self.part(PartKind::Thinking, text, *rate, &mut place),
                 Piece::Say { text, rate } => self.part(PartKind::Text, text, *rate, &mut place),
                 Piece::Call { id, name, arguments } => {
-                    let tool = ToolCallId::new(id);
+                    let tool = self.tool(id);
                     let start = ToolStart { tool: tool.clone(), name: name.as_str().into(), server: false };
                     self.put(&place, Kind::ToolStart(start));
                     for (pause, text) in written(arguments, self.rate, self.dice) {
@@ -117,7 +121,7 @@ impl<'a> Score<'a> {
     }
 
     fn call(&mut self, call: &Call, mut place: Place) -> Duration {
-        let tool = ToolCallId::new(&call.id);
+        let tool = self.tool(&call.id);
         let queued = self.dice.about(call.after);
         place.at = place.at.saturating_add(queued);
         if let Some((question, wait)) = &call.ask {
@@ -189,12 +193,12 @@ impl<'a> Score<'a> {
     }
 
     fn agent(&mut self, agent: &Agent, place: &Place) -> Duration {
-        let call = agent.call.as_deref().map(ToolCallId::new);
+        let call = agent.call.as_deref().map(|id| self.tool(id));
         let mut outside = Place { at: place.at.saturating_add(agent.after), agent: place.agent.clone() };
         if let Some(call) = &call {
             self.executing(call, agent.after, &outside);
         }
-        let mut inside = Place { at: outside.at, agent: Some(AgentId::new(&agent.id)) };
+        let mut inside = Place { at: outside.at, agent: Some(AgentId::new(&id_in(self.run, &agent.id))) };
         let start = AgentStart {
             name: Some(agent.name.as_str().into()),
             parent: outside.agent.clone(),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::pacing::{Dice, first_token, written};
 use super::script::Piece;
-use super::stage::{Beat, ModelCall};
+use super::stage::{Beat, ModelCall, id_in};
 
 /// The stream of one model call.
 pub(super) fn stream(pieces: &[Piece], call: &ModelCall<'_>, dice: &mut Dice) -> Vec<Beat> {
@@ -26,6 +26,7 @@ pub(super) fn stream(pieces: &[Piece], call: &ModelCall<'_>, dice: &mut Dice) ->
                 }
             }
             Piece::Call { id, name, arguments } => {
+                let id = id_in(call.run, id);
                 let function = json!({"name": name, "arguments": ""});
                 let first = json!({"index": calls, "id": id, "type": "function", "function": function});
                 writer.delta(&json!({"tool_calls": [first]}));

@@ -20,7 +20,7 @@ use crate::client::{HubAddress, PublishError, Publisher};
 const RUNS_PER_CONVERSATION: u32 = 6;
 
 /// Conversations of one play; with those of the other plays, all that a demo ever makes.
-const CONVERSATIONS_MAX: u32 = 24;
+const CONVERSATIONS_MAX: u32 = 40;
 
 /// Failures in a row after which a play ends: the hub has gone.
 const FAILURES_MAX: u32 = 5;
@@ -41,6 +41,8 @@ pub(super) struct Beat {
 /// What the stream of a model call says about the call itself.
 #[derive(Debug)]
 pub(super) struct ModelCall<'a> {
+    /// The run that it is a step of.
+    pub(super) run: &'a RunId,
     /// Unique in the conversation.
     pub(super) name: String,
     pub(super) model: &'a str,
@@ -49,6 +51,11 @@ pub(super) struct ModelCall<'a> {
     pub(super) input_tokens: u64,
     /// Tokens in a second.
     pub(super) rate: u32,
+}
+
+/// The id `id` of a script as it is in `run`: real ones never come twice.
+pub(super) fn id_in(run: &RunId, id: &str) -> String {
+    format!("{id}_{run}")
 }
 
 /// About how many tokens a model wrote.
@@ -162,13 +169,14 @@ impl Stage {
     async fn step(&mut self, current: &mut Current<'_>, step: &Step) -> Result<(), PublishError> {
         let rate = self.play.rate;
         let call = ModelCall {
+            run: &current.run,
             name: format!("{}-{}", current.run, current.step),
             model: &self.play.model,
             created: SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
             input_tokens: current.context,
             rate,
         };
-        let (dialect, beats) = composed(&self.play, step, &call, &current.run, current.step, &mut self.dice);
+        let (dialect, beats) = composed(&self.play, step, &call, current.step, &mut self.dice);
         if let Step::Write(pieces) = step {
             current.written = current.written.saturating_add(tokens(pieces));
         }
@@ -201,7 +209,6 @@ fn composed(
     play: &Play,
     step: &Step,
     call: &ModelCall<'_>,
-    run: &RunId,
     number: u32,
     dice: &mut Dice,
 ) -> (&'static str, Vec<Beat>) {
@@ -210,7 +217,7 @@ fn composed(
             ("openai-chat", openai_chat::stream(pieces, call, dice))
         }
         (Dialect::Anthropic, Step::Write(pieces)) => ("anthropic", anthropic::stream(pieces, call, dice)),
-        _ => ("fanlight", Score::new(run, play.rate, format!("s{number}p"), dice).of(step)),
+        _ => ("fanlight", Score::new(call.run, play.rate, format!("s{number}p"), dice).of(step)),
     }
 }
 

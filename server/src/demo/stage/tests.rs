@@ -51,13 +51,14 @@ fn performed(play: &Play, scene: &Scene, seed: u64) -> (View, Duration) {
     );
     for (number, step) in (1..).zip(&scene.steps) {
         let call = ModelCall {
+            run: &run,
             name: format!("{number}"),
             model: &play.model,
             created: 1,
             input_tokens: 10,
             rate: play.rate,
         };
-        let (dialect, beats) = composed(play, step, &call, &run, number, &mut dice);
+        let (dialect, beats) = composed(play, step, &call, number, &mut dice);
         now = take(&mut view, dialect, &format!("x{number}."), now, &beats);
     }
     (view, now)
