@@ -83,9 +83,7 @@ impl Chat {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Decoded) {
         let line = frame.line;
         match frame.body {
-            FrameBody::Event { data, .. } if data.trim_start().starts_with("[DONE]") => {
-                self.finish(true, out);
-            }
+            FrameBody::Event { data, .. } if data.trim_start().starts_with("[DONE]") => self.done(out),
             FrameBody::Event { name, data } => self.object(line, name, data, out),
             FrameBody::Json(text) => self.object(line, "", text, out),
             FrameBody::ErrorField(text) => self.fail(Field::parse(text).unwrap_or_default(), out),
@@ -203,6 +201,14 @@ impl Chat {
     fn fail_with(&mut self, text: &str, out: &mut Decoded) {
         let (code, message) = (CompactString::const_new("error"), excerpt(text).to_owned());
         self.writer.fail(ErrorFact { code, message, retryable: false, retry_after_ms: None }, out);
+    }
+
+    /// The terminator. Alone it is an empty answer; after an answer it may come again.
+    fn done(&mut self, out: &mut Decoded) {
+        if !self.writer.has_begun() {
+            self.writer.begin(None, out);
+        }
+        self.finish(true, out);
     }
 
     fn finish(&mut self, is_done: bool, out: &mut Decoded) {

@@ -2,7 +2,7 @@
 //! argument text. In the field any of these is missing, repeated, or means something else.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -14,12 +14,17 @@ use crate::dialect::writer::{OpenCall, Writer};
 use crate::ids::AgentId;
 use crate::limits::PART_BYTES_MAX;
 
+/// Stands for the one call of the legacy form, which has no index.
+const LEGACY_INDEX: u64 = u64::MAX;
+
 /// The calls of one choice.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     slots: Vec<Slot>,
     by_index: BTreeMap<u64, usize>,
     by_id: IndexMap<CompactString, usize>,
+    /// Slots whose call is not written yet. Servers repeat the end of a message: each end costs only what is open.
+    open: BTreeSet<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -75,18 +80,7 @@ impl Calls {
         w: &mut Writer,
         out: &mut Decoded,
     ) {
-        let fragment = Fragment::read(field);
-        let at = match self.slot_of(&fragment) {
-            Some(at) => at,
-            None if fragment.index.is_none() && fragment.is_blank() => return,
-            None => self.new_slot(&fragment, w, out),
-        };
-        let Some(slot) = self.slots.get_mut(at) else { return };
-        if slot.id.is_empty() && !fragment.id.is_empty() && !slot.is_refused {
-            slot.id = CompactString::new(&fragment.id);
-            self.by_id.insert(slot.id.clone(), at);
-        }
-        slot.take(&fragment, agent, w, out);
+        self.take(&Fragment::read(field), agent, w, out);
     }
 
     /// The legacy form: one call without index and id.
@@ -99,27 +93,39 @@ impl Calls {
     ) {
         let function: Function<'_> = field.object();
         let fragment = Fragment {
-            index: Some(u64::MAX),
+            index: Some(LEGACY_INDEX),
             id: Cow::Borrowed(""),
             name: function.name.word().unwrap_or_default(),
             arguments: function.arguments.words().unwrap_or_default(),
             is_custom: false,
         };
-        let at = match self.by_index.get(&u64::MAX) {
-            Some(at) => *at,
-            None if fragment.is_blank() => return,
-            None => self.new_slot(&fragment, w, out),
+        self.take(&fragment, agent, w, out);
+    }
+
+    fn take(&mut self, fragment: &Fragment<'_>, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+        let at = match self.slot_of(fragment) {
+            Some(at) => at,
+            None if fragment.index.is_none() && fragment.is_blank() => return,
+            None => self.new_slot(fragment, w, out),
         };
-        if let Some(slot) = self.slots.get_mut(at) {
-            slot.take(&fragment, agent, w, out);
+        let Some(slot) = self.slots.get_mut(at) else { return };
+        if slot.id.is_empty() && !fragment.id.is_empty() && !slot.is_refused {
+            slot.id = CompactString::new(&fragment.id);
+            self.by_id.insert(slot.id.clone(), at);
+        }
+        slot.take(fragment, agent, w, out);
+        if slot.call.as_ref().is_some_and(|call| !call.is_written()) {
+            self.open.insert(at);
         }
     }
 
-    /// No more fragments will come: the calls are written. At a stream that broke off only those with whole arguments
+    /// No more fragments should come: the calls are written. At a stream that broke off only those with whole arguments
     /// are.
     pub(super) fn finish(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
-        for slot in &mut self.slots {
-            slot.finish(is_whole, w, out);
+        for at in std::mem::take(&mut self.open) {
+            if let Some(slot) = self.slots.get_mut(at) {
+                slot.finish(is_whole, w, out);
+            }
         }
     }
 
