@@ -17,7 +17,9 @@ use shared::limits::SNAPSHOT_WHEN_BEHIND_BYTES;
 use shared::{ConversationId, Seq, snapshot};
 use tokio_util::task::TaskTracker;
 
-use crate::hub::{Conversation, Cursor, Hub, Slice, TooManyConversations};
+use crate::hub::{
+    Appended, Conversation, Cursor, Hub, Publication, PublishError, Slice, TooManyConversations,
+};
 use crate::wire;
 
 pub(crate) mod fleet;
@@ -29,6 +31,9 @@ use pump::Shard;
 
 /// Most viewers that one pump serves. A round over all of them is some hundred microseconds of work.
 const VIEWERS_PER_PUMP: usize = 256;
+
+/// Most viewers that the task of a publisher writes to by itself: some tens of microseconds, none of them waiting.
+const VIEWERS_AT_ONCE: usize = 16;
 
 /// A cached snapshot may be older than the newest event by this many bytes of events, which then follow it.
 const SNAPSHOT_AGE_BYTES: u64 = (SNAPSHOT_WHEN_BEHIND_BYTES / 4) as u64;
@@ -119,6 +124,26 @@ impl Fanout {
         }))
     }
 
+    /// Appends to the conversation `id`, and shows it.
+    pub(crate) fn publish(
+        &self,
+        id: &ConversationId,
+        publication: Publication,
+    ) -> Result<Appended, PublishError> {
+        let appended = self.hub.publish(id, publication)?;
+        self.stir(id);
+        Ok(appended)
+    }
+
+    /// Sees to it that the viewers of `id` get what was appended. A few are written to at once, since that costs less
+    /// than to wake a task; more than a few have their pumps woken. Call it once for a burst of appends.
+    pub(crate) fn stir(&self, id: &ConversationId) {
+        let stage = self.stages.get(id).map(|found| Arc::clone(&found));
+        if let Some(stage) = stage {
+            stage.stir();
+        }
+    }
+
     /// Ends a subscription, of whatever it is.
     pub(crate) fn leave(&self, subscription: &Arc<Subscription>) {
         subscription.outbox.deactivate(&subscription.active);
@@ -163,7 +188,6 @@ impl Stage {
             shard
         } else {
             let shard = Arc::new(Shard::default());
-            self.conversation.listen(Arc::clone(&shard.wake));
             tasks.spawn(pump::run(Arc::clone(self), Arc::clone(&shard)));
             shards.push(Arc::clone(&shard));
             shard
@@ -172,12 +196,23 @@ impl Stage {
         shard
     }
 
+    fn stir(&self) {
+        let shards = self.shards.lock();
+        match shards.as_slice() {
+            [only] if only.viewers() <= VIEWERS_AT_ONCE => {
+                let only = Arc::clone(only);
+                drop(shards);
+                only.pump_now(self);
+            }
+            all => all.iter().for_each(|shard| shard.wake.notify_one()),
+        }
+    }
+
     /// One viewer less in `shard`. True when no group is left.
     fn quit(&self, shard: &Arc<Shard>) -> bool {
         let mut shards = self.shards.lock();
         if shard.leave() == 0 {
             shards.retain(|known| !Arc::ptr_eq(known, shard));
-            self.conversation.unlisten(&shard.wake);
             shard.close();
         } else {
             shard.sweep();
@@ -211,14 +246,14 @@ impl Stage {
         Far::Cheaper
     }
 
-    /// The bytes of `slice`, encoded once for all pumps.
-    pub(crate) fn ready(&self, slice: &Slice) -> Arc<Ready> {
+    /// The bytes of `slice`, encoded once for all pumps; `sub` is the number that is asked for first.
+    pub(crate) fn ready(&self, slice: &Slice, sub: Sub) -> Arc<Ready> {
         let mut frames = self.frames.lock();
         if let Some(found) = frames.iter().find(|ready| ready.is(slice)) {
             return Arc::clone(found);
         }
         // Encoded under the lock of these frames: whoever wants the same waits for it instead of doing it again.
-        let ready = Arc::new(Ready::new(slice));
+        let ready = Arc::new(Ready::new(slice, sub));
         if frames.len() >= FRAMES_KEPT {
             frames.remove(0);
         }
@@ -244,19 +279,23 @@ pub(crate) struct Ready {
     from: Seq,
     cursor: Cursor,
     ephemera: usize,
+    /// The frame for one number of subscription; most clients use the same.
+    first: (Sub, Bytes),
+    /// What of it is the same for every number.
     rest: Bytes,
-    /// Whole frames by the number of the subscription; most clients use the same.
-    whole: Mutex<Vec<(Sub, Bytes)>>,
+    others: Mutex<Vec<(Sub, Bytes)>>,
 }
 
 impl Ready {
-    fn new(slice: &Slice) -> Self {
+    fn new(slice: &Slice, sub: Sub) -> Self {
+        let (frame, rest) = wire::batch(sub, slice);
         Self {
             from: slice.from,
             cursor: slice.cursor,
             ephemera: slice.ephemera.len(),
-            rest: wire::batch_rest(slice),
-            whole: Mutex::default(),
+            first: (sub, frame),
+            rest,
+            others: Mutex::default(),
         }
     }
 
@@ -267,13 +306,16 @@ impl Ready {
 
     /// The WebSocket frame for the subscription number `sub`.
     pub(crate) fn frame(&self, sub: Sub) -> Bytes {
-        let mut whole = self.whole.lock();
-        if let Some((_, frame)) = whole.iter().find(|(known, _)| *known == sub) {
+        if self.first.0 == sub {
+            return self.first.1.clone();
+        }
+        let mut others = self.others.lock();
+        if let Some((_, frame)) = others.iter().find(|(known, _)| *known == sub) {
             return frame.clone();
         }
-        let frame = wire::batch(sub, &self.rest);
-        if whole.len() < VIEWERS_PER_PUMP {
-            whole.push((sub, frame.clone()));
+        let frame = wire::batch_again(sub, &self.rest);
+        if others.len() < VIEWERS_PER_PUMP {
+            others.push((sub, frame.clone()));
         }
         frame
     }

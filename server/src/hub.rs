@@ -117,7 +117,8 @@ impl Hub {
         }
     }
 
-    /// Appends to the conversation `id`, which is made when there is none.
+    /// Appends to the conversation `id`, which is made when there is none. Its viewers see it once
+    /// [`crate::fanout::Fanout::stir`] is called.
     pub(crate) fn publish(
         &self,
         id: &ConversationId,

@@ -68,25 +68,64 @@ pub(crate) fn close(code: u16, reason: &str) -> Bytes {
     })
 }
 
-/// What of a batch is the same for every subscription: all after its number.
-pub(crate) fn batch_rest(slice: &Slice) -> Bytes {
-    let weight = slice.events.len() + slice.ephemera.len();
-    let mut rest = Vec::with_capacity(64 + 160 * weight.min(4_096));
-    let head = format!(",\"from\":{},\"to\":{},\"ts\":{},\"ev\":[", slice.from, slice.to, clock::now_ms());
-    rest.extend_from_slice(head.as_bytes());
-    let before = rest.len();
+/// How a batch begins, up to the number of its subscription.
+const BATCH: &str = "{\"t\":\"batch\",\"sub\":";
+
+/// The batch frame of `slice` for the subscription `sub` as a WebSocket frame, and what of it is the same for every
+/// subscription.
+pub(crate) fn batch(sub: Sub, slice: &Slice) -> (Bytes, Bytes) {
+    let mut same = 0;
+    let frame = framed(TEXT, 64 + 200 * slice.len().min(2_048), |buffer| {
+        batch_head(buffer, sub);
+        let before = buffer.len();
+        batch_rest(buffer, slice);
+        same = buffer.len() - before;
+    });
+    let rest = frame.slice(frame.len() - same..);
+    (frame, rest)
+}
+
+/// The same frame for another subscription.
+pub(crate) fn batch_again(sub: Sub, rest: &[u8]) -> Bytes {
+    framed(TEXT, rest.len() + 32, |buffer| {
+        batch_head(buffer, sub);
+        buffer.extend_from_slice(rest);
+    })
+}
+
+/// The batch frame as JSON.
+pub(crate) fn batch_json(sub: Sub, slice: &Slice) -> Vec<u8> {
+    let mut buffer = Vec::new();
+    batch_head(&mut buffer, sub);
+    batch_rest(&mut buffer, slice);
+    buffer
+}
+
+fn batch_head(buffer: &mut Vec<u8>, sub: Sub) {
+    buffer.extend_from_slice(BATCH.as_bytes());
+    json(buffer, &sub);
+}
+
+fn batch_rest(buffer: &mut Vec<u8>, slice: &Slice) {
+    for (name, number) in [("from", slice.from), ("to", slice.to), ("ts", clock::now_ms())] {
+        buffer.extend_from_slice(b",\"");
+        buffer.extend_from_slice(name.as_bytes());
+        buffer.extend_from_slice(b"\":");
+        json(buffer, &number);
+    }
+    buffer.extend_from_slice(b",\"ev\":[");
+    let before = buffer.len();
     if let [only] = slice.events.as_slice() {
-        element(&mut rest, before, only);
+        element(buffer, before, only);
     } else {
         for envelope in conflate(&slice.events) {
-            element(&mut rest, before, &envelope);
+            element(buffer, before, &envelope);
         }
     }
     for envelope in &slice.ephemera {
-        element(&mut rest, before, envelope);
+        element(buffer, before, envelope);
     }
-    rest.extend_from_slice(b"]}");
-    Bytes::from(rest)
+    buffer.extend_from_slice(b"]}");
 }
 
 fn element(list: &mut Vec<u8>, before: usize, envelope: &Envelope) {
@@ -94,22 +133,6 @@ fn element(list: &mut Vec<u8>, before: usize, envelope: &Envelope) {
         list.push(b',');
     }
     json(list, envelope);
-}
-
-/// The batch frame of the subscription `sub` as JSON.
-pub(crate) fn batch_json(sub: Sub, rest: &[u8]) -> Vec<u8> {
-    let mut whole = format!("{{\"t\":\"batch\",\"sub\":{sub}").into_bytes();
-    whole.extend_from_slice(rest);
-    whole
-}
-
-/// The batch frame of the subscription `sub` as a WebSocket frame.
-pub(crate) fn batch(sub: Sub, rest: &[u8]) -> Bytes {
-    framed(TEXT, rest.len() + 32, |buffer| {
-        buffer.extend_from_slice(b"{\"t\":\"batch\",\"sub\":");
-        json(buffer, &sub);
-        buffer.extend_from_slice(rest);
-    })
 }
 
 /// What stands before and after the state in a snapshot frame of JSON.

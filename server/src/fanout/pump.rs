@@ -16,6 +16,8 @@ use crate::hub::Cursor;
 pub(crate) struct Shard {
     /// Wakes the pump.
     pub(super) wake: Arc<Notify>,
+    /// The viewers. Locked by whoever writes to them, the pump or a publisher, never while waiting.
+    groups: Mutex<Vec<Group>>,
     /// Who comes in, and where it stands.
     inbox: Mutex<Vec<(Arc<Subscription>, Cursor)>>,
     viewers: AtomicUsize,
@@ -66,25 +68,41 @@ struct Group {
 
 /// Pumps until the shard is closed.
 pub(super) async fn run(stage: Arc<Stage>, shard: Arc<Shard>) {
-    let mut groups: Vec<Group> = Vec::new();
     loop {
         shard.wake.notified().await;
         if shard.closed.load(Ordering::Acquire) {
+            // The members are over by now; their sockets must not be held by whoever holds the shard.
+            shard.groups.lock().clear();
             return;
         }
-        if shard.stale.swap(false, Ordering::AcqRel) {
-            for group in &mut groups {
+        while shard.pump(&stage, &mut shard.groups.lock()) {
+            // A burst that does not fit into one frame must not keep others from this thread.
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl Shard {
+    /// Writes what there is now, in the task that calls; where the pump is at it or more is left, the pump does it.
+    pub(super) fn pump_now(&self, stage: &Stage) {
+        let more = self.groups.try_lock().is_none_or(|mut groups| self.pump(stage, &mut groups));
+        if more {
+            self.wake.notify_one();
+        }
+    }
+
+    /// One frame for each viewer. True when there is more.
+    fn pump(&self, stage: &Stage, groups: &mut Vec<Group>) -> bool {
+        if self.stale.swap(false, Ordering::AcqRel) {
+            for group in groups.iter_mut() {
                 group.members.retain(|member| member.is_active());
             }
             groups.retain(|group| !group.members.is_empty());
         }
-        for (subscription, cursor) in std::mem::take(&mut *shard.inbox.lock()) {
-            seat(&mut groups, cursor, vec![subscription]);
+        for (subscription, cursor) in std::mem::take(&mut *self.inbox.lock()) {
+            seat(groups, cursor, vec![subscription]);
         }
-        while round(&stage, &mut groups) {
-            // A burst that does not fit into one frame must not keep others from this thread.
-            tokio::task::yield_now().await;
-        }
+        round(stage, groups)
     }
 }
 
@@ -109,7 +127,8 @@ fn round(stage: &Stage, groups: &mut Vec<Group>) -> bool {
             continue;
         };
         if !slice.is_empty() {
-            let ready = stage.ready(&slice);
+            let first = members.first().map_or(0, |member| member.sub);
+            let ready = stage.ready(&slice, first);
             write(&ready, cursor, slice.cursor, &mut members);
             more |= slice.to < slice.head;
         }

@@ -118,7 +118,7 @@ impl Stream {
 
     fn publish(&mut self, decoded: Decoded) -> Result<(), Problem> {
         let publication = Publication { claim: None, events: decoded.envelopes };
-        let appended = self.shared.hub.publish(&self.conversation, publication)?;
+        let appended = self.shared.fanout.publish(&self.conversation, publication)?;
         let (events, anomalies) = self.taken.take().map_or((0, 0), |taken| (taken.events, taken.anomalies));
         self.taken = Some(Taken {
             position: appended.position,

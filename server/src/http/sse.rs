@@ -85,7 +85,7 @@ impl Reader {
             return None;
         }
         self.cursor = Some(slice.cursor);
-        let json = wire::batch_json(0, &wire::batch_rest(&slice));
+        let json = wire::batch_json(0, &slice);
         Some(self.event("batch", slice.to, &json))
     }
 

@@ -2,12 +2,12 @@
 //! calls is the concurrency test.
 //!
 //! Whoever watches has a [`Cursor`] and asks [`Conversation::next`] for what comes after it; nothing is queued for
-//! anybody. An append wakes the listeners, which read at their own pace.
+//! anybody. Who appends also sees to it that the viewers' pumps run, see [`crate::fanout`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use shared::event::{Class, Kind};
 use shared::fold::{complete, fold};
 use shared::frame::ConversationRow;
@@ -48,6 +48,11 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
+    /// How many events and facts are in it.
+    pub(crate) fn len(&self) -> usize {
+        self.events.len() + self.ephemera.len()
+    }
+
     /// Whether there is nothing in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.to < self.from && self.ephemera.is_empty()
@@ -106,7 +111,6 @@ pub(crate) struct Conversation {
     viewers: AtomicUsize,
     /// Whether the list of changed conversations has it already.
     pub(super) listed: AtomicBool,
-    listeners: RwLock<Vec<Arc<Notify>>>,
     moved: Notify,
 }
 
@@ -130,7 +134,6 @@ impl Conversation {
             head: AtomicU64::new(0),
             viewers: AtomicUsize::new(0),
             listed: AtomicBool::new(false),
-            listeners: RwLock::default(),
             moved: Notify::new(),
         }
     }
@@ -150,7 +153,7 @@ impl Conversation {
         self.head.load(Ordering::Acquire)
     }
 
-    /// Appends, logs, folds; then wakes whoever listens. `now` is in milliseconds since 1970. The events are taken out
+    /// Appends, logs, folds. `now` is in milliseconds since 1970. The events are taken out
     /// of `publication` only when they are appended.
     pub(crate) fn append(
         &self,
@@ -175,7 +178,7 @@ impl Conversation {
             self.head.store(state.view.seq, Ordering::Release);
             appended
         };
-        self.wake();
+        self.moved.notify_waiters();
         Ok(appended)
     }
 
@@ -216,23 +219,6 @@ impl Conversation {
             anomalies: state.view.anomalies.total - anomalies,
             duplicate: false,
         })
-    }
-
-    fn wake(&self) {
-        for listener in self.listeners.read().iter() {
-            listener.notify_one();
-        }
-        self.moved.notify_waiters();
-    }
-
-    /// Wakes `listener` on every append from now on.
-    pub(crate) fn listen(&self, listener: Arc<Notify>) {
-        self.listeners.write().push(listener);
-    }
-
-    /// Wakes `listener` no more.
-    pub(crate) fn unlisten(&self, listener: &Arc<Notify>) {
-        self.listeners.write().retain(|known| !Arc::ptr_eq(known, listener));
     }
 
     /// For a reader with a task of its own: ready after the next append. Take it before looking.

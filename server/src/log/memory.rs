@@ -56,11 +56,11 @@ impl EventLog for MemoryLog {
         if envelopes.is_empty() {
             return Ok(after.seq);
         }
-        if !self.conversations.contains_key(conversation) {
+        let known = self.conversations.get_mut(conversation);
+        let mut kept = known.unwrap_or_else(|| {
             let empty = Kept { epoch: after.epoch.clone(), head: 0, bytes: 0, envelopes: VecDeque::new() };
-            self.conversations.insert(conversation.clone(), empty);
-        }
-        let mut kept = self.conversations.get_mut(conversation).ok_or(LogError::Unknown)?;
+            self.conversations.entry(conversation.clone()).or_insert(empty)
+        });
         if kept.epoch != after.epoch {
             return Err(LogError::Unknown);
         }

@@ -91,7 +91,7 @@ impl CatchUp {
             shard.hand_over(Arc::clone(&subscription), self.cursor);
             return Step::Done;
         }
-        subscription.outbox.queue([stage.ready(&slice).frame(subscription.sub)]);
+        subscription.outbox.queue([stage.ready(&slice, subscription.sub).frame(subscription.sub)]);
         self.cursor = slice.cursor;
         Step::More
     }

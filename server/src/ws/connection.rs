@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use shared::ConversationId;
 use shared::code::CloseCode;
 use shared::frame::{ServerFrame, Sub};
 use tokio::net::TcpStream;
@@ -47,6 +48,8 @@ pub(super) struct Connection {
     pub(super) unanswered: u32,
     /// Snapshots that were asked for since the last heartbeat.
     pub(super) resyncs: u32,
+    /// Conversations that were published to and not yet shown to their viewers.
+    pub(super) stirred: Vec<ConversationId>,
     phase: Phase,
     /// What comes in cannot be read as frames any more.
     garbled: bool,
@@ -80,6 +83,7 @@ impl Connection {
             heartbeat_at,
             unanswered: 0,
             resyncs: 0,
+            stirred: Vec::new(),
             phase: Phase::Open,
             garbled: false,
         }
@@ -124,8 +128,21 @@ impl Connection {
         }
     }
 
-    /// Reads what is there, up to a limit.
+    /// Reads what is there, up to a limit; then shows what was published by it, all at once.
     fn read(&mut self) {
+        self.read_frames();
+        if !self.stirred.is_empty() {
+            // Acks first: with them waiting, a subscription on this very socket would count as behind.
+            self.outbox.flush();
+        }
+        for conversation in self.stirred.drain(..) {
+            self.shared.fanout.stir(&conversation);
+        }
+        // An idle socket must not keep the room of its busiest moment.
+        self.stirred.shrink_to(FRAMES_AT_ONCE);
+    }
+
+    fn read_frames(&mut self) {
         if self.garbled {
             if self.inlet.discard(&self.outbox) {
                 self.phase = Phase::Over;

@@ -147,14 +147,19 @@ impl Connection {
         let claim = frame.pid.map(|publisher| Claim { publisher, epoch: frame.pepoch, seq: frame.pseq });
         let publication = Publication { claim, events: frame.events };
         match self.shared.hub.publish(&frame.conv, publication) {
-            Ok(appended) => self.queue(&ServerFrame::Ack(Ack {
-                id,
-                epoch: appended.position.epoch,
-                seq: appended.position.seq,
-                events: appended.events,
-                duplicate: appended.duplicate,
-                durability: Durability::Memory,
-            })),
+            Ok(appended) => {
+                if !self.stirred.contains(&frame.conv) {
+                    self.stirred.push(frame.conv);
+                }
+                self.queue(&ServerFrame::Ack(Ack {
+                    id,
+                    epoch: appended.position.epoch,
+                    seq: appended.position.seq,
+                    events: appended.events,
+                    duplicate: appended.duplicate,
+                    durability: Durability::Memory,
+                }));
+            }
             Err(error) => {
                 let (code, expected, message) = (error.code(), error.expected(), error.to_string());
                 self.queue(&ServerFrame::Error { sub: None, id: Some(id), code, message, expected });
