@@ -1,4 +1,12 @@
 //! The page. Pure parts first (compiled and tested natively), then what touches the browser (compiled for it alone).
+//!
+//! ```text
+//! session ──▶ store ──▶ pages ──▶ components
+//!  socket     model, signals      draw what the store holds, never see the session
+//! ```
+//!
+//! Frames are folded into the [`model`] as they come. What changed is painted once for each frame of the screen: only
+//! then are signals set, so that a burst of a thousand events costs one painting.
 
 pub mod fleet;
 pub mod flow;
@@ -13,3 +21,29 @@ pub mod plain;
 pub mod preview;
 pub mod route;
 pub mod starts;
+
+#[cfg(target_arch = "wasm32")]
+mod app;
+#[cfg(target_arch = "wasm32")]
+mod browser;
+#[cfg(target_arch = "wasm32")]
+#[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
+mod components;
+#[cfg(target_arch = "wasm32")]
+mod dom;
+#[cfg(target_arch = "wasm32")]
+mod keys;
+#[cfg(target_arch = "wasm32")]
+mod navigation;
+#[cfg(target_arch = "wasm32")]
+#[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
+mod pages;
+#[cfg(target_arch = "wasm32")]
+mod scroll;
+#[cfg(target_arch = "wasm32")]
+mod session;
+#[cfg(target_arch = "wasm32")]
+mod store;
+
+#[cfg(target_arch = "wasm32")]
+pub use app::start;

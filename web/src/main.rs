@@ -1,3 +1,6 @@
 //! The page's entry: everything is in the library.
 
-fn main() {}
+fn main() {
+    #[cfg(target_arch = "wasm32")]
+    web::start();
+}

@@ -1,0 +1,88 @@
+//! Putting the page together.
+
+use leptos::prelude::*;
+use shared::ConversationId;
+use shared::event::RunStatus;
+
+use crate::browser;
+use crate::components::title;
+use crate::keys;
+use crate::link::Status;
+use crate::navigation::{self, Navigation};
+use crate::pages::{Bare, Full};
+use crate::session;
+use crate::store::Store;
+
+/// Starts the page.
+pub fn start() {
+    if let Some(theme) = browser::setting("theme")
+        && let Some(root) = browser::document().document_element()
+    {
+        drop(root.set_attribute("data-theme", &theme));
+    }
+    mount_to_body(App);
+}
+
+#[component]
+fn App() -> impl IntoView {
+    let is_bare = navigation::is_bare();
+    let store = Store::new(is_bare);
+    provide_context(store);
+    let navigation = Navigation::start();
+    Effect::new(move |_| store.open(navigation.conversation()));
+    settle(store, navigation);
+    Effect::new(move |_| {
+        let title = title(store);
+        browser::document().set_title(&if title.is_empty() {
+            "Fanlight".to_owned()
+        } else {
+            format!("{title} · Fanlight")
+        });
+    });
+    speak(store);
+    browser::every(1_000, move || {
+        // Without a link nobody knows how time went on at the hub: it stands still.
+        if store.status.with_untracked(|status| *status == Status::Up) {
+            store.now.set(store.model(|model| model.hub_time(browser::now_ms())));
+        }
+    });
+    keys::listen(store);
+    session::start(store, !is_bare);
+    if is_bare { view! { <Bare /> }.into_any() } else { view! { <Full /> }.into_any() }
+}
+
+/// An address without a conversation shows the newest one: what runs first, else what was last heard of.
+fn settle(store: Store, navigation: Navigation) {
+    Effect::new(move |_| {
+        store.track_fleet();
+        if navigation.conversation().is_some() {
+            return;
+        }
+        let newest: Option<ConversationId> = store.model(|model| {
+            let rows = model.fleet()?.values();
+            let newest = rows.max_by_key(|row| (row.state == Some(RunStatus::Running), row.at))?;
+            Some(newest.conversation.clone())
+        });
+        if let Some(newest) = newest {
+            navigation.settle(&newest);
+        }
+    });
+}
+
+/// Says politely when a run is over, for readers who listen.
+fn speak(store: Store) {
+    Effect::new(move |was: Option<bool>| {
+        let runs = store.running.get();
+        if was == Some(true) && !runs {
+            let status = store.view(|view| view.runs.values().next_back().map(|run| run.status));
+            let words = match status {
+                Some(RunStatus::Error) => "The run failed",
+                Some(RunStatus::Interrupted) => "The run broke off",
+                Some(RunStatus::Cancelled) => "The run was cancelled",
+                _ => "Answer complete",
+            };
+            store.spoken.set(words.to_owned());
+        }
+        runs
+    });
+}

@@ -1,0 +1,155 @@
+//! The few things of the browser that several modules need.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use wasm_bindgen::prelude::*;
+use wasm_bindgen::{JsCast, convert::FromWasmAbi};
+use web_sys::{Document, EventTarget, HtmlTextAreaElement, Window};
+
+/// The window.
+pub(crate) fn window() -> Window {
+    leptos::prelude::window()
+}
+
+/// The document.
+pub(crate) fn document() -> Document {
+    leptos::prelude::document()
+}
+
+/// Now by the browser's clock, in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "after 1970 and before 2^53")]
+    let now = js_sys::Date::now() as u64;
+    now
+}
+
+/// A random number.
+pub(crate) fn random() -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 2^53")]
+    let random = (js_sys::Math::random() * 9_007_199_254_740_992.0) as u64;
+    random
+}
+
+/// `http://127.0.0.1:4600`, or what the page came from.
+pub(crate) fn origin() -> String {
+    window().location().origin().unwrap_or_default()
+}
+
+/// How wide the window is, in CSS pixels.
+pub(crate) fn width() -> f64 {
+    window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or(1440.0)
+}
+
+/// A setting of this reader.
+pub(crate) fn setting(key: &str) -> Option<String> {
+    window().local_storage().ok()??.get_item(&format!("fanlight.{key}")).ok()?
+}
+
+/// Keeps a setting of this reader. Browsers may refuse to (private windows); then it lasts as long as the page.
+pub(crate) fn keep_setting(key: &str, value: &str) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        drop(storage.set_item(&format!("fanlight.{key}"), value));
+    }
+}
+
+/// Listens to `event` for as long as the page lives.
+pub(crate) fn listen<E: FromWasmAbi + 'static>(
+    target: &EventTarget,
+    event: &str,
+    hear: impl FnMut(E) + 'static,
+) {
+    let hear = Closure::<dyn FnMut(E)>::new(hear);
+    // A target that takes no listeners does not exist among those that we have.
+    drop(target.add_event_listener_with_callback(event, hear.as_ref().unchecked_ref()));
+    hear.forget();
+}
+
+/// Listens as [`listen`] does, and promises not to stop what the event does: so that scrolling need not wait.
+pub(crate) fn watch<E: FromWasmAbi + 'static>(
+    target: &EventTarget,
+    event: &str,
+    hear: impl FnMut(E) + 'static,
+) {
+    let hear = Closure::<dyn FnMut(E)>::new(hear);
+    let options = web_sys::AddEventListenerOptions::new();
+    options.set_passive(true);
+    let hear_it = hear.as_ref().unchecked_ref();
+    drop(target.add_event_listener_with_callback_and_add_event_listener_options(event, hear_it, &options));
+    hear.forget();
+}
+
+/// Calls `work` before the next painting; several calls before it count as one.
+pub(crate) struct OncePerFrame {
+    is_asked: Rc<Cell<bool>>,
+    closure: Closure<dyn FnMut()>,
+}
+
+impl OncePerFrame {
+    /// Nothing is called yet.
+    pub(crate) fn new(mut work: impl FnMut() + 'static) -> Self {
+        let is_asked = Rc::new(Cell::new(false));
+        let asked = Rc::clone(&is_asked);
+        let closure = Closure::new(move || {
+            asked.set(false);
+            work();
+        });
+        Self { is_asked, closure }
+    }
+
+    /// Asks for the call.
+    pub(crate) fn ask(&self) {
+        if !self.is_asked.replace(true) {
+            let asked = window().request_animation_frame(self.closure.as_ref().unchecked_ref());
+            self.is_asked.set(asked.is_ok());
+        }
+    }
+}
+
+/// Calls `work` once before the next painting.
+pub(crate) fn before_paint(work: impl FnOnce() + 'static) {
+    let work = Closure::once_into_js(work);
+    drop(window().request_animation_frame(work.unchecked_ref()));
+}
+
+/// Calls `work` every `ms` milliseconds for as long as the page lives.
+pub(crate) fn every(ms: i32, work: impl FnMut() + 'static) {
+    let work = Closure::<dyn FnMut()>::new(work);
+    let set =
+        window().set_interval_with_callback_and_timeout_and_arguments_0(work.as_ref().unchecked_ref(), ms);
+    drop(set);
+    work.forget();
+}
+
+/// Calls `work` once after `ms` milliseconds.
+pub(crate) fn after(ms: i32, work: impl FnOnce() + 'static) {
+    let work = Closure::once_into_js(work);
+    drop(window().set_timeout_with_callback_and_timeout_and_arguments_0(work.unchecked_ref(), ms));
+}
+
+/// Puts `text` on the clipboard, byte for byte.
+pub(crate) fn copy(text: &str) {
+    let navigator = window().navigator();
+    let has_clipboard =
+        js_sys::Reflect::get(&navigator, &"clipboard".into()).is_ok_and(|it| !it.is_undefined());
+    if has_clipboard {
+        // The page cannot do more about a refusal than the browser's own message does.
+        drop(navigator.clipboard().write_text(text));
+    } else {
+        copy_by_selection(text);
+    }
+}
+
+/// The way for pages that came over plain HTTP from another machine, where browsers hide the clipboard.
+fn copy_by_selection(text: &str) -> Option<()> {
+    let document = document();
+    let area: HtmlTextAreaElement = document.create_element("textarea").ok()?.dyn_into().ok()?;
+    area.set_value(text);
+    document.body()?.append_child(&area).ok()?;
+    area.select();
+    let copy: js_sys::Function =
+        js_sys::Reflect::get(&document, &"execCommand".into()).ok()?.dyn_into().ok()?;
+    drop(copy.call1(&document, &"copy".into()));
+    area.remove();
+    Some(())
+}

@@ -1,0 +1,173 @@
+//! A tool call: one line with its state, and its content on a click.
+
+use leptos::prelude::*;
+use shared::event::ToolState;
+use shared::view::ToolView;
+use shared::{RunId, ToolCallId};
+use wasm_bindgen::JsCast;
+use web_sys::Element;
+
+use super::body::Body;
+use super::elapsed::{Span, span_text};
+use super::icon::{Chevron, StateIcon, tool_icon};
+use crate::open::Fold;
+use crate::preview::{self, Output};
+use crate::store::{Store, card_id, use_store};
+
+/// Milliseconds that a call may run before its time is shown.
+const SHOWN_AFTER_MS: u64 = 2_000;
+
+/// What the line shows, apart from texts that cost to make.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Head {
+    pub(super) name: String,
+    pub(super) state: ToolState,
+    pub(super) span: Span,
+    pub(super) latency_ms: Option<u64>,
+    pub(super) question: Option<String>,
+}
+
+impl Head {
+    /// The line of `tool`.
+    pub(super) fn of(tool: &ToolView) -> Self {
+        let span = match tool.state {
+            ToolState::Executing => {
+                Span::Since(tool.executing_at.or(tool.pending_at).unwrap_or(tool.started_at), SHOWN_AFTER_MS)
+            }
+            ToolState::Pending | ToolState::Approval => {
+                tool.pending_at.map_or(Span::None, |at| Span::Since(at, SHOWN_AFTER_MS))
+            }
+            ToolState::Interrupted => tool
+                .ended_at
+                .zip(tool.executing_at.or(tool.pending_at))
+                .map_or(Span::None, |(to, from)| Span::AtLeast(to.saturating_sub(from))),
+            _ => tool.latency_ms().map_or(Span::None, Span::Took),
+        };
+        Self {
+            name: if tool.name.is_empty() { "tool".to_owned() } else { tool.name.to_string() },
+            state: tool.state,
+            span,
+            latency_ms: tool.latency_ms(),
+            question: tool.question.clone().filter(|_| tool.state == ToolState::Approval),
+        }
+    }
+
+    /// For a call that is not there (any more).
+    fn none() -> Self {
+        Self::of(&ToolView::default())
+    }
+}
+
+/// Keeps the header that was clicked where it is.
+pub(super) fn hold(event: &leptos::ev::MouseEvent, store: Store) {
+    if let Some(element) = event.current_target().and_then(|it| it.dyn_into::<Element>().ok()) {
+        store.scroller.with_value(|scroller| scroller.hold(&element));
+        store.set_following(false);
+    }
+}
+
+/// The line about the arguments. Made again only when they changed.
+pub(super) fn preview_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<String> {
+    let (run, id) = (run.clone(), id.clone());
+    let (its_run, its_id) = (run.clone(), id.clone());
+    let written = Memo::new(move |_| {
+        store.tool(&its_run, &its_id, |tool| (tool.arguments.len, tool.state == ToolState::Writing))
+    });
+    Memo::new(move |_| {
+        let is_writing = written.get().is_some_and(|(_, is_writing)| is_writing);
+        let made = store.view(|view| {
+            let text = &view.runs.get(&run)?.tools.get(&id)?.arguments.text;
+            Some(if is_writing { preview::tail(text) } else { preview::arguments(text) })
+        });
+        made.unwrap_or_default()
+    })
+}
+
+/// The word at the right: the state, but for a result its kind and size.
+fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> Memo<String> {
+    let (run, id) = (run.clone(), id.clone());
+    Memo::new(move |_| {
+        let state = head.with(|head| head.state);
+        if state != ToolState::Complete {
+            return state.as_str().to_owned();
+        }
+        let output = store.view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(Output::of));
+        output
+            .filter(|output| !output.is_empty())
+            .map_or_else(|| "completed".to_owned(), |output| output.summary())
+    })
+}
+
+/// The card of a call.
+#[component]
+pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
+    let store = use_store();
+    let dom_id = card_id(&run, &id);
+    let call = id.to_string();
+    let key = StoredValue::new(dom_id.clone());
+    let (its_run, its_id) = (run.clone(), id.clone());
+    let head = Memo::new(move |_| store.tool(&its_run, &its_id, Head::of).unwrap_or_else(Head::none));
+    let preview = preview_of(store, &run, &id);
+    let word = state_word(store, &run, &id, head);
+    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card)));
+    let toggle = move |event: leptos::ev::MouseEvent| {
+        hold(&event, store);
+        key.with_value(|key| store.choose(key, !open.get_untracked()));
+    };
+    let shape = Signal::derive(move || tool_icon(head.with(|head| head.state), store.is_current()));
+    let latency = move || head.with(|head| head.latency_ms).map(|ms| ms.to_string());
+    let progress = progress_of(store, &run, &id);
+    let ids = StoredValue::new((run, id));
+    view! {
+        <div class="card" id=dom_id data-t="tool-card" data-call=call
+            data-name=move || head.with(|head| head.name.clone())
+            data-state=move || head.with(|head| head.state.as_str())
+            data-latency-ms=latency>
+            <button type="button" data-nav="" aria-expanded=move || open.get().to_string() on:click=toggle>
+                <StateIcon shape=shape />
+                <span class="nm">{move || head.with(|head| head.name.clone())}</span>
+                <span class="pv">{move || preview.get()}</span>
+                <span class=move || format!("st {}", word_class(head.with(|head| head.state)))>
+                    {move || word.get()}
+                </span>
+                <span class="tm num">{move || span_text(head.with(|head| head.span))}</span>
+                <Chevron open=open />
+            </button>
+            {move || progress.get().map(|line| view! { <div class="line meta num">{line}</div> })}
+            {move || head.with(|head| head.question.clone()).map(|question| {
+                view! { <div class="line appr">"Waits for consent: " {question}</div> }
+            })}
+            {move || open.get().then(|| view! { <Body ids=ids head=head /> })}
+        </div>
+    }
+}
+
+/// How far a call says that it is, while it runs.
+fn progress_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String>> {
+    let (run, id) = (run.clone(), id.clone());
+    Memo::new(move |_| {
+        let is_open = store.tool(&run, &id, |tool| !tool.state.is_final()).unwrap_or(false);
+        let call = (run.clone(), id.clone());
+        let said = store.model(|model| model.progress(&call).cloned()).filter(|_| is_open)?;
+        let far = match (said.current, said.total) {
+            (Some(current), Some(total)) => Some(format!("{current} of {total}")),
+            (Some(current), None) => Some(current.to_string()),
+            _ => None,
+        };
+        let words: Vec<String> =
+            said.text.map(|text| preview::one_line(&text)).into_iter().chain(far).collect();
+        (!words.is_empty()).then(|| words.join(" · "))
+    })
+}
+
+fn word_class(state: ToolState) -> &'static str {
+    match state {
+        ToolState::Complete => "meta num",
+        ToolState::Writing | ToolState::Pending => "pend",
+        ToolState::Approval => "appr",
+        ToolState::Executing => "run",
+        ToolState::Error => "err",
+        ToolState::Cancelled => "gone",
+        ToolState::Interrupted => "slow",
+    }
+}

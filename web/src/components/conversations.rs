@@ -1,0 +1,131 @@
+//! The list of conversations.
+
+use leptos::prelude::*;
+use shared::ConversationId;
+use shared::event::RunStatus;
+use shared::frame::ConversationRow;
+
+use super::icon::{StateIcon, icon, run_icon};
+use crate::fleet::{self, Group, Line, List};
+use crate::format;
+use crate::route;
+use crate::store::{Sheet, use_store};
+
+/// Most lines on the page; a filter finds the others.
+const LINES_MAX: usize = 200;
+
+/// The list, its filter, and the chip that sorts it again after it stood still under the pointer.
+#[component]
+pub(crate) fn Conversations() -> impl IntoView {
+    let store = use_store();
+    let filter = RwSignal::new(String::new());
+    let is_held = RwSignal::new(false);
+    let resort = Trigger::new();
+    let list = Memo::new(move |old: Option<&List>| {
+        store.track_fleet();
+        resort.track();
+        let filter = filter.get();
+        let frozen = old.filter(|_| is_held.get() && filter.is_empty());
+        store
+            .model(|model| model.fleet().map(|rows| fleet::arrange(rows.values(), &filter, frozen)))
+            .unwrap_or_default()
+    });
+    let held = move || list.with(|list| list.held_back);
+    let sort = move |_| {
+        is_held.set(false);
+        resort.notify();
+    };
+    let lines = move || list.with(|list| list.lines.iter().take(LINES_MAX).cloned().collect::<Vec<_>>());
+    let more = move || list.with(|list| list.lines.len().saturating_sub(LINES_MAX));
+    view! {
+        <nav class="list" class:sheet=move || store.sheet.get() == Sheet::List aria-label="Conversations"
+            on:pointerenter=move |_| is_held.set(true) on:pointerleave=move |_| is_held.set(false)>
+            <div class="search">
+                {icon("#find", "")}
+                <input type="search" id="filter" placeholder="Filter" aria-label="Filter conversations"
+                    on:input=move |event| filter.set(event_target_value(&event)) />
+            </div>
+            {move || (held() > 0).then(|| view! {
+                <button type="button" class="resort num" on:click=sort>{held()} " changed · sort again"</button>
+            })}
+            <div class="rows">
+                <For each=lines key=Clone::clone let:line>
+                    {match line {
+                        Line::Head(group) => view! { <Head group=group list=list /> }.into_any(),
+                        Line::Row(id) => view! { <Row id=id /> }.into_any(),
+                    }}
+                </For>
+                {move || (more() > 0).then(|| view! { <p class="meta pad">{more()} " more: use the filter"</p> })}
+            </div>
+        </nav>
+    }
+}
+
+#[component]
+fn Head(group: Group, list: Memo<List>) -> impl IntoView {
+    let count = move || list.with(|list| list.counts.get(group as usize).copied().unwrap_or(0));
+    view! { <h2>{group.title()} <span class="num">{count}</span></h2> }
+}
+
+/// What a row shows.
+#[derive(Debug, Clone, PartialEq)]
+struct Shown {
+    title: String,
+    line: String,
+    state: &'static str,
+    status: Option<RunStatus>,
+    needs: bool,
+    at: u64,
+}
+
+impl Shown {
+    fn of(row: &ConversationRow) -> Self {
+        Self {
+            title: fleet::title(row).to_owned(),
+            line: fleet::activity(row),
+            state: fleet::state(row),
+            status: row.state,
+            needs: row.approvals > 0,
+            at: if row.state == Some(RunStatus::Running) { u64::MAX } else { row.at },
+        }
+    }
+}
+
+/// One conversation.
+#[component]
+fn Row(id: ConversationId) -> impl IntoView {
+    let store = use_store();
+    let path = route::path_of(&id);
+    let name = id.to_string();
+    let own = id.clone();
+    let row = Memo::new(move |_| {
+        store.track_fleet();
+        store.model(|model| model.fleet()?.get(&own).map(Shown::of))
+    });
+    let is_current = move || store.conversation.with(|open| open.as_ref() == Some(&id));
+    let text = move |read: fn(&Shown) -> String| row.with(|row| row.as_ref().map(read)).unwrap_or_default();
+    let shape = Signal::derive(move || {
+        let (status, needs) =
+            row.with(|row| row.as_ref().map_or((None, false), |row| (row.status, row.needs)));
+        match status {
+            _ if needs => ("#hand", "appr"),
+            Some(status) => run_icon(status, store.is_current()),
+            None => ("#dot", "gone"),
+        }
+    });
+    let age = move || {
+        let at = row.with(|row| row.as_ref().map_or(0, |row| row.at));
+        if at == u64::MAX { "now".to_owned() } else { format::age(store.now.get().saturating_sub(at)) }
+    };
+    let state = move || row.with(|row| row.as_ref().map_or("", |row| row.state));
+    view! {
+        <a class="conv" data-in="" data-t="conversation-row" data-conversation=name data-state=state href=path
+            aria-current=move || is_current().then_some("true")
+            on:click=move |_| store.sheet.set(Sheet::None)>
+            <StateIcon shape=shape />
+            <span class="n">{move || text(|row| row.title.clone())}</span>
+            <span class="t num">{age}</span>
+            <span class="d">{move || text(|row| row.line.clone())}</span>
+        </a>
+    }
+}

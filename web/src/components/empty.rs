@@ -1,0 +1,97 @@
+//! What an empty page says: what to do.
+
+use leptos::prelude::*;
+
+use super::copy::Copy;
+use crate::browser;
+use crate::link::Status;
+use crate::starts::starts;
+use crate::store::use_store;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Why {
+    Loading,
+    NoHub,
+    NothingYet,
+    NoConversation,
+}
+
+/// The place of a conversation without anything in it.
+#[component]
+pub(super) fn Empty() -> impl IntoView {
+    let store = use_store();
+    let why = Memo::new(move |_| {
+        store.track_fleet();
+        store.track_items();
+        store.live.track();
+        let (has_fleet, is_known) = store.model(|model| (model.fleet().is_some(), model.is_known()));
+        match store.status.get() {
+            Status::Up if store.conversation.with(Option::is_some) => {
+                if is_known && store.live.get() {
+                    Why::NothingYet
+                } else {
+                    Why::Loading
+                }
+            }
+            Status::Up => {
+                if has_fleet {
+                    Why::NoConversation
+                } else {
+                    Why::Loading
+                }
+            }
+            Status::Connecting => Why::Loading,
+            _ => Why::NoHub,
+        }
+    });
+    move || match why.get() {
+        Why::Loading => view! { <p class="empty meta">"Loading…"</p> }.into_any(),
+        Why::NoHub => view! { <NoHub /> }.into_any(),
+        Why::NothingYet => {
+            let problem = store.model(|model| model.problem().map(str::to_owned));
+            let text = problem.unwrap_or_else(|| "Nothing has happened here yet.".to_owned());
+            view! { <Starts title=text /> }.into_any()
+        }
+        Why::NoConversation => {
+            view! { <Starts title="No conversations yet. Make an agent visible:".to_owned() /> }.into_any()
+        }
+    }
+}
+
+#[component]
+fn NoHub() -> impl IntoView {
+    let store = use_store();
+    view! {
+        <div class="empty">
+            <h2>"The hub does not answer"</h2>
+            <p>"This page is from " <code>{browser::origin()}</code> ". If the hub was stopped, start it again:"</p>
+            <Line line="fanlight serve".to_owned() />
+            <p class="meta">"The page connects by itself as soon as it is there. "
+                <button type="button" class="link" on:click=move |_| store.retry_now()>"Try now"</button>
+            </p>
+        </div>
+    }
+}
+
+#[component]
+fn Starts(title: String) -> impl IntoView {
+    let ways = starts(&browser::origin()).map(|start| {
+        view! {
+            <section>
+                <h3>{start.title}</h3>
+                <p class="meta">{start.hint}</p>
+                <Line line=start.line />
+            </section>
+        }
+    });
+    view! { <div class="empty"><h2>{title}</h2>{ways}</div> }
+}
+
+/// A line to paste, with its copy button.
+#[component]
+fn Line(line: String) -> impl IntoView {
+    let copied = line.clone();
+    view! {
+        <div class="paste"><pre tabindex="0">{line}</pre><Copy text=move || copied.clone() /></div>
+    }
+}

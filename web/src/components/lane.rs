@@ -1,0 +1,117 @@
+//! The rows of one agent, in true order.
+
+use leptos::prelude::*;
+use shared::event::PartKind;
+use shared::view::Item;
+use shared::{AgentId, RunId};
+
+use super::agent::Agent;
+use super::card::Card;
+use super::note::note;
+use super::text::{Answer, File};
+use super::thinking::Thinking;
+use crate::flow::{Bracket, Flow, Rank};
+use crate::format;
+use crate::open::Level;
+use crate::store::use_store;
+
+/// Most rows of a lane that are on the page; the others are one click away.
+const ROWS_MAX: usize = 400;
+
+/// The rows of an agent; `open` tells whether the steps are shown.
+#[component]
+pub(super) fn Lane(
+    run: RunId,
+    agent: Option<AgentId>,
+    flow: Memo<Flow>,
+    #[prop(into)] open: Signal<bool>,
+) -> impl IntoView {
+    let store = use_store();
+    let limit = RwSignal::new(ROWS_MAX);
+    let of = agent.clone();
+    let rows = Memo::new(move |_| {
+        let (open, all) = (open.get(), store.level.get() == Level::All);
+        let is_there = |rank| match rank {
+            Rank::Kept => true,
+            Rank::Step => open,
+            Rank::Detail => open && all,
+        };
+        flow.with(|flow| {
+            let rows = flow.lane(of.as_ref()).iter().filter(|row| is_there(row.rank));
+            rows.map(|row| row.item.clone()).collect::<Vec<_>>()
+        })
+    });
+    let hidden = move || rows.with(Vec::len).saturating_sub(limit.get());
+    let newest = move || rows.with(|rows| rows.iter().skip(hidden()).cloned().collect::<Vec<_>>());
+    let ids = StoredValue::new((run, agent));
+    view! {
+        {move || (hidden() > 0).then(|| {
+            let label = format!("Show {} earlier rows", format::grouped(hidden() as u64));
+            let more = move |_| limit.update(|n| *n = n.saturating_add(ROWS_MAX * 4));
+            view! { <button type="button" class="more" on:click=more>{label}</button> }
+        })}
+        <For each=newest key=Clone::clone let:item>
+            {ids.with_value(|(run, agent)| view! {
+                <Row run=run.clone() agent=agent.clone() item=item flow=flow />
+            })}
+        </For>
+    }
+}
+
+/// One row, under the bracket of the calls that overlap with it.
+#[component]
+fn Row(run: RunId, agent: Option<AgentId>, item: Item, flow: Memo<Flow>) -> impl IntoView {
+    let key = item.clone();
+    let is_tool = matches!(item, Item::Tool(_));
+    let bracket = Memo::new(move |_| {
+        if !is_tool {
+            return None;
+        }
+        flow.with(|flow| flow.row(agent.as_ref(), &key).and_then(|row| row.bracket))
+    });
+    let class = move || match bracket.get() {
+        None => "row-of",
+        Some(Bracket { is_first: true, .. }) => "row-of par first",
+        Some(Bracket { is_last: true, .. }) => "row-of par last",
+        Some(_) => "row-of par",
+    };
+    view! {
+        <div class=class data-row="">
+            {move || bracket.get().filter(|bracket| bracket.is_first).map(|bracket| {
+                view! { <div class="meta num">{bracket_text(bracket)}</div> }
+            })}
+            {draw(run, item, flow)}
+        </div>
+    }
+}
+
+fn bracket_text(bracket: Bracket) -> String {
+    match bracket.took {
+        None => format!("{} in parallel", bracket.size),
+        Some((wall, sum)) => format!(
+            "{} in parallel · {} wall, {} in sum",
+            bracket.size,
+            format::duration(wall),
+            format::duration(sum)
+        ),
+    }
+}
+
+/// What an item is never changes, so that this is decided once.
+fn draw(run: RunId, item: Item, flow: Memo<Flow>) -> AnyView {
+    let store = use_store();
+    match item {
+        Item::Part(id) => {
+            let kind = store.view(|view| view.runs.get(&run)?.parts.get(&id).map(|part| part.kind));
+            match kind.unwrap_or(PartKind::Text) {
+                PartKind::Text => view! { <Answer run=run id=id /> }.into_any(),
+                PartKind::Refusal => view! { <Answer run=run id=id is_refusal=true /> }.into_any(),
+                PartKind::Thinking => view! { <Thinking run=run id=id /> }.into_any(),
+                PartKind::File => view! { <File run=run id=id /> }.into_any(),
+            }
+        }
+        Item::Tool(id) => view! { <Card run=run id=id /> }.into_any(),
+        Item::Agent(id) => view! { <Agent run=run id=id flow=flow /> }.into_any(),
+        Item::Note(number) => note(&run, number),
+    }
+}

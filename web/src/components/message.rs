@@ -1,0 +1,76 @@
+//! A message of the history.
+
+use leptos::prelude::*;
+use shared::MessageId;
+use shared::fold::Change;
+use shared::view::MessageView;
+
+use super::icon::Chevron;
+use super::text::Written;
+use crate::format;
+use crate::open::Fold;
+use crate::preview::{PREVIEW_CHARS, cut};
+use crate::store::use_store;
+
+/// A message: the user's stands at the right, an earlier answer as an answer, everything else in one line.
+#[component]
+pub(super) fn Message(id: MessageId) -> impl IntoView {
+    let store = use_store();
+    let key = StoredValue::new(format!("message/{id}"));
+    let message = Memo::new(move |_| {
+        store.track(&Change::Message(id.clone()));
+        store.view(|view| view.messages.get(&id).cloned())
+    });
+    move || {
+        let Some(MessageView { role, text, .. }) = message.get() else { return ().into_any() };
+        match role.as_str() {
+            "user" => view! { <UserMessage text=text key=key /> }.into_any(),
+            "assistant" => view! { <Written text=text /> }.into_any(),
+            _ => view! { <OtherMessage role=role.to_string() text=text key=key /> }.into_any(),
+        }
+    }
+}
+
+/// Longest message that is shown whole at once, in characters.
+const WHOLE_CHARS: usize = 2_000;
+
+#[component]
+fn UserMessage(text: String, key: StoredValue<String>) -> impl IntoView {
+    let store = use_store();
+    let (start, is_long) = cut(&text, WHOLE_CHARS);
+    let (start, size) = (start.to_owned(), format::bytes(text.len() as u64));
+    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card)));
+    let whole = move || if is_long && !open.get() { format!("{start}…") } else { text.clone() };
+    view! {
+        <div class="user" data-row="">
+            {whole}
+            {move || (is_long && !open.get()).then(|| {
+                let show = move |_| key.with_value(|key| store.choose(key, true));
+                view! { <button type="button" class="more" on:click=show>"Show all " {size.clone()}</button> }
+            })}
+        </div>
+    }
+}
+
+#[component]
+fn OtherMessage(role: String, text: String, key: StoredValue<String>) -> impl IntoView {
+    let store = use_store();
+    let line = cut(&crate::preview::one_line(&text), PREVIEW_CHARS).0.to_owned();
+    let size = format::bytes(text.len() as u64);
+    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card)));
+    let toggle = move |event: leptos::ev::MouseEvent| {
+        super::card::hold(&event, store);
+        key.with_value(|key| store.choose(key, !open.get_untracked()));
+    };
+    view! {
+        <div class="other" data-row="">
+            <button type="button" class="think" data-nav="" aria-expanded=move || open.get().to_string() on:click=toggle>
+                <Chevron open=open />
+                <span>{role}</span>
+                <span class="meta num">{size}</span>
+                {move || (!open.get()).then(|| view! { <span class="pv">{line.clone()}</span> })}
+            </button>
+            {move || open.get().then(|| view! { <div class="think-text">{text.clone()}</div> })}
+        </div>
+    }
+}

@@ -1,0 +1,77 @@
+//! What happened once: failures, and the agent's own events.
+
+use leptos::prelude::*;
+use shared::RunId;
+use shared::event::ErrorFact;
+use shared::view::NoteBody;
+
+use super::copy::Copy;
+use super::icon::{Chevron, icon};
+use super::output::{Shown, Text};
+use crate::format;
+use crate::open::Fold;
+use crate::preview;
+use crate::store::use_store;
+
+/// A note. It never changes.
+pub(super) fn note(run: &RunId, number: usize) -> AnyView {
+    let store = use_store();
+    let note = store.view(|view| view.runs.get(run)?.notes.get(number).cloned());
+    match note.map(|note| note.body) {
+        Some(NoteBody::Error(error)) => view! { <Failure error=error /> }.into_any(),
+        Some(NoteBody::Custom { name, value } | NoteBody::Raw { name, value }) => {
+            let key = format!("note/{run}/{number}");
+            view! { <Event name=name.to_string() json=value.as_str().to_owned() key=key /> }.into_any()
+        }
+        None => ().into_any(),
+    }
+}
+
+/// A failure: what, whether trying again may help, and when.
+#[component]
+pub(super) fn Failure(error: ErrorFact) -> impl IntoView {
+    let hint = match (error.retryable, error.retry_after_ms) {
+        (true, Some(ms)) => format!("Can be retried, after {}", format::duration(ms)),
+        (true, None) => "Can be retried".to_owned(),
+        (false, _) => String::new(),
+    };
+    let copied = format!("{}: {}", error.code, error.message);
+    view! {
+        <div class="failure" role="note">
+            {icon("#cross", "err")}
+            <div>
+                <div><span class="err code">{error.code.to_string()}</span> " " {error.message}</div>
+                <div class="meta num">{hint} <Copy text=move || copied.clone() label="Copy error" /></div>
+            </div>
+        </div>
+    }
+}
+
+/// An event of the agent's own: its name, and its content on a click.
+#[component]
+fn Event(name: String, json: String, key: String) -> impl IntoView {
+    let store = use_store();
+    let line = preview::one_line(&json);
+    let key = StoredValue::new(key);
+    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card)));
+    let toggle = move |event: leptos::ev::MouseEvent| {
+        super::card::hold(&event, store);
+        key.with_value(|key| store.choose(key, !open.get_untracked()));
+    };
+    view! {
+        <div class="card event">
+            <button type="button" data-nav="" aria-expanded=move || open.get().to_string() on:click=toggle>
+                {icon("#dot", "gone")}
+                <span class="nm">{name}</span>
+                <span class="pv">{line}</span>
+                <span></span>
+                <span></span>
+                <Chevron open=open />
+            </button>
+            {move || open.get().then(|| {
+                let shown = Shown { text: json.clone(), is_json: true, is_cut: false };
+                view! { <div class="body"><Text shown=shown /></div> }
+            })}
+        </div>
+    }
+}

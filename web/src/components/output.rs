@@ -1,0 +1,79 @@
+//! A text that does not change: its beginning, and the rest on a click. JSON is laid out and coloured; nothing is ever
+//! rendered as HTML.
+
+use leptos::prelude::*;
+
+use crate::format;
+use crate::preview::{PREVIEW_CHARS, TokenKind, cut, pretty};
+
+/// How much a click shows, in bytes: what a browser lays out without a pause.
+const STEP_BYTES: usize = 256 << 10;
+
+/// Longest JSON that is laid out and coloured, in bytes.
+const PRETTY_BYTES: usize = 64 << 10;
+
+/// What to show.
+#[derive(Debug, Clone)]
+pub(super) struct Shown {
+    /// The text.
+    pub(super) text: String,
+    /// Whether it is JSON.
+    pub(super) is_json: bool,
+    /// Whether only its beginning is shown at first.
+    pub(super) is_cut: bool,
+}
+
+/// The text in a box that scrolls by itself.
+#[component]
+pub(super) fn Text(shown: Shown) -> impl IntoView {
+    let store = crate::store::use_store();
+    let len = shown.text.len();
+    let start = if shown.is_cut && !store.is_bare { preview_bytes(&shown.text) } else { STEP_BYTES };
+    let bytes = RwSignal::new(start);
+    let Shown { text, is_json, .. } = shown;
+    let text = StoredValue::new(text);
+    let is_whole = move || bytes.get() >= len;
+    let content = move || {
+        text.with_value(|text| {
+            let end = text.floor_char_boundary(bytes.get());
+            let part = text.get(..end).unwrap_or_default();
+            if is_json && end == len && len <= PRETTY_BYTES {
+                return coloured(part).into_any();
+            }
+            let more = if end < len { "…" } else { "" };
+            format!("{part}{more}").into_any()
+        })
+    };
+    let label = move || {
+        let next = if bytes.get() < STEP_BYTES { STEP_BYTES } else { bytes.get().saturating_add(STEP_BYTES) };
+        if next >= len {
+            format!("Show all {}", format::bytes(len as u64))
+        } else {
+            format!("Show {} of {}", format::bytes(next as u64), format::bytes(len as u64))
+        }
+    };
+    let more = move |_| {
+        bytes.update(|n| *n = if *n < STEP_BYTES { STEP_BYTES } else { n.saturating_add(STEP_BYTES) });
+    };
+    view! {
+        <pre class="pre" class:all=store.is_bare tabindex="0">{content}</pre>
+        {move || (!is_whole()).then(|| view! { <button type="button" class="more" on:click=more>{label}</button> })}
+    }
+}
+
+/// How many bytes the first characters of a preview are.
+fn preview_bytes(text: &str) -> usize {
+    let (start, is_cut) = cut(text, PREVIEW_CHARS);
+    if is_cut { start.len() } else { text.len() }
+}
+
+fn coloured(json: &str) -> impl IntoView + use<> {
+    let class = |kind| match kind {
+        TokenKind::Plain => "",
+        TokenKind::Key => "k",
+        TokenKind::Text => "s",
+        TokenKind::Word => "v",
+    };
+    let tokens = pretty(json).into_iter();
+    tokens.map(|token| view! { <span class=class(token.kind)>{token.text}</span> }).collect_view()
+}

@@ -1,0 +1,126 @@
+//! One run: its steps under one line that folds them away, and its answer.
+
+use leptos::prelude::*;
+use shared::RunId;
+use shared::event::{ErrorFact, RunStatus};
+use shared::view::{NoteBody, RunView};
+
+use super::elapsed::{Span, span_text};
+use super::icon::{Chevron, icon};
+use super::lane::Lane;
+use super::note::Failure;
+use crate::flow::Flow;
+use crate::format;
+use crate::open::Fold;
+use crate::preview;
+use crate::store::{steps_key, use_store};
+
+#[derive(Debug, Clone, PartialEq)]
+struct Head {
+    status: RunStatus,
+    span: Span,
+    activity: String,
+    /// A failure that no note tells of.
+    error: Option<ErrorFact>,
+}
+
+impl Head {
+    fn of(run: &RunView) -> Self {
+        let took = run.ended_at.map(|end| end.saturating_sub(run.started_at));
+        let is_told = |error: &ErrorFact| {
+            run.notes.iter().any(|note| matches!(&note.body, NoteBody::Error(told) if told == error))
+        };
+        Self {
+            status: run.status,
+            span: took.map_or(Span::Since(run.started_at, 0), Span::Took),
+            activity: run.activity.as_deref().map(preview::one_line).unwrap_or_default(),
+            error: run.error.clone().filter(|error| !is_told(error)),
+        }
+    }
+}
+
+/// A run.
+#[component]
+pub(super) fn Run(id: RunId) -> impl IntoView {
+    let store = use_store();
+    let its_id = id.clone();
+    let head = Memo::new(move |_| store.run(&its_id, Head::of));
+    let flow = store.flow(&id);
+    let key = StoredValue::new(steps_key(&id));
+    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Steps)));
+    let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
+    let name = id.to_string();
+    view! {
+        <section class="turn" data-run=name>
+            {move || has_steps.get().then(|| view! { <Steps head=head flow=flow open=open key=key /> })}
+            <Lane run=id agent=None flow=flow open=open />
+            <End head=head />
+        </section>
+    }
+}
+
+/// The one line above the steps.
+#[component]
+fn Steps(
+    head: Memo<Option<Head>>,
+    flow: Memo<Flow>,
+    open: Memo<bool>,
+    key: StoredValue<String>,
+) -> impl IntoView {
+    let store = use_store();
+    let toggle = move |event: leptos::ev::MouseEvent| {
+        super::card::hold(&event, store);
+        key.with_value(|key| store.choose(key, !open.get_untracked()));
+    };
+    let counts = move || {
+        flow.with(|flow| {
+            let failed = (flow.failed > 0).then(|| format!("{} failed", flow.failed));
+            let agents = (flow.agents > 0).then(|| format::counted(flow.agents, "sub-agent"));
+            failed.into_iter().chain(agents).collect::<Vec<_>>()
+        })
+    };
+    let meta = move || {
+        let (status, span, activity) = head.with(|head| match head {
+            Some(head) => (head.status, head.span, head.activity.clone()),
+            None => (RunStatus::Complete, Span::None, String::new()),
+        });
+        let mut words = counts();
+        if status == RunStatus::Running && !open.get() {
+            words.push(if activity.is_empty() { "working".to_owned() } else { activity });
+        }
+        words.extend(Some(span_text(span)).filter(|time| !time.is_empty()));
+        words.join(" · ")
+    };
+    view! {
+        <button type="button" class="steps" data-nav="" data-row="" aria-expanded=move || open.get().to_string()
+            on:click=toggle>
+            <Chevron open=open />
+            {move || format!("Execution steps ({})", format::counted(flow.with(|flow| flow.tools), "tool"))}
+            <span class="meta num">{meta}</span>
+        </button>
+    }
+}
+
+/// How the run ended, when not well; what goes on, while it does.
+#[component]
+fn End(head: Memo<Option<Head>>) -> impl IntoView {
+    let status = Memo::new(move |_| head.with(|head| head.as_ref().map(|head| head.status)));
+    let error = Memo::new(move |_| head.with(|head| head.as_ref().and_then(|head| head.error.clone())));
+    let activity = Memo::new(move |_| {
+        let running = |head: &&Head| head.status == RunStatus::Running && !head.activity.is_empty();
+        head.with(|head| head.as_ref().filter(running).map(|head| head.activity.clone()))
+    });
+    let word = move || match status.get()? {
+        RunStatus::Cancelled => Some(("#slash", "gone", "Cancelled")),
+        RunStatus::Interrupted => Some(("#broken", "slow", "The stream broke off before its end")),
+        RunStatus::Error => Some(("#cross", "err", "The run failed")),
+        RunStatus::Running | RunStatus::Complete => None,
+    };
+    view! {
+        {move || error.get().map(|error| view! { <Failure error=error /> })}
+        {move || activity.get().map(|line| view! { <div class="activity meta">{line}</div> })}
+        {move || word().map(|(shape, class, word)| {
+            view! { <div class="end meta">{icon(shape, class)} {word}</div> }
+        })}
+    }
+}

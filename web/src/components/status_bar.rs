@@ -1,0 +1,102 @@
+//! The bar at the bottom: how the link stands.
+
+use leptos::prelude::*;
+
+use crate::browser;
+use crate::format;
+use crate::link::Status;
+use crate::store::{Store, use_store};
+
+/// Without an event for this long while a run goes on, the page says that it is quiet; in milliseconds.
+const QUIET_MS: u64 = 10_000;
+
+/// The state in one word, as tests and styles know it, and what the reader is told.
+fn words(store: Store) -> (&'static str, String) {
+    match store.status.get() {
+        Status::Connecting => ("connecting", "Connecting…".to_owned()),
+        Status::Up if !store.live.get() => {
+            let (seq, head) = (store.seq.get(), store.model(crate::model::Model::head));
+            (
+                "catching-up",
+                format!("Catching up {} / {}", format::grouped(seq), format::grouped(head.max(seq))),
+            )
+        }
+        Status::Up => ("live", quiet(store).unwrap_or_else(|| "Live".to_owned())),
+        Status::Reconnecting { is_stale: true, .. } => {
+            ("stale", "Shown as it was when the link was lost".to_owned())
+        }
+        Status::Reconnecting { in_ms: 0, attempt, .. } => {
+            ("reconnecting", format!("Reconnecting… ({attempt})"))
+        }
+        Status::Reconnecting { in_ms, attempt, .. } => {
+            ("reconnecting", format!("Reconnecting in {} s ({attempt})", in_ms.div_ceil(1000)))
+        }
+        Status::Offline => ("offline", "Offline".to_owned()),
+        Status::Ended(why) if why.is_empty() => ("ended", "The hub ended the connection".to_owned()),
+        Status::Ended(why) => ("ended", format!("The hub ended the connection: {why}")),
+    }
+}
+
+/// A slow agent is no dead link: say which it is.
+fn quiet(store: Store) -> Option<String> {
+    if !store.running.get() {
+        return None;
+    }
+    store.now.track();
+    let at = store.model(crate::model::Model::event_at)?;
+    let ms = browser::now_ms().saturating_sub(at);
+    (ms >= QUIET_MS).then(|| format!("Live · quiet {}", format::clock(ms)))
+}
+
+/// The state of the link.
+#[component]
+pub(crate) fn Connection() -> impl IntoView {
+    let store = use_store();
+    let words = Memo::new(move |_| words(store));
+    let is_away = move || matches!(words.get().0, "reconnecting" | "stale");
+    view! {
+        <span class="connection" data-t="connection" data-state=move || words.get().0>
+            <span class="dot"></span>
+            {move || words.get().1}
+            {move || is_away().then(|| view! {
+                " · " <button type="button" class="link" on:click=move |_| store.retry_now()>"Now"</button>
+            })}
+        </span>
+    }
+}
+
+/// The bar.
+#[component]
+pub(crate) fn StatusBar() -> impl IntoView {
+    let store = use_store();
+    let seq = move || (store.seq.get() > 0).then(|| format!("seq {}", format::grouped(store.seq.get())));
+    let last = move || {
+        store.now.track();
+        store.conversation.track();
+        let at = store.model(crate::model::Model::event_at)?;
+        Some(format!("last event {} ago", format::short_age(browser::now_ms().saturating_sub(at))))
+    };
+    let anomalies = move || {
+        store.seq.track();
+        let n = store.view(|view| view.anomalies.total);
+        (n > 0).then(|| format!("{} odd", format::grouped(n)))
+    };
+    let oddities = move || {
+        let kept = store.view(|view| view.anomalies.first.clone());
+        let line = |it: &shared::anomaly::Anomaly| format!("{:?}: {}", it.code, it.detail);
+        kept.iter().take(12).map(line).collect::<Vec<_>>().join("\n")
+    };
+    view! {
+        <footer class="sb num">
+            <Connection />
+            <span class="seq">{seq}</span>
+            <span class="hide">{last}</span>
+            {move || anomalies().map(|text| view! { <span class="hide" title=oddities>{text}</span> })}
+            <span class="grow"></span>
+            <button type="button" class="plain" on:click=move |_| store.help.update(|on| *on = !*on)>
+                <kbd>"?"</kbd> " keys"
+            </button>
+            <span class="sr" role="status" aria-live="polite">{move || store.spoken.get()}</span>
+        </footer>
+    }
+}

@@ -1,0 +1,110 @@
+//! A streamed text of the answer, and files.
+
+use leptos::html;
+use leptos::prelude::*;
+use shared::fold::Change;
+use shared::view::{Item, PartView};
+use shared::{PartId, RunId};
+
+use crate::dom::{MarkdownBox, PlainBox};
+use crate::store::{Store, use_store};
+
+/// Longest `data:` image that is shown, in bytes.
+const IMAGE_BYTES_MAX: usize = 4 << 20;
+
+/// Reads a part, and looks again when it changes.
+pub(super) fn part<T>(
+    store: Store,
+    run: &RunId,
+    id: &PartId,
+    read: impl FnOnce(&PartView) -> T,
+) -> Option<T> {
+    store.track(&Change::Item(run.clone(), Item::Part(id.clone())));
+    store.view(|view| view.runs.get(run)?.parts.get(id).map(read))
+}
+
+/// Whether a part still grows: it has no end, and neither has its run.
+fn is_growing(store: Store, run: &RunId, part: &PartView) -> bool {
+    part.ended_at.is_none()
+        && store.view(|view| view.runs.get(run).is_some_and(shared::view::RunView::is_running))
+}
+
+/// A text of the answer, as Markdown.
+#[component]
+pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool) -> impl IntoView {
+    let store = use_store();
+    let node = NodeRef::<html::Div>::new();
+    let mut shown: Option<MarkdownBox> = None;
+    Effect::new(move |_| {
+        let Some(element) = node.get() else { return };
+        let shown = shown.get_or_insert_with(|| MarkdownBox::new(element.into()));
+        part(store, &run, &id, |part| shown.show(&part.body.text, is_growing(store, &run, part)));
+    });
+    view! {
+        {is_refusal.then(|| view! { <div class="meta">"The model declined"</div> })}
+        <div class="ans" data-t="answer" node_ref=node></div>
+    }
+}
+
+/// A message of the history, as Markdown that does not grow.
+#[component]
+pub(super) fn Written(text: String) -> impl IntoView {
+    let node = NodeRef::<html::Div>::new();
+    Effect::new(move |_| {
+        if let Some(element) = node.get() {
+            MarkdownBox::new(element.into()).show(&text, false);
+        }
+    });
+    view! { <div class="ans" node_ref=node></div> }
+}
+
+/// A plain text that may grow; `newest` keeps the end of its box in view.
+#[component]
+pub(super) fn Growing(
+    /// The text and whether it grows; tracks what it reads.
+    read: impl Fn(&mut dyn FnMut(&str, bool)) + 'static,
+    /// The class of the box.
+    class: &'static str,
+    /// Whether the box stays at its end while it grows.
+    #[prop(optional)]
+    newest: bool,
+) -> impl IntoView {
+    let node = NodeRef::<html::Div>::new();
+    let mut shown: Option<PlainBox> = None;
+    Effect::new(move |_| {
+        let Some(element) = node.get() else { return };
+        let at_end = element.scroll_height() - element.client_height() - element.scroll_top() <= 8;
+        let shown = shown.get_or_insert_with(|| PlainBox::new(element.clone().into()));
+        read(&mut |text, grows| shown.show(text, grows));
+        if newest && at_end {
+            element.set_scroll_top(element.scroll_height());
+        }
+    });
+    view! { <div class=class node_ref=node></div> }
+}
+
+/// A file: an image that came with the stream is shown, one from elsewhere is only named, never fetched.
+#[component]
+pub(super) fn File(run: RunId, id: PartId) -> impl IntoView {
+    let store = use_store();
+    let url = move || part(store, &run, &id, |part| part.body.text.clone()).unwrap_or_default();
+    move || {
+        let url = url();
+        let is_image = ["png", "jpeg", "gif", "webp"].iter().any(|kind| {
+            url.strip_prefix("data:image/")
+                .is_some_and(|rest| rest.starts_with(kind) && rest.contains(";base64,"))
+        });
+        if is_image && url.len() <= IMAGE_BYTES_MAX {
+            view! { <img class="file" alt="An image of the answer" src=url /> }.into_any()
+        } else if url.starts_with("https://") || url.starts_with("http://") {
+            let name = crate::preview::one_line(&url);
+            view! {
+                <p class="file"><a href=url target="_blank" rel="noopener noreferrer">"Open file: " {name}</a></p>
+            }
+            .into_any()
+        } else {
+            let kind = url.split([';', ',']).next().unwrap_or_default().chars().take(60).collect::<String>();
+            view! { <p class="file meta">"A file (" {kind} ")"</p> }.into_any()
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The thinking of a model: one line, a short preview while it grows, the whole on a click.
+
+use leptos::prelude::*;
+use shared::{PartId, RunId};
+
+use super::elapsed::{Span, span_text};
+use super::icon::Chevron;
+use super::text::{Growing, part};
+use crate::open::Fold;
+use crate::store::use_store;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Head {
+    is_growing: bool,
+    is_hidden: bool,
+    span: Span,
+}
+
+/// A thinking section.
+#[component]
+pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
+    let store = use_store();
+    let key = StoredValue::new(format!("thinking/{run}/{id}"));
+    let ids = StoredValue::new((run, id));
+    let head = Memo::new(move |_| {
+        let (run, id) = ids.get_value();
+        let runs = store.run(&run, shared::view::RunView::is_running).unwrap_or(false);
+        let read = part(store, &run, &id, |part| {
+            let ended = part.ended_at.map(|end| end.saturating_sub(part.started_at));
+            let is_growing = ended.is_none() && runs;
+            let took = part.duration_ms.or(ended).filter(|ms| *ms > 0);
+            let span = if is_growing {
+                Span::Since(part.started_at, 0)
+            } else {
+                took.map_or(Span::None, Span::Took)
+            };
+            Head { is_growing, is_hidden: part.hidden && part.body.text.is_empty(), span }
+        });
+        read.unwrap_or(Head { is_growing: false, is_hidden: false, span: Span::None })
+    });
+    let is_growing = Memo::new(move |_| head.get().is_growing);
+    let open = Memo::new(move |_| {
+        key.with_value(|key| store.is_open(key, Fold::Thinking { streaming: is_growing.get() }))
+    });
+    // When it ends while somebody reads elsewhere, it stays as it is: closing it would move what is read.
+    Effect::new(move |was: Option<bool>| {
+        let grows = is_growing.get();
+        if was == Some(true) && !grows && !store.following.get_untracked() {
+            key.with_value(|key| {
+                if !store.has_choice(key) {
+                    store.choose(key, true);
+                }
+            });
+        }
+        grows
+    });
+    let toggle = move |event: leptos::ev::MouseEvent| {
+        super::card::hold(&event, store);
+        key.with_value(|key| store.choose(key, !open.get_untracked()));
+    };
+    let title = move || match head.get() {
+        Head { is_hidden: true, is_growing: false, .. } => "Thinking is hidden by the provider".to_owned(),
+        Head { is_growing: true, span, .. } => format!("Thinking… {}", span_text(span)),
+        Head { span: Span::None, .. } => "Thought".to_owned(),
+        Head { span, .. } => format!("Thought for {}", span_text(span)),
+    };
+    view! {
+        <section class="thinking" data-t="thinking">
+            <button type="button" class="think num" data-nav="" data-t="furniture"
+                aria-expanded=move || open.get().to_string() on:click=toggle>
+                <Chevron open=open /> {title}
+            </button>
+            {move || open.get().then(|| view! { <ThinkingText ids=ids is_growing=is_growing /> })}
+        </section>
+    }
+}
+
+/// The text, plain: six lines that follow its end while it grows, more when it is done.
+#[component]
+fn ThinkingText(ids: StoredValue<(RunId, PartId)>, is_growing: Memo<bool>) -> impl IntoView {
+    let store = use_store();
+    let read = move |show: &mut dyn FnMut(&str, bool)| {
+        let (run, id) = ids.get_value();
+        part(store, &run, &id, |part| show(&part.body.text, is_growing.get()));
+    };
+    let class = if store.is_bare {
+        "think-text all"
+    } else if is_growing.get_untracked() {
+        "think-text live"
+    } else {
+        "think-text"
+    };
+    view! { <Growing read=read class=class newest=true /> }
+}

@@ -1,0 +1,150 @@
+//! The bar at the top: where we are, how it stands, how much is shown.
+
+use leptos::prelude::*;
+use shared::event::RunStatus;
+
+use super::elapsed::{Span, span_text};
+use super::icon::{StateIcon, icon, run_icon};
+use crate::browser;
+use crate::flow::Flow;
+use crate::format;
+use crate::open::Level;
+use crate::store::{Sheet, Store, use_store};
+
+/// The newest run, as far as the bar tells of it.
+#[derive(Debug, Clone, PartialEq)]
+struct Newest {
+    id: shared::RunId,
+    status: RunStatus,
+    span: Span,
+    tokens: u64,
+}
+
+fn newest(store: Store) -> Memo<Option<Newest>> {
+    let id = Memo::new(move |_| {
+        store.conversation.track();
+        store.track_items();
+        store.view(|view| view.runs.keys().next_back().cloned())
+    });
+    Memo::new(move |_| {
+        let id = id.get()?;
+        store.run(&id, |run| {
+            let took = run.ended_at.map(|end| end.saturating_sub(run.started_at));
+            Newest {
+                id: id.clone(),
+                status: run.status,
+                span: took.map_or(Span::Since(run.started_at, 0), Span::Took),
+                tokens: run.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens)),
+            }
+        })
+    })
+}
+
+/// The title of what is looked at: the conversation's, else its name.
+pub(crate) fn title(store: Store) -> String {
+    store.track_fleet();
+    store.seq.track();
+    let Some(id) = store.conversation.get() else { return String::new() };
+    let own = store.view(|view| view.title.clone());
+    own.filter(|title| !title.trim().is_empty()).unwrap_or_else(|| id.to_string())
+}
+
+/// The bar.
+#[component]
+pub(crate) fn TopBar() -> impl IntoView {
+    let store = use_store();
+    let newest = newest(store);
+    let title = Memo::new(move |_| title(store));
+    let levels = Level::ALL.map(|level| {
+        view! {
+            <button type="button" aria-pressed=move || (store.level.get() == level).to_string()
+                on:click=move |_| store.choose_level(level)>{level.word()}</button>
+        }
+    });
+    view! {
+        <header class="top">
+            <button type="button" class="icon small" aria-label="Conversations"
+                on:click=move |_| store.toggle_sheet(Sheet::List)>{icon("#menu", "")}</button>
+            <a class="mark" href="/" data-in="">{icon("#fan", "run")} <span class="hide">"Fanlight"</span></a>
+            <span class="crumb hide">"Conversations ›"</span>
+            <h1 class="title">{move || title.get()}</h1>
+            {move || newest.with(Option::is_some).then(|| view! { <Pill newest=newest /> })}
+            <Counts newest=newest />
+            <span class="grow"></span>
+            <span class="seg" role="group" aria-label="Detail">{levels}</span>
+            <button type="button" class="plain hide" aria-pressed=move || store.following.get().to_string()
+                on:click=move |_| if store.following.get_untracked() { store.release() } else { store.follow() }>
+                {move || if store.following.get() { "Following" } else { "Follow" }} " " <kbd>"f"</kbd>
+            </button>
+            <button type="button" class="icon" aria-label="Tools" title="Tools (s)"
+                on:click=move |_| store.toggle_tools()>{icon("#panel", "")}</button>
+            <button type="button" class="icon hide" aria-label="Light or dark" title="Light or dark"
+                on:click=move |_| toggle_theme()>{icon("#moon", "")}</button>
+        </header>
+    }
+}
+
+/// How the newest run stands, and for how long.
+#[component]
+fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
+    let store = use_store();
+    let status =
+        Memo::new(move |_| newest.with(|run| run.as_ref().map(|run| run.status)).unwrap_or_default());
+    let shape = Signal::derive(move || run_icon(status.get(), store.is_current()));
+    let class = move || match status.get() {
+        RunStatus::Running => "pill num run",
+        RunStatus::Error => "pill num err",
+        RunStatus::Interrupted => "pill num slow",
+        RunStatus::Complete | RunStatus::Cancelled => "pill num",
+    };
+    let text = move || {
+        let time = span_text(newest.with(|run| run.as_ref().map_or(Span::None, |run| run.span)));
+        match status.get() {
+            RunStatus::Running => format!("Running {time}"),
+            RunStatus::Complete => format!("Done in {time}"),
+            RunStatus::Error => format!("Failed after {time}"),
+            RunStatus::Cancelled => format!("Cancelled after {time}"),
+            RunStatus::Interrupted => "Broke off".to_owned(),
+        }
+    };
+    view! { <span class=class><StateIcon shape=shape /> {text}</span> }
+}
+
+/// Steps and tokens of the newest run.
+#[component]
+fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
+    let store = use_store();
+    let id = Memo::new(move |_| newest.with(|run| run.as_ref().map(|run| run.id.clone())));
+    let steps = Memo::new(move |_| {
+        let id = id.get()?;
+        store.track_rows(&id);
+        store.view(|view| view.runs.get(&id).map(|run| Flow::of(run).steps))
+    });
+    let text = move || {
+        let steps = steps.get().filter(|n| *n > 0).map(|n| format::counted(n, "step"));
+        let tokens = newest.with(|run| run.as_ref().map_or(0, |run| run.tokens));
+        let tokens = (tokens > 0).then(|| format!("{} tokens", format::count(tokens)));
+        let is_running = store.running.get();
+        let rate = is_running.then(|| {
+            store.now.track();
+            store.model(|model| model.rate(browser::now_ms()))
+        });
+        let rate = rate.flatten().map(|n| format!("{n} tok/s"));
+        [steps, tokens, rate].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    };
+    view! { <span class="meta num hide counts-of-run">{text}</span> }
+}
+
+/// Between light and dark, from whatever is shown now.
+fn toggle_theme() {
+    let Some(root) = browser::document().document_element() else { return };
+    let prefers_dark = browser::window()
+        .match_media("(prefers-color-scheme: dark)")
+        .ok()
+        .flatten()
+        .is_some_and(|query| query.matches());
+    let is_dark = root.get_attribute("data-theme").map_or(prefers_dark, |theme| theme == "dark");
+    let theme = if is_dark { "light" } else { "dark" };
+    drop(root.set_attribute("data-theme", theme));
+    browser::keep_setting("theme", theme);
+}

@@ -1,0 +1,105 @@
+//! The conversation.
+
+use leptos::html;
+use leptos::prelude::*;
+use shared::view::TopItem;
+
+use super::copy::copy_code;
+use super::empty::Empty;
+use super::message::Message;
+use super::run::Run;
+use crate::format;
+use crate::scroll::Scroller;
+use crate::store::use_store;
+
+/// Most messages and runs on the page; the others are one click away.
+const ITEMS_MAX: usize = 60;
+
+/// The scrolling conversation. It is there from the first paint, whatever it shows.
+#[component]
+pub(crate) fn Transcript() -> impl IntoView {
+    let store = use_store();
+    let (window, content) = (NodeRef::<html::Div>::new(), NodeRef::<html::Div>::new());
+    let spacer = NodeRef::<html::Div>::new();
+    Effect::new(move |_| {
+        if let (Some(window), Some(content), Some(spacer)) = (window.get(), content.get(), spacer.get()) {
+            let told = move |is_on| store.set_following(is_on);
+            let scroller = Scroller::of(window.into(), content.into(), spacer.into(), told);
+            store.scroller.set_value(scroller);
+        }
+    });
+    let name = move || match store.conversation.get() {
+        Some(id) => format!("Conversation {id}"),
+        None => "Conversation".to_owned(),
+    };
+    view! {
+        <main class="stage">
+            <div class="scroll" id="transcript" node_ref=window data-t="transcript" role="log" aria-live="off"
+                aria-label=name tabindex="0"
+                aria-busy=move || store.running.get().to_string()
+                data-running=move || store.running.get().then_some("")
+                data-seq=move || store.seq.get().to_string()
+                on:click=move |event| copy_code(&event, store)>
+                <div class="col" node_ref=content><Content /></div>
+                <div class="spacer" node_ref=spacer></div>
+            </div>
+            <Jump />
+        </main>
+    }
+}
+
+/// Messages and runs, made anew for another conversation.
+#[component]
+fn Content() -> impl IntoView {
+    let store = use_store();
+    let limit = RwSignal::new(ITEMS_MAX);
+    let items = Memo::new(move |_| {
+        store.conversation.track();
+        store.track_items();
+        store.view(|view| view.items.clone())
+    });
+    let hidden = move || items.with(Vec::len).saturating_sub(limit.get());
+    let newest = move || items.with(|items| items.iter().skip(hidden()).cloned().collect::<Vec<_>>());
+    let is_empty = Memo::new(move |_| items.with(Vec::is_empty));
+    let rows = move || {
+        view! {
+            {move || (hidden() > 0).then(|| {
+                let label = format!("Show {} earlier messages and runs", format::grouped(hidden() as u64));
+                let more = move |_| limit.update(|n| *n = n.saturating_add(ITEMS_MAX));
+                view! { <button type="button" class="more" on:click=more>{label}</button> }
+            })}
+            <For each=newest key=Clone::clone let:item>
+                {match item {
+                    TopItem::Message(id) => view! { <Message id=id /> }.into_any(),
+                    TopItem::Run(id) => view! { <Run id=id /> }.into_any(),
+                }}
+            </For>
+        }
+    };
+    move || {
+        // Two conversations may have items of the same name: nothing of one is kept for the other.
+        store.conversation.track();
+        limit.set(ITEMS_MAX);
+        if is_empty.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }
+    }
+}
+
+/// Back to the end.
+#[component]
+fn Jump() -> impl IntoView {
+    let store = use_store();
+    let label = move || {
+        if store.following.get() {
+            return None;
+        }
+        match store.unseen.get() {
+            0 => store.running.get().then(|| "↓ Latest".to_owned()),
+            n => Some(format!("↓ {n} new")),
+        }
+    };
+    move || {
+        label().map(|label| {
+            view! { <button type="button" class="jump num" on:click=move |_| store.follow()>{label}</button> }
+        })
+    }
+}

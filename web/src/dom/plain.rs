@@ -1,0 +1,55 @@
+//! Plain text that grows.
+
+use web_sys::{Element, HtmlElement, Text};
+
+use super::{caret, update_text};
+use crate::browser::document;
+use crate::plain::Plain;
+
+/// A box with a plain text in pieces; see [`crate::plain`].
+pub(crate) struct PlainBox {
+    host: HtmlElement,
+    plain: Plain,
+    rest: Text,
+    shown: String,
+    caret: Option<HtmlElement>,
+}
+
+impl PlainBox {
+    /// Takes over `host`, which is empty.
+    pub(crate) fn new(host: HtmlElement) -> Self {
+        let rest = document().create_text_node("");
+        drop(host.append_child(&rest));
+        Self { host, plain: Plain::default(), rest, shown: String::new(), caret: None }
+    }
+
+    /// Shows `text`, with a caret while it grows.
+    pub(crate) fn show(&mut self, text: &str, is_growing: bool) {
+        let pieces = self.plain.advance(text);
+        if pieces.restart {
+            self.host.set_text_content(None);
+            self.caret = None;
+            drop(self.host.append_child(&self.rest));
+        }
+        for piece in pieces.done {
+            // A box for each piece, so that the browser lays out only the last one again.
+            let done = super::element("span", if piece.ends_with('\n') { "piece" } else { "" });
+            done.set_text_content(Some(piece));
+            drop(self.host.insert_before(&done, Some(&self.rest)));
+        }
+        update_text(&self.rest, &self.shown, pieces.rest);
+        self.shown.clear();
+        self.shown.push_str(pieces.rest);
+        self.set_caret(is_growing);
+    }
+
+    fn set_caret(&mut self, wanted: bool) {
+        if wanted && self.caret.is_none() {
+            let caret = caret();
+            drop(self.host.append_child(&caret));
+            self.caret = Some(caret);
+        } else if !wanted && let Some(caret) = self.caret.take() {
+            Element::remove(&caret);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The address bar: two paths (see [`crate::route`]), the browser's history, and links that stay in the page.
+//!
+//! This is all of a router that two paths need. `leptos_router` is left out on purpose: it decodes the path of a clicked
+//! link and navigates to the decoded one, which breaks names of conversations with `?`, `#` or `%` in them.
+
+use leptos::prelude::*;
+use shared::ConversationId;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Element, MouseEvent};
+
+use crate::{browser, route};
+
+/// Where the page is.
+#[derive(Clone, Copy)]
+pub(crate) struct Navigation {
+    path: RwSignal<String>,
+}
+
+impl Navigation {
+    /// Reads the address and listens to its changes.
+    pub(crate) fn start() -> Self {
+        let it = Self { path: RwSignal::new(path_now()) };
+        browser::listen(&browser::window(), "popstate", move |_: web_sys::Event| it.path.set(path_now()));
+        browser::listen(&browser::document(), "click", move |event: MouseEvent| it.click(&event));
+        it
+    }
+
+    /// The conversation that the address names.
+    pub(crate) fn conversation(self) -> Option<ConversationId> {
+        self.path.with(|path| route::conversation_of(path))
+    }
+
+    /// Goes to a conversation without a new entry in the history.
+    pub(crate) fn settle(self, conversation: &ConversationId) {
+        let path = route::path_of(conversation);
+        if let Ok(history) = browser::window().history() {
+            drop(history.replace_state_with_url(&JsValue::NULL, "", Some(&path)));
+        }
+        self.path.set(path);
+    }
+
+    fn click(self, event: &MouseEvent) {
+        let is_plain = event.button() == 0
+            && !(event.meta_key() || event.ctrl_key() || event.shift_key() || event.alt_key())
+            && !event.default_prevented();
+        let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+        let link = target.and_then(|target| target.closest("a[data-in]").ok().flatten());
+        let path = link.and_then(|link| link.get_attribute("href"));
+        let (true, Some(path)) = (is_plain, path) else { return };
+        event.prevent_default();
+        if path == self.path.get_untracked() {
+            return;
+        }
+        if let Ok(history) = browser::window().history() {
+            drop(history.push_state_with_url(&JsValue::NULL, "", Some(&path)));
+        }
+        self.path.set(path);
+    }
+}
+
+fn path_now() -> String {
+    browser::window().location().pathname().unwrap_or_default()
+}
+
+/// Whether the address asks for the conversation alone.
+pub(crate) fn is_bare() -> bool {
+    route::is_bare(&browser::window().location().search().unwrap_or_default())
+}

@@ -1,0 +1,37 @@
+//! The two pages: everything, and the conversation alone.
+
+use leptos::prelude::*;
+
+use crate::components::{Connection, Conversations, Help, StatusBar, Tools, TopBar, Transcript};
+use crate::store::{Sheet, use_store};
+
+/// Everything.
+#[component]
+pub(crate) fn Full() -> impl IntoView {
+    let store = use_store();
+    view! {
+        <div class="app">
+            <a class="skip" href="#transcript">"To the conversation"</a>
+            <TopBar />
+            <Conversations />
+            <Transcript />
+            <Tools />
+            <StatusBar />
+        </div>
+        {move || (store.sheet.get() != Sheet::None).then(|| view! {
+            <div class="veil under" on:click=move |_| store.sheet.set(Sheet::None)></div>
+        })}
+        <Help />
+    }
+}
+
+/// The conversation alone, with everything open: for recordings, measurements and other pages' frames.
+#[component]
+pub(crate) fn Bare() -> impl IntoView {
+    view! {
+        <div class="app bare">
+            <Transcript />
+            <div class="sr"><Connection /></div>
+        </div>
+    }
+}

@@ -1,0 +1,190 @@
+//! Scrolling of the conversation: sticking to the end, holding still what the reader looks at, bringing a card into view.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::Closure;
+use web_sys::{Element, Event, HtmlElement, ResizeObserver, WheelEvent};
+
+use crate::browser;
+use crate::follow::{Follow, Place};
+
+/// Where a revealed card comes to stand: this part of the window's height from its top.
+const REVEAL_AT: f64 = 0.3;
+
+/// How long a revealed card is marked, in milliseconds.
+const FLASH_MS: i32 = 1_200;
+
+/// What is known once the conversation stands on the page.
+struct Parts {
+    window: HtmlElement,
+    content: HtmlElement,
+    /// Below the content: room that keeps a clicked header in its place when what it opened goes away.
+    spacer: HtmlElement,
+    spacer_px: Cell<f64>,
+    follow: Cell<Follow>,
+    told: RefCell<Box<dyn Fn(bool)>>,
+}
+
+/// A handle; copies are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Scroller(Option<Rc<Parts>>);
+
+impl Scroller {
+    /// Takes the elements over. `told` hears whether the view follows, at each change.
+    pub(crate) fn of(
+        window: HtmlElement,
+        content: HtmlElement,
+        spacer: HtmlElement,
+        told: impl Fn(bool) + 'static,
+    ) -> Self {
+        let parts = Rc::new(Parts {
+            window,
+            content,
+            spacer,
+            spacer_px: Cell::new(0.0),
+            follow: Cell::default(),
+            told: RefCell::new(Box::new(told)),
+        });
+        let seen = Rc::clone(&parts);
+        browser::watch(&parts.window, "scroll", move |_: Event| seen.scrolled());
+        let turned = Rc::clone(&parts);
+        browser::watch(&parts.window, "wheel", move |event: WheelEvent| {
+            if event.delta_y() < 0.0 {
+                turned.set(Follow::release);
+            }
+        });
+        let grown = Rc::clone(&parts);
+        let observed = Closure::<dyn FnMut()>::new(move || grown.stick());
+        if let Ok(observer) = ResizeObserver::new(observed.as_ref().unchecked_ref()) {
+            observer.observe(&parts.content);
+            observer.observe(&parts.window);
+            std::mem::forget(observer);
+        }
+        observed.forget();
+        Self(Some(parts))
+    }
+
+    /// Goes to the end and stays there.
+    pub(crate) fn to_end(&self) {
+        if let Some(parts) = &self.0 {
+            parts.space(0.0);
+            parts.set(Follow::resume);
+            parts.stick();
+        }
+    }
+
+    /// Stays where it is.
+    pub(crate) fn release(&self) {
+        if let Some(parts) = &self.0 {
+            parts.set(Follow::release);
+        }
+    }
+
+    /// Keeps `element` where it is on the screen over the change that comes with this event.
+    pub(crate) fn hold(&self, element: &Element) {
+        let Some(parts) = self.0.clone() else { return };
+        let (element, before) = (element.clone(), element.get_bounding_client_rect().top());
+        parts.set(Follow::release);
+        browser::before_paint(move || parts.correct(&element, before));
+    }
+
+    /// Keeps the first row that can be seen where it is; where that row goes away, the run that it belongs to.
+    pub(crate) fn hold_first(&self) {
+        let Some(parts) = self.0.clone().filter(|parts| !parts.follow.get().is_on()) else { return };
+        let top = parts.window.get_bounding_client_rect().top();
+        let rows = parts.content.query_selector_all("[data-row], .turn").ok();
+        let rows = rows.iter().flat_map(|rows| (0..rows.length()).filter_map(|n| rows.get(n)));
+        let mut rows = rows.filter_map(|row| row.dyn_into::<Element>().ok());
+        let Some(row) = rows.find(|row| row.get_bounding_client_rect().bottom() > top) else { return };
+        let turn = row.closest(".turn").ok().flatten();
+        let (y, turn_y) = (
+            row.get_bounding_client_rect().top(),
+            turn.as_ref().map_or(0.0, |turn| turn.get_bounding_client_rect().top()),
+        );
+        browser::before_paint(move || {
+            if row.is_connected() {
+                parts.correct(&row, y);
+            } else if let Some(turn) = turn {
+                parts.correct(&turn, turn_y.max(top));
+            }
+        });
+    }
+
+    /// Brings the element with the id `id` into view and marks it for a moment.
+    pub(crate) fn reveal(&self, id: &str) {
+        let Some(parts) = &self.0 else { return };
+        let Some(card) = browser::document().get_element_by_id(id) else { return };
+        let window = parts.window.get_bounding_client_rect();
+        let wanted = window.top() + window.height() * REVEAL_AT;
+        parts.scroll_by(card.get_bounding_client_rect().top() - wanted);
+        // Only the card itself gets the class: nothing above it is styled anew.
+        drop(card.class_list().add_1("flash"));
+        browser::after(FLASH_MS, move || drop(card.class_list().remove_1("flash")));
+    }
+}
+
+impl Parts {
+    fn set(&self, change: impl FnOnce(&mut Follow)) {
+        let mut follow = self.follow.get();
+        let before = follow.is_on();
+        change(&mut follow);
+        self.follow.set(follow);
+        if follow.is_on() != before {
+            (self.told.borrow())(follow.is_on());
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            top: f64::from(self.window.scroll_top()),
+            window: f64::from(self.window.client_height()),
+            content: f64::from(self.window.scroll_height()),
+        }
+    }
+
+    fn scrolled(&self) {
+        let place = self.place();
+        self.set(|follow| follow.scrolled(place));
+        // Room that is out of sight is no longer needed.
+        let spare = place.content - place.window - place.top;
+        if self.spacer_px.get() > 0.0 && spare > self.spacer_px.get() {
+            self.space(0.0);
+        }
+    }
+
+    /// Goes to the end, if the view follows.
+    fn stick(&self) {
+        if self.follow.get().is_on() {
+            self.window.set_scroll_top(self.window.scroll_height());
+        }
+    }
+
+    fn space(&self, px: f64) {
+        if self.spacer_px.replace(px).to_bits() != px.to_bits() {
+            drop(self.spacer.style().set_property("height", &format!("{px}px")));
+        }
+    }
+
+    /// Brings `element` back to `y` on the screen.
+    fn correct(&self, element: &Element, y: f64) {
+        let off = element.get_bounding_client_rect().top() - y;
+        if off.abs() < 0.5 {
+            return;
+        }
+        self.scroll_by(off);
+        // At the end of the content there may be nothing to scroll to: then make room.
+        let left = element.get_bounding_client_rect().top() - y;
+        if left > 0.5 {
+            self.space(self.spacer_px.get() + left);
+            self.scroll_by(left);
+        }
+    }
+
+    fn scroll_by(&self, px: f64) {
+        #[expect(clippy::cast_possible_truncation, reason = "pixels of a page")]
+        let top = (f64::from(self.window.scroll_top()) + px).round() as i32;
+        self.window.set_scroll_top(top);
+    }
+}

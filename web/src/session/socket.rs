@@ -1,0 +1,68 @@
+//! The only user of the browser's WebSocket.
+
+use shared::frame::SUBPROTOCOL;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::Closure;
+use web_sys::{CloseEvent, Event, MessageEvent, WebSocket};
+
+use crate::browser;
+
+/// What a socket says.
+pub(super) enum Word {
+    /// It is open.
+    Open,
+    /// A frame came.
+    Text(String),
+    /// It is closed, or never opened.
+    Closed {
+        /// The close code.
+        code: u16,
+        /// The reason, where the hub gave one.
+        reason: String,
+    },
+}
+
+/// A socket. Dropping it closes it and silences it.
+pub(super) struct Socket {
+    inner: WebSocket,
+    _open: Closure<dyn FnMut(Event)>,
+    _message: Closure<dyn FnMut(MessageEvent)>,
+    _close: Closure<dyn FnMut(CloseEvent)>,
+}
+
+impl Socket {
+    /// Opens a socket to the hub that the page came from; nothing when the browser refuses to.
+    pub(super) fn open(hear: impl Fn(Word) + Clone + 'static) -> Option<Self> {
+        let url = browser::origin().replacen("http", "ws", 1);
+        let socket = WebSocket::new_with_str(&format!("{url}/v1/ws"), SUBPROTOCOL).ok()?;
+        let on_open = hear.clone();
+        let open = Closure::new(move |_: Event| on_open(Word::Open));
+        let on_message = hear.clone();
+        let message = Closure::new(move |event: MessageEvent| {
+            if let Some(text) = event.data().as_string() {
+                on_message(Word::Text(text));
+            }
+        });
+        let close = Closure::new(move |event: CloseEvent| {
+            hear(Word::Closed { code: event.code(), reason: event.reason() });
+        });
+        socket.set_onopen(Some(open.as_ref().unchecked_ref()));
+        socket.set_onmessage(Some(message.as_ref().unchecked_ref()));
+        socket.set_onclose(Some(close.as_ref().unchecked_ref()));
+        Some(Self { inner: socket, _open: open, _message: message, _close: close })
+    }
+
+    /// Sends a frame. What cannot be sent is lost with the socket, whose end is told by [`Word::Closed`].
+    pub(super) fn send(&self, text: &str) {
+        drop(self.inner.send_with_str(text));
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.inner.set_onopen(None);
+        self.inner.set_onmessage(None);
+        self.inner.set_onclose(None);
+        drop(self.inner.close());
+    }
+}

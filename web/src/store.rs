@@ -1,0 +1,363 @@
+//! What the components read: the model, the reader's choices, and the signals that say when to look again.
+//!
+//! Signals are set in one place, [`Store::paint`], once for each frame of the screen. A component tracks the signal of
+//! what it draws and then reads the model itself; nothing is copied into signals but a few words.
+
+use leptos::prelude::*;
+use shared::fold::Change;
+use shared::frame::{ClientFrame, ServerFrame};
+use shared::view::{Item, RunView, ToolView};
+use shared::{ConversationId, RunId, ToolCallId, View};
+
+use crate::browser;
+use crate::flow::Flow;
+use crate::latency::CallKey;
+use crate::link::Status;
+use crate::model::Model;
+use crate::open::{Choices, Fold, Level};
+use crate::scroll::Scroller;
+
+mod paint;
+
+use paint::Painter;
+
+/// Which sheet lies over a narrow page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Sheet {
+    /// None.
+    #[default]
+    None,
+    /// The list of conversations.
+    List,
+    /// The tools.
+    Tools,
+}
+
+/// A handle; copies are the same store, which lives as long as the page.
+#[derive(Clone, Copy)]
+pub(crate) struct Store(&'static Parts);
+
+impl std::ops::Deref for Store {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        self.0
+    }
+}
+
+/// What a store is made of.
+pub(crate) struct Parts {
+    model: StoredValue<Model, LocalStorage>,
+    choices: StoredValue<Choices, LocalStorage>,
+    painter: StoredValue<Painter, LocalStorage>,
+    ports: StoredValue<Option<Ports>, LocalStorage>,
+    /// Everything about scrolling.
+    pub(crate) scroller: StoredValue<Scroller, LocalStorage>,
+    /// The conversation that is drawn; components below it are made anew when it changes.
+    pub(crate) conversation: RwSignal<Option<ConversationId>>,
+    /// The last seq that is painted.
+    pub(crate) seq: RwSignal<u64>,
+    /// Whether everything that the hub has is there.
+    pub(crate) live: RwSignal<bool>,
+    /// Whether a run goes on.
+    pub(crate) running: RwSignal<bool>,
+    /// Rows that came while the view did not follow.
+    pub(crate) unseen: RwSignal<usize>,
+    /// Whether the view follows the end.
+    pub(crate) following: RwSignal<bool>,
+    /// The hub's time, once a second, standing still while the link is away.
+    pub(crate) now: RwSignal<u64>,
+    /// The link.
+    pub(crate) status: RwSignal<Status>,
+    /// The level of detail.
+    pub(crate) level: RwSignal<Level>,
+    /// The sheet that lies over a narrow page.
+    pub(crate) sheet: RwSignal<Sheet>,
+    /// Whether the tools stand beside the conversation on a wide page.
+    pub(crate) panel: RwSignal<bool>,
+    /// Whether the keys are explained.
+    pub(crate) help: RwSignal<bool>,
+    /// The polite announcement.
+    pub(crate) spoken: RwSignal<String>,
+    /// Whether the page shows the conversation alone, with everything open.
+    pub(crate) is_bare: bool,
+    choice: Trigger,
+    items: Trigger,
+    fleet: Trigger,
+    tools: Trigger,
+}
+
+/// The ways to the session, which components do not see.
+struct Ports {
+    send: Box<dyn Fn(ClientFrame)>,
+    wake: Box<dyn Fn()>,
+}
+
+/// The store of this page.
+pub(crate) fn use_store() -> Store {
+    expect_context::<Store>()
+}
+
+impl Store {
+    /// An empty store with the reader's settings.
+    pub(crate) fn new(is_bare: bool) -> Self {
+        let kept = browser::setting("level").and_then(|word| Level::parse(&word)).unwrap_or_default();
+        let level = if is_bare { Level::All } else { kept };
+        let panel = browser::setting("panel").is_none_or(|word| word != "off");
+        Self(Box::leak(Box::new(Parts {
+            model: StoredValue::new_local(Model::default()),
+            choices: StoredValue::new_local(Choices::at(level)),
+            painter: StoredValue::new_local(Painter::default()),
+            ports: StoredValue::new_local(None),
+            scroller: StoredValue::new_local(Scroller::default()),
+            conversation: RwSignal::new(None),
+            seq: RwSignal::new(0),
+            live: RwSignal::new(false),
+            running: RwSignal::new(false),
+            unseen: RwSignal::new(0),
+            following: RwSignal::new(true),
+            now: RwSignal::new(browser::now_ms()),
+            status: RwSignal::new(Status::Connecting),
+            level: RwSignal::new(level),
+            sheet: RwSignal::new(Sheet::None),
+            panel: RwSignal::new(panel),
+            help: RwSignal::new(false),
+            spoken: RwSignal::new(String::new()),
+            is_bare,
+            choice: Trigger::new(),
+            items: Trigger::new(),
+            fleet: Trigger::new(),
+            tools: Trigger::new(),
+        })))
+    }
+
+    // === What the session calls ===
+
+    /// Names the ways to the session.
+    pub(crate) fn connect_to(self, send: impl Fn(ClientFrame) + 'static, wake: impl Fn() + 'static) {
+        self.ports.set_value(Some(Ports { send: Box::new(send), wake: Box::new(wake) }));
+    }
+
+    /// Takes a frame; the answer to send.
+    pub(crate) fn take(self, frame: ServerFrame) -> Option<ClientFrame> {
+        let answer = self.model.try_update_value(|model| model.take(frame, browser::now_ms()))?;
+        self.ask_painting();
+        answer
+    }
+
+    /// What to ask for on a new socket.
+    pub(crate) fn subscriptions(self, with_fleet: bool) -> Vec<ClientFrame> {
+        self.model.try_update_value(|model| model.subscriptions(with_fleet)).unwrap_or_default()
+    }
+
+    /// The socket is gone.
+    pub(crate) fn disconnected(self) {
+        self.model.update_value(Model::disconnected);
+    }
+
+    /// Says how the link stands.
+    pub(crate) fn set_status(self, status: Status) {
+        if self.status.with_untracked(|known| *known != status) {
+            self.status.set(status);
+        }
+    }
+
+    // === What components call ===
+
+    /// Looks at a conversation.
+    pub(crate) fn open(self, conversation: Option<ConversationId>) {
+        let frames = self.model.try_update_value(|model| model.open(conversation)).unwrap_or_default();
+        self.ports.with_value(|ports| {
+            for (frame, ports) in frames.into_iter().zip(std::iter::repeat(ports)) {
+                if let Some(ports) = ports {
+                    (ports.send)(frame);
+                }
+            }
+        });
+        self.ask_painting();
+    }
+
+    /// Tries to connect now.
+    pub(crate) fn retry_now(self) {
+        self.ports.with_value(|ports| {
+            if let Some(ports) = ports {
+                (ports.wake)();
+            }
+        });
+    }
+
+    /// Reads the model, without tracking anything.
+    pub(crate) fn model<T>(self, read: impl FnOnce(&Model) -> T) -> T {
+        self.model.with_value(read)
+    }
+
+    /// Reads the view.
+    pub(crate) fn view<T>(self, read: impl FnOnce(&View) -> T) -> T {
+        self.model(|model| read(model.view()))
+    }
+
+    /// Reads a run, and looks again when it changes.
+    pub(crate) fn run<T>(self, id: &RunId, read: impl FnOnce(&RunView) -> T) -> Option<T> {
+        self.track(&Change::Run(id.clone()));
+        self.view(|view| view.runs.get(id).map(read))
+    }
+
+    /// Reads a call, and looks again when it changes.
+    pub(crate) fn tool<T>(
+        self,
+        run: &RunId,
+        id: &ToolCallId,
+        read: impl FnOnce(&ToolView) -> T,
+    ) -> Option<T> {
+        self.track(&Change::Item(run.clone(), Item::Tool(id.clone())));
+        self.view(|view| view.runs.get(run)?.tools.get(id).map(read))
+    }
+
+    /// How a run is drawn; computed again when rows come or calls change their state.
+    pub(crate) fn flow(self, run: &RunId) -> Memo<Flow> {
+        let run = run.clone();
+        Memo::new(move |_| {
+            self.track_rows(&run);
+            self.view(|view| view.runs.get(&run).map(Flow::of)).unwrap_or_default()
+        })
+    }
+
+    /// Looks again when what `change` names changes.
+    pub(crate) fn track(self, change: &Change) {
+        if let Some(signal) = self.painter.try_update_value(|painter| painter.signal(change)) {
+            signal.track();
+        }
+    }
+
+    /// Looks again when rows of a run come or calls of it change their state.
+    pub(crate) fn track_rows(self, run: &RunId) {
+        if let Some(signal) = self.painter.try_update_value(|painter| painter.rows(run)) {
+            signal.track();
+        }
+    }
+
+    /// Looks again when messages or runs come.
+    pub(crate) fn track_items(self) {
+        self.items.track();
+    }
+
+    /// Looks again when the list of conversations changes.
+    pub(crate) fn track_fleet(self) {
+        self.fleet.track();
+    }
+
+    /// Looks again when any call comes or changes its state.
+    pub(crate) fn track_tools(self) {
+        self.tools.track();
+    }
+
+    /// Whether `key` is open.
+    pub(crate) fn is_open(self, key: &str, fold: Fold) -> bool {
+        self.choice.track();
+        self.is_bare || self.choices.with_value(|choices| choices.is_open(key, fold))
+    }
+
+    /// Opens or closes `key` for the reader.
+    pub(crate) fn choose(self, key: &str, open: bool) {
+        self.choices.update_value(|choices| choices.set(key, open));
+        self.choice.notify();
+    }
+
+    /// Whether the reader said something about `key`.
+    pub(crate) fn has_choice(self, key: &str) -> bool {
+        self.choices.with_value(|choices| choices.has(key))
+    }
+
+    /// Goes to a level of detail.
+    pub(crate) fn choose_level(self, level: Level) {
+        self.choices.update_value(|choices| choices.choose_level(level));
+        self.after_level(level);
+    }
+
+    /// Between the answer alone and the level before.
+    pub(crate) fn toggle_level(self) {
+        if let Some(level) = self.choices.try_update_value(Choices::toggle_level) {
+            self.after_level(level);
+        }
+    }
+
+    fn after_level(self, level: Level) {
+        self.scroller.with_value(Scroller::hold_first);
+        browser::keep_setting("level", level.word());
+        self.level.set(level);
+        self.choice.notify();
+    }
+
+    /// Shows or hides the tools: beside the conversation where there is room, else over it.
+    pub(crate) fn toggle_tools(self) {
+        if browser::width() >= 1200.0 {
+            self.panel.update(|on| *on = !*on);
+            browser::keep_setting("panel", if self.panel.get_untracked() { "on" } else { "off" });
+        } else {
+            self.toggle_sheet(Sheet::Tools);
+        }
+    }
+
+    /// Lays a sheet over the page, or takes it away.
+    pub(crate) fn toggle_sheet(self, sheet: Sheet) {
+        self.sheet.update(|now| *now = if *now == sheet { Sheet::None } else { sheet });
+    }
+
+    /// Goes to the end and stays there.
+    pub(crate) fn follow(self) {
+        self.scroller.with_value(Scroller::to_end);
+        self.set_following(true);
+    }
+
+    /// Stays where it is.
+    pub(crate) fn release(self) {
+        self.scroller.with_value(Scroller::release);
+        self.set_following(false);
+    }
+
+    /// Tells components whether the view follows.
+    pub(crate) fn set_following(self, is_on: bool) {
+        if self.following.get_untracked() != is_on {
+            self.following.set(is_on);
+            if is_on {
+                self.unseen.set(0);
+            }
+        }
+    }
+
+    /// Whether a link is there, so that what runs is known to run.
+    pub(crate) fn is_current(self) -> bool {
+        self.status.with(|status| *status == Status::Up)
+    }
+
+    /// Opens everything that hides a call and brings it into view.
+    pub(crate) fn reveal(self, call: &CallKey) {
+        let (run, tool) = call;
+        let mut agent = self.view(|view| view.runs.get(run)?.tools.get(tool)?.agent.clone());
+        self.choose(&steps_key(run), true);
+        while let Some(id) = agent {
+            self.choose(&agent_key(run, &id), true);
+            let parent = self.view(|view| view.runs.get(run)?.agents.get(&id)?.parent.clone());
+            agent = parent.filter(|parent| *parent != id);
+        }
+        self.sheet.set(Sheet::None);
+        self.release();
+        let id = card_id(run, tool);
+        browser::before_paint(move || self.scroller.with_value(|scroller| scroller.reveal(&id)));
+    }
+}
+
+/// What the steps of a run are called among the reader's choices.
+pub(crate) fn steps_key(run: &RunId) -> String {
+    format!("steps/{run}")
+}
+
+/// What the steps of a sub-agent are called.
+pub(crate) fn agent_key(run: &RunId, agent: &shared::AgentId) -> String {
+    format!("agent/{run}/{agent}")
+}
+
+/// What the card of a call is called, among the choices and as an element.
+pub(crate) fn card_id(run: &RunId, tool: &ToolCallId) -> String {
+    format!("card/{run}/{tool}")
+}

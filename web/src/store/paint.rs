@@ -1,0 +1,190 @@
+//! Painting: what the model says has changed becomes signals, once for each frame of the screen.
+
+use std::collections::HashMap;
+
+use leptos::prelude::*;
+use shared::RunId;
+use shared::event::ToolState;
+use shared::fold::Change;
+use shared::view::Item;
+
+use super::Store;
+use crate::browser::{self, OncePerFrame};
+use crate::latency::CallKey;
+use crate::model::{Model, Touched};
+
+/// Between two paintings while the view catches up, in milliseconds: intermediate states are of no use to anybody.
+const CATCH_UP_MS: u64 = 250;
+
+/// The signals of single things, made when somebody first looks at one.
+#[derive(Default)]
+pub(super) struct Painter {
+    signals: HashMap<Change, ArcTrigger>,
+    rows: HashMap<RunId, ArcTrigger>,
+    states: HashMap<CallKey, ToolState>,
+    frame: Option<OncePerFrame>,
+    painted_at: u64,
+    is_waiting: bool,
+    n_items: usize,
+}
+
+impl Painter {
+    /// The signal of what `change` names.
+    pub(super) fn signal(&mut self, change: &Change) -> ArcTrigger {
+        match self.signals.get(change) {
+            Some(signal) => signal.clone(),
+            None => self.signals.entry(change.clone()).or_default().clone(),
+        }
+    }
+
+    /// The signal of the rows of a run.
+    pub(super) fn rows(&mut self, run: &RunId) -> ArcTrigger {
+        self.rows.entry(run.clone()).or_default().clone()
+    }
+
+    /// Starts again for another conversation.
+    fn forget(&mut self) {
+        self.signals.clear();
+        self.rows.clear();
+        self.states.clear();
+        self.n_items = 0;
+    }
+}
+
+/// What is to be told after a look at the changes.
+#[derive(Default)]
+struct Word {
+    signals: Vec<ArcTrigger>,
+    tools: bool,
+    items: bool,
+    new_rows: usize,
+}
+
+impl Word {
+    /// Tells the rows of `run`, once.
+    fn rows(&mut self, painter: &Painter, run: &RunId, told: &mut Vec<RunId>) {
+        if !told.contains(run) {
+            told.push(run.clone());
+            self.signals.extend(painter.rows.get(run).cloned());
+        }
+    }
+}
+
+impl Store {
+    /// Asks for a painting before the next frame of the screen.
+    pub(super) fn ask_painting(self) {
+        let is_live = self.model(Model::is_live);
+        let wait = self.painter.try_update_value(|painter| {
+            let since = browser::now_ms().saturating_sub(painter.painted_at);
+            if !is_live && since < CATCH_UP_MS {
+                return (!std::mem::replace(&mut painter.is_waiting, true)).then_some(CATCH_UP_MS);
+            }
+            painter.frame.get_or_insert_with(|| OncePerFrame::new(move || self.paint())).ask();
+            None
+        });
+        if let Some(ms) = wait.flatten() {
+            browser::after(i32::try_from(ms).unwrap_or(0), move || {
+                self.painter.update_value(|painter| {
+                    painter.is_waiting = false;
+                    painter.painted_at = 0;
+                });
+                self.ask_painting();
+            });
+        }
+    }
+
+    /// Tells everybody what changed.
+    fn paint(self) {
+        let Some(touched) = self.model.try_update_value(Model::take_touched) else { return };
+        if touched.fleet {
+            self.fleet.notify();
+        }
+        let conversation = self.model(|model| model.conversation().cloned());
+        let is_other = self.conversation.with_untracked(|shown| *shown != conversation);
+        if is_other {
+            self.painter.update_value(Painter::forget);
+            self.unseen.set(0);
+            self.conversation.set(conversation);
+            self.follow();
+        }
+        let word = self.painter.try_update_value(|painter| self.look(painter, &touched)).unwrap_or_default();
+        for signal in &word.signals {
+            signal.notify();
+        }
+        if word.items || touched.replaced {
+            self.items.notify();
+        }
+        if word.tools || touched.replaced {
+            self.tools.notify();
+        }
+        if !self.following.get_untracked() && word.new_rows > 0 {
+            self.unseen.update(|n| *n = n.saturating_add(word.new_rows));
+        }
+        self.tell_words();
+    }
+
+    /// Which signals the changes concern.
+    fn look(self, painter: &mut Painter, touched: &Touched) -> Word {
+        painter.painted_at = browser::now_ms();
+        let mut word = Word::default();
+        let mut told = Vec::new();
+        self.model(|model| {
+            let view = model.view();
+            let n_items = view.items.len();
+            word.items = std::mem::replace(&mut painter.n_items, n_items) != n_items;
+            if touched.replaced {
+                // Every signal, in whatever order: each is told once.
+                word.signals.extend(painter.signals.values().chain(painter.rows.values()).cloned());
+                return;
+            }
+            for change in &touched.changes {
+                word.signals.extend(painter.signals.get(change).cloned());
+                match change {
+                    Change::Added(run, item) => {
+                        word.new_rows = word.new_rows.saturating_add(1);
+                        word.tools |= matches!(item, Item::Tool(_));
+                        word.rows(painter, run, &mut told);
+                    }
+                    Change::Item(run, Item::Tool(id)) => {
+                        let state =
+                            view.runs.get(run).and_then(|run| run.tools.get(id)).map(|tool| tool.state);
+                        let key = (run.clone(), id.clone());
+                        if let Some(state) = state
+                            && painter.states.insert(key, state) != Some(state)
+                        {
+                            word.tools = true;
+                            word.rows(painter, run, &mut told);
+                        }
+                    }
+                    Change::Run(run) => word.rows(painter, run, &mut told),
+                    Change::Item(..) | Change::Message(_) => {}
+                }
+            }
+            for (run, tool) in &touched.progress {
+                let change = Change::Item(run.clone(), Item::Tool(tool.clone()));
+                word.signals.extend(painter.signals.get(&change).cloned());
+            }
+        });
+        word
+    }
+
+    /// The few words that stand in signals of their own; the seq comes last.
+    fn tell_words(self) {
+        let (seq, is_live, is_running) = self.model(|model| {
+            let view = model.view();
+            // Runs that go on are among the newest; to look at all of ten thousand would cost at each painting.
+            let is_running = view.runs.values().rev().take(16).any(shared::view::RunView::is_running);
+            (view.seq, model.is_live(), is_running)
+        });
+        set(self.live, is_live);
+        set(self.running, is_running);
+        set(self.seq, seq);
+    }
+}
+
+/// Sets a signal if that changes it.
+fn set<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: T) {
+    if signal.with_untracked(|old| *old != value) {
+        signal.set(value);
+    }
+}
