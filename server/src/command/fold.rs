@@ -51,7 +51,18 @@ fn folded(dialect: &str, mut input: impl Read) -> Result<View, Failure> {
     }
     decoder.end(&mut decoded);
     absorb(&mut view, &mut now, &mut decoded);
+    if now == 0 {
+        forget_times(&mut view);
+    }
     Ok(view)
+}
+
+/// The recording has no times: what the calls took is then not 0 ms, but known only where the publisher says it.
+fn forget_times(view: &mut View) {
+    for tool in view.runs.values_mut().flat_map(|run| run.tools.values_mut()) {
+        tool.pending_at = None;
+        tool.executing_at = None;
+    }
 }
 
 /// Numbers the events as a hub would and folds them.

@@ -62,3 +62,19 @@ fn a_reader_that_has_gone_is_told_apart_from_a_full_disk() {
     let full = run(&args, &b""[..], Output::to(Gone(std::io::ErrorKind::StorageFull)));
     assert!(matches!(full, Err(Failure::Failed { .. })));
 }
+
+#[test]
+fn a_latency_is_what_the_recording_says_or_nothing() {
+    let call = |times: [&str; 2], took: &str| {
+        format!(
+            "{{\"k\":\"run.start\",\"run\":\"r\"}}\n{{\"k\":\"tool.call\",\"run\":\"r\",\"tool\":\"t\"{}}}\n\
+             {{\"k\":\"tool.result\",\"run\":\"r\",\"tool\":\"t\",\"output\":1{took}{}}}\n",
+            times[0], times[1]
+        )
+    };
+    let latency =
+        |input: String| fold_text(input.as_bytes(), true)["runs"][0]["tool_calls"][0]["latency_ms"].clone();
+    assert_eq!(latency(call(["", ""], "")), serde_json::Value::Null);
+    assert_eq!(latency(call(["", ""], ",\"exec_ms\":7")), 7);
+    assert_eq!(latency(call([",\"at\":1000", ",\"at\":1240"], "")), 240);
+}
