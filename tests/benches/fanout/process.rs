@@ -88,6 +88,16 @@ pub(crate) fn own_cpu_micros() -> u64 {
     ticks(std::process::id()).unwrap_or(0) * 1_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
+/// CPU time that the whole machine spent on anything, in microseconds; 0 when it cannot be read.
+pub(crate) fn machine_cpu_micros() -> u64 {
+    // cpu  user nice system idle iowait irq softirq steal
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let fields = text.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);
+    let busy = fields.enumerate().filter(|(place, _)| !matches!(place, 3 | 4));
+    let ticks: u64 = busy.map(|(_, field)| field.parse().unwrap_or(0)).sum();
+    ticks * 1_000_000 / rustix::param::clock_ticks_per_second().max(1)
+}
+
 /// The fields of `/proc/PID/stat` after the name, which may hold anything.
 fn stat(pid: u32) -> Option<Vec<u64>> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -43,6 +43,7 @@ const P50: &str = "p50 ms";
 const P99: &str = "p99 ms";
 const SERVER_CORES: &str = "server cores";
 const LOAD_CORES: &str = "load cores";
+const OTHER_CORES: &str = "other cores";
 
 const IDLE_CONVERSATIONS: u64 = 100;
 const IDLE_VIEWERS: u64 = 10_000;
@@ -125,6 +126,7 @@ fn cost(streamed: Streamed) -> Answer {
             ("deliveries/s", streamed.deliveries_per_second),
             (SERVER_CORES, streamed.server_cores),
             (LOAD_CORES, streamed.load_cores),
+            (OTHER_CORES, streamed.other_cores),
         ],
         problems: streamed.problems,
     }
@@ -139,6 +141,7 @@ fn slow(arm: &dyn Arm, plan: &Plan, place: &Path) -> Outcome<Answer> {
         ("memory growth MB", streamed.growth_bytes as f64 / 1e6),
         ("stalled viewers that then had all, of 20", streamed.recovered as f64),
         (MICROS, streamed.micros_per_delivery),
+        (OTHER_CORES, streamed.other_cores),
     ];
     Ok(Answer { numbers, problems: streamed.problems })
 }
@@ -186,6 +189,7 @@ fn saturate(arm: &dyn Arm, plan: &Plan, place: &Path, guess: Option<f64>) -> Out
         (P99, streamed.p99_ms),
         (SERVER_CORES, streamed.server_cores),
         (LOAD_CORES, streamed.load_cores),
+        (OTHER_CORES, streamed.other_cores),
     ];
     Ok(Answer { numbers, problems: Vec::new() })
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use crate::arm::{Arm, Server};
 use crate::clock::Clock;
 use crate::histogram::Histogram;
-use crate::process::own_cpu_micros;
+use crate::process::{machine_cpu_micros, own_cpu_micros};
 use crate::publisher::{Program, publish};
 use crate::viewer::{Progress, Viewer, connect, watch};
 use crate::{Failure, Outcome};
@@ -45,6 +45,8 @@ pub(crate) struct Streamed {
     pub(crate) load_cores: f64,
     /// Share of one core that the server took.
     pub(crate) server_cores: f64,
+    /// Cores that everything else on the machine took: a figure from a busy machine is worth little.
+    pub(crate) other_cores: f64,
     /// How much the server's memory grew at most, in bytes.
     pub(crate) growth_bytes: u64,
     /// Stalled viewers that had every event once they read again.
@@ -97,7 +99,7 @@ fn measure(server: &Server, plan: &Plan, progress: &Progress, (clock, start): (C
     let resident = server.process.resident_bytes();
     let mark = || {
         let delivered = progress.delivered.load(Ordering::Relaxed);
-        (clock.micros(), server.process.cpu_micros(), delivered, own_cpu_micros())
+        [clock.micros(), server.process.cpu_micros(), delivered, own_cpu_micros(), machine_cpu_micros()]
     };
     clock.wait_until(start + WARM_UP);
     let before = mark();
@@ -109,13 +111,14 @@ fn measure(server: &Server, plan: &Plan, progress: &Progress, (clock, start): (C
         }
     }
     let after = mark();
-    let (micros, cpu) = ((after.0 - before.0) as f64, (after.1 - before.1) as f64);
-    let delivered = (after.2 - before.2) as f64;
+    let [micros, cpu, delivered, load, machine] =
+        std::array::from_fn(|which| after[which].saturating_sub(before[which]) as f64);
     Streamed {
         micros_per_delivery: cpu / delivered.max(1.0),
         deliveries_per_second: delivered * SECOND as f64 / micros,
         server_cores: cpu / micros,
-        load_cores: (after.3 - before.3) as f64 / micros,
+        load_cores: load / micros,
+        other_cores: ((machine - cpu - load) / micros).max(0.0),
         growth_bytes: u64::saturating_sub(peak, resident),
         ..Streamed::default()
     }
