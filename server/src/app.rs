@@ -109,7 +109,6 @@ fn router(shared: &Arc<Shared>) -> Router {
     Router::new()
         .route("/", get(page::index))
         .route("/c/{conversation}", get(page::index))
-        .route("/{*file}", get(page::file))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/v1/ws", get(ws::upgrade))
@@ -118,6 +117,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1/conversations/{conversation}", get(conversations::one))
         .route("/v1/conversations/{conversation}/events", get(events::events).post(native::publish))
         .route("/v1/conversations/{conversation}/wait", get(conversations::wait))
+        .fallback(page::file)
         .method_not_allowed_fallback(|| async {
             Problem::new(ErrorCode::MethodNotAllowed, "this path does not take this method")
         })

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use shared::event::RunStatus;
 use shared::frame::ConversationRow;
 use shared::{Position, View, snapshot, summary};
 
-use super::params;
+use super::params::{self, Path, Query};
 use super::problem::Problem;
 use crate::hub::Conversation;
 use crate::state::Shared;

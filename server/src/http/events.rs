@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
@@ -11,8 +11,9 @@ use shared::Position;
 use shared::code::ErrorCode;
 
 use super::conversations::{Seat, find};
+use super::params::{self, Path, Query};
 use super::problem::Problem;
-use super::{params, sse};
+use super::sse;
 use crate::log::LogError;
 use crate::state::Shared;
 

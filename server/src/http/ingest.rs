@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use http_body_util::BodyExt as _;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use shared::dialect::{DECODED, Decode, DecodeOptions, Decoded, decoder};
 use shared::frame::Durability;
 use shared::{ConversationId, Position, RunId};
 
-use super::params;
+use super::params::{self, Path};
 use super::problem::Problem;
 use crate::clock;
 use crate::hub::Publication;

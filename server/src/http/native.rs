@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::to_bytes;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use shared::Envelope;
@@ -13,7 +13,7 @@ use shared::code::ErrorCode;
 use shared::frame::Durability;
 use shared::limits::EVENTS_PER_PUBLISH_MAX;
 
-use super::params;
+use super::params::{self, Path};
 use super::problem::Problem;
 use crate::hub::Publication;
 use crate::state::Shared;

@@ -1,10 +1,16 @@
 //! The page, from inside the binary: `/`, `/c/{conversation}`, and its files. Names of files carry a hash of their
 //! content, so browsers keep them for ever; the page itself is asked for each time.
 
-use axum::body::Body;
-use axum::extract::Path;
-use axum::http::{HeaderMap, header};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use parking_lot::Mutex;
 use rust_embed::{EmbeddedFile, RustEmbed};
 use shared::code::ErrorCode;
 
@@ -21,16 +27,19 @@ const NO_PAGE: &str = "<!doctype html><title>Fanlight</title><p>This hub was bui
 /// `GET /` and `GET /c/{conversation}`: which conversation it is, the page finds out by itself.
 pub(crate) async fn index(headers: HeaderMap) -> Response {
     match Dist::get("index.html") {
-        Some(file) => send("index.html", file, &headers, "no-cache"),
+        Some(file) => send("index.html", file, &headers, "no-cache").await,
         None => ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], NO_PAGE).into_response(),
     }
 }
 
-/// `GET /{file}`.
-pub(crate) async fn file(Path(path): Path<String>, headers: HeaderMap) -> Response {
-    match Dist::get(&path) {
-        Some(file) => send(&path, file, &headers, kept(&path)),
-        None => Problem::new(ErrorCode::NotFound, "there is nothing here").into_response(),
+/// Any other path: a file of the page, or nothing.
+pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    let path = uri.path().trim_start_matches('/');
+    match Dist::get(path) {
+        Some(file) if method == Method::GET || method == Method::HEAD => {
+            send(path, file, &headers, kept(path)).await
+        }
+        _ => Problem::new(ErrorCode::NotFound, "there is nothing here").into_response(),
     }
 }
 
@@ -42,30 +51,44 @@ fn kept(path: &str) -> &'static str {
     if hashed { "public, max-age=31536000, immutable" } else { "no-cache" }
 }
 
-/// Sends the file, or the same file compressed where the build left one and the browser takes it.
-fn send(path: &str, file: EmbeddedFile, request: &HeaderMap, cache: &'static str) -> Response {
-    let kind = file.metadata.mimetype().to_owned();
-    let accepts =
-        request.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let packed = [("br", "br"), ("gzip", "gz")].into_iter().find_map(|(name, ending)| {
-        let taken =
-            accepts.split(',').any(|offer| offer.split(';').next().unwrap_or_default().trim() == name);
-        taken.then(|| Dist::get(&format!("{path}.{ending}")))?.map(|file| (name, file))
-    });
+/// Sends the file, compressed where the browser takes that and it helps.
+async fn send(path: &str, file: EmbeddedFile, request: &HeaderMap, cache: &'static str) -> Response {
+    let text = |name| request.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()));
-    let known = request.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     let common = [(header::CACHE_CONTROL, cache), (header::VARY, "accept-encoding")];
-    if known == Some(tag.as_str()) {
-        return (axum::http::StatusCode::NOT_MODIFIED, common, [(header::ETAG, tag)]).into_response();
+    let own = [(header::CONTENT_TYPE, file.metadata.mimetype().to_owned()), (header::ETAG, tag.clone())];
+    if text(header::IF_NONE_MATCH) == tag {
+        return (StatusCode::NOT_MODIFIED, common, [(header::ETAG, tag)]).into_response();
     }
-    let own = [(header::CONTENT_TYPE, kind), (header::ETAG, tag)];
-    match packed {
-        Some((name, file)) => {
-            (common, own, [(header::CONTENT_ENCODING, name)], Body::from(file.data.into_owned()))
-                .into_response()
-        }
-        None => (common, own, Body::from(file.data.into_owned())).into_response(),
+    let offers = text(header::ACCEPT_ENCODING).split(',');
+    let taken =
+        offers.map(|offer| offer.split(';').next().unwrap_or_default().trim()).any(|name| name == "gzip");
+    if taken && let Some(packed) = packed(path, tag, file.data.clone()).await {
+        return (common, own, [(header::CONTENT_ENCODING, "gzip")], Body::from(packed)).into_response();
     }
+    (common, own, Body::from(file.data.into_owned())).into_response()
+}
+
+/// The file compressed, once for each content; nothing where that does not help.
+async fn packed(path: &str, tag: String, content: Cow<'static, [u8]>) -> Option<Bytes> {
+    static PACKED: Mutex<BTreeMap<String, (String, Bytes)>> = Mutex::new(BTreeMap::new());
+    if let Some((known, packed)) = PACKED.lock().get(path)
+        && *known == tag
+    {
+        return Some(packed.clone());
+    }
+    // Some tens of milliseconds for the program of the page: too long for a thread that serves sockets.
+    let pack = move || {
+        let mut packer = GzEncoder::new(Vec::new(), Compression::default());
+        packer
+            .write_all(&content)
+            .and_then(|()| packer.finish())
+            .ok()
+            .filter(|packed| packed.len() < content.len())
+    };
+    let packed = Bytes::from(tokio::task::spawn_blocking(pack).await.ok()??);
+    PACKED.lock().insert(path.to_owned(), (tag, packed.clone()));
+    Some(packed)
 }
 
 /// The first 64 bits: enough to tell builds apart.

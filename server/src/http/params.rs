@@ -1,6 +1,9 @@
 //! What requests carry beside their bodies: names in the path, headers of our own.
 
+use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
 use shared::ConversationId;
 use shared::code::ErrorCode;
 use shared::frame::Durability;
@@ -14,6 +17,30 @@ pub(crate) const DURABILITY: &str = "fanlight-durability";
 pub(crate) const RUN: &str = "fanlight-run";
 /// For exactly-once.
 pub(crate) const PUBLISHER: &str = "fanlight-publisher";
+
+/// What stands in the path, or a problem that says what is wrong with it.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let found = axum::extract::Path::from_request_parts(parts, state).await;
+        found.map(|path| Self(path.0)).map_err(|error| Problem::bad_request(error.body_text()))
+    }
+}
+
+/// What stands in the query, or a problem that says what is wrong with it.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let found = axum::extract::Query::from_request_parts(parts, state).await;
+        found.map(|query| Self(query.0)).map_err(|error| Problem::bad_request(error.body_text()))
+    }
+}
 
 /// The conversation named in a path.
 pub(crate) fn conversation(name: &str) -> Result<ConversationId, Problem> {

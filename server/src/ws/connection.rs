@@ -23,6 +23,9 @@ const ANSWERS_BYTES_MAX: usize = 64 << 10;
 /// Frames that are read before others get their turn.
 const FRAMES_AT_ONCE: usize = 64;
 
+/// Frames that viewers who are behind are given before others get their turn.
+const STEPS_AT_ONCE: usize = 64;
+
 /// How long a closed socket waits for the peer's own close.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -97,18 +100,18 @@ impl Connection {
         }
         loop {
             self.deadlines();
-            self.write();
+            let stopped = self.write();
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
             }
             let waiting = outbox.waiting();
             let writes = waiting > 0 || !self.behind.is_empty();
             let reads = waiting <= ANSWERS_BYTES_MAX;
-            let more = self.inlet.has_ahead();
+            let ahead = reads && self.inlet.has_ahead();
             // All arms may be dropped at any time: they only wait.
             tokio::select! {
-                () = tokio::task::yield_now(), if more && reads => self.read(),
-                readable = outbox.socket().readable(), if reads && !more => match readable {
+                () = tokio::task::yield_now(), if ahead || stopped => if ahead { self.read() },
+                readable = outbox.socket().readable(), if reads && !ahead => match readable {
                     Ok(()) => self.read(),
                     Err(_) => break,
                 },
@@ -179,7 +182,9 @@ impl Connection {
     }
 
     /// Writes what waits; where the socket takes it all, those that are behind go on.
-    fn write(&mut self) {
+    ///
+    /// True when it stopped although the socket would take more, so that others get their turn.
+    fn write(&mut self) -> bool {
         for (subscription, cursor) in self.outbox.take_parked() {
             if subscription.is_active() {
                 self.behind.push(CatchUp::parked(subscription, cursor));
@@ -187,11 +192,14 @@ impl Connection {
         }
         self.behind.retain(|behind| behind.subscription.is_active());
         let mut next = 0;
-        while self.outbox.flush() {
+        for _ in 0..STEPS_AT_ONCE {
+            if !self.outbox.flush() {
+                return false;
+            }
             // In turns, so that a long catch-up does not keep the others waiting.
             let Some(behind) = self.behind.get_mut(next) else {
                 if self.behind.is_empty() {
-                    return;
+                    return false;
                 }
                 next = 0;
                 continue;
@@ -201,6 +209,7 @@ impl Connection {
                 Step::Done => drop(self.behind.remove(next)),
             }
         }
+        true
     }
 
     /// Looks at the clock: greeting, heartbeat, progress. Says when to look again.

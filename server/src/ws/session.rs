@@ -142,6 +142,8 @@ impl Connection {
         }
     }
 
+    /// A publisher that is lost leaves its runs as they are: it may come back on another socket. Closing the runs of one
+    /// that does not is another task's.
     fn publish(&mut self, frame: Pub) {
         let id = frame.id;
         let claim = frame.pid.map(|publisher| Claim { publisher, epoch: frame.pepoch, seq: frame.pseq });
