@@ -61,3 +61,6 @@ fn start(shared: &Arc<Shared>, upgraded: Upgraded) {
         Err(_other_stream) => tracing::error!("the upgraded stream is no TCP stream"),
     }
 }
+
+#[cfg(test)]
+mod tests;

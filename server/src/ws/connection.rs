@@ -156,7 +156,10 @@ impl Connection {
             match self.inlet.next(&self.outbox) {
                 Inbound::Nothing => return,
                 Inbound::Closed => {
-                    self.outbox.flush();
+                    // What waits is the answer to the peer's close; where ours came first, theirs was the answer.
+                    if self.phase != Phase::Open {
+                        self.outbox.end();
+                    }
                     self.phase = Phase::Over;
                     return;
                 }
