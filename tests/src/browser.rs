@@ -197,8 +197,9 @@ async fn port_of(driver: &mut Child) -> u16 {
     let mut lines = BufReader::new(stdout).lines();
     let port = within("chromedriver", async {
         while let Some(line) = lines.next_line().await.expect("readable") {
+            // The first line repeats the port that was asked for, which is 0.
             if let Some((_, port)) = line.rsplit_once("on port ")
-                && let Ok(port) = port.trim_end_matches('.').parse()
+                && let Ok(port @ 1..) = port.trim_end_matches('.').parse()
             {
                 return port;
             }
