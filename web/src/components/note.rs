@@ -40,7 +40,7 @@ pub(super) fn Failure(error: ErrorFact) -> impl IntoView {
         <div class="failure" role="note">
             {icon("#cross", "err")}
             <div>
-                <div><span class="err code">{error.code.to_string()}</span> " " {error.message}</div>
+                <div><span class="err what">{error.code.to_string()}</span> " " {error.message}</div>
                 <div class="meta num">{hint} <Copy text=move || copied.clone() label="Copy error" /></div>
             </div>
         </div>

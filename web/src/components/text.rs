@@ -34,14 +34,29 @@ fn is_growing(store: Store, run: &RunId, part: &PartView) -> bool {
 pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool) -> impl IntoView {
     let store = use_store();
     let node = NodeRef::<html::Div>::new();
+    let (hidden, wants_all) = (RwSignal::new(0), RwSignal::new(store.is_bare));
     let mut shown: Option<MarkdownBox> = None;
     Effect::new(move |_| {
         let Some(element) = node.get() else { return };
         let shown = shown.get_or_insert_with(|| MarkdownBox::new(element.into()));
         part(store, &run, &id, |part| shown.show(&part.body.text, is_growing(store, &run, part)));
+        if wants_all.get() {
+            shown.show_hidden();
+            hidden.set(0);
+        } else if store.following.get_untracked() {
+            // Only then: what somebody reads further up must not go away.
+            hidden.set(shown.trim());
+        }
     });
+    let all = move |event: leptos::ev::MouseEvent| {
+        super::card::hold(&event, store);
+        wants_all.set(true);
+    };
     view! {
         {is_refusal.then(|| view! { <div class="meta">"The model declined"</div> })}
+        {move || (hidden.get() > 0).then(|| view! {
+            <button type="button" class="more" data-t="furniture" on:click=all>"Show the beginning of this text"</button>
+        })}
         <div class="ans" data-t="answer" node_ref=node></div>
     }
 }

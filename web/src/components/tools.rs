@@ -2,10 +2,12 @@
 
 use leptos::prelude::*;
 use shared::event::ToolState;
+use shared::{RunId, ToolCallId};
 
 use super::card::{Head, preview_of};
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, tool_icon};
+use crate::browser;
 use crate::format;
 use crate::latency::{self, CallKey, Group, taken_ms};
 use crate::store::{Sheet, Store, use_store};
@@ -106,6 +108,8 @@ pub(crate) fn Tools() -> impl IntoView {
             kept.map(|(name, _)| name).collect::<Vec<_>>()
         })
     };
+    let is_pointed = StoredValue::new(false);
+    keep_newest_in_view(store, groups, is_pointed);
     let chips = [Filter::Running, Filter::Failed, Filter::Slow].map(|it| {
         let count =
             Memo::new(move |_| calls.with(|all| all.iter().flatten().filter(|call| call.passes(it)).count()));
@@ -119,7 +123,8 @@ pub(crate) fn Tools() -> impl IntoView {
     });
     view! {
         <aside class="tools" class:off=move || !store.panel.get() class:sheet=move || store.sheet.get() == Sheet::Tools
-            aria-label="Tools">
+            aria-label="Tools" on:pointerenter=move |_| is_pointed.set_value(true)
+            on:pointerleave=move |_| is_pointed.set_value(false)>
             <div class="atabs"><h2>"Tools"</h2>
                 <span class="meta num">{move || groups.with(|all| all.iter().map(|group| group.calls.len()).sum::<usize>())}</span>
                 <span class="grow"></span>
@@ -136,6 +141,37 @@ pub(crate) fn Tools() -> impl IntoView {
             </div>
         </aside>
     }
+}
+
+/// While the conversation follows its end, so does the panel: the newest call is in view, unless the pointer is there.
+fn keep_newest_in_view(store: Store, groups: Memo<Vec<Group>>, is_pointed: StoredValue<bool>) {
+    Effect::new(move |was: Option<usize>| {
+        let count = groups.with(|groups| groups.iter().map(|group| group.calls.len()).sum::<usize>());
+        if was.is_some_and(|was| was < count) && store.following.get_untracked() && !is_pointed.get_value() {
+            let newest = store.view(|view| {
+                let (run, newest) = view.runs.iter().next_back()?;
+                Some(row_id(run, newest.tools.keys().next_back()?))
+            });
+            browser::before_paint(move || {
+                let row = newest.and_then(|id| browser::document().get_element_by_id(&id));
+                if let Some(row) = row {
+                    row.scroll_into_view_with_scroll_into_view_options(&nearest());
+                }
+            });
+        }
+        count
+    });
+}
+
+fn nearest() -> web_sys::ScrollIntoViewOptions {
+    let options = web_sys::ScrollIntoViewOptions::new();
+    options.set_block(web_sys::ScrollLogicalPosition::Nearest);
+    options
+}
+
+/// The element of a call's row.
+fn row_id(run: &RunId, tool: &ToolCallId) -> String {
+    format!("row/{run}/{tool}")
 }
 
 /// One tool with its calls.
@@ -189,7 +225,7 @@ fn meta_of(group: &Group) -> String {
 fn ToolRow(key: CallKey, bar: Memo<Option<(u64, bool)>>, longest: Memo<u64>) -> impl IntoView {
     let store = use_store();
     let (run, id) = key.clone();
-    let call = id.to_string();
+    let (call, dom_id) = (id.to_string(), row_id(&run, &id));
     let preview = preview_of(store, &run, &id);
     let head = Memo::new(move |_| store.tool(&run, &id, Head::of));
     let state =
@@ -219,7 +255,7 @@ fn ToolRow(key: CallKey, bar: Memo<Option<(u64, bool)>>, longest: Memo<u64>) -> 
         }
     };
     view! {
-        <button type="button" class="row" data-t="tool-row" data-call=call
+        <button type="button" class="row" id=dom_id data-t="tool-row" data-call=call
             data-name=move || head.with(|head| head.as_ref().map(|head| head.name.clone()))
             data-state=move || state.get().as_str()
             data-latency-ms=move || head.with(|head| head.as_ref()?.latency_ms.map(|ms| ms.to_string()))

@@ -97,17 +97,15 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         RunStatus::Interrupted => "pill num slow",
         RunStatus::Complete | RunStatus::Cancelled => "pill num",
     };
-    let text = move || {
-        let time = span_text(newest.with(|run| run.as_ref().map_or(Span::None, |run| run.span)));
-        match status.get() {
-            RunStatus::Running => format!("Running {time}"),
-            RunStatus::Complete => format!("Done in {time}"),
-            RunStatus::Error => format!("Failed after {time}"),
-            RunStatus::Cancelled => format!("Cancelled after {time}"),
-            RunStatus::Interrupted => "Broke off".to_owned(),
-        }
+    let word = move || match status.get() {
+        RunStatus::Running => "Running",
+        RunStatus::Complete => "Done in",
+        RunStatus::Error => "Failed after",
+        RunStatus::Cancelled => "Cancelled after",
+        RunStatus::Interrupted => "Broke off after",
     };
-    view! { <span class=class><StateIcon shape=shape /> {text}</span> }
+    let time = move || span_text(newest.with(|run| run.as_ref().map_or(Span::None, |run| run.span)));
+    view! { <span class=class><StateIcon shape=shape /> <span class="hide">{word}</span> {time}</span> }
 }
 
 /// Steps and tokens of the newest run.

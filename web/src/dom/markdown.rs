@@ -1,12 +1,20 @@
 //! Markdown that grows: final blocks are built once, the rest is compared with what it was and only changed where it
 //! differs. Elements come from the closed list of [`Tag`] and texts are text nodes: nothing is ever parsed as HTML.
 
+use std::collections::VecDeque;
+
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, Node as DomNode, Text};
 
 use super::{caret, element, update_text};
 use crate::browser::document;
 use crate::markdown::{Align, Node, Stream, Tag, Update};
+
+/// Most nodes of a text that are on the page, but for the last blocks.
+const NODES_MAX: usize = 3_000;
+
+/// How many are left when older ones go.
+const NODES_KEPT: usize = 1_500;
 
 /// A box with a Markdown text.
 pub(crate) struct MarkdownBox {
@@ -18,11 +26,16 @@ pub(crate) struct MarkdownBox {
     pending: Vec<Node>,
     caret: Option<HtmlElement>,
     is_finished: bool,
+    /// What each final child of the host weighs, and what it shows: to take it away and to bring it back.
+    shown: VecDeque<(usize, Node)>,
+    weight: usize,
+    hidden: Vec<Node>,
 }
 
 impl MarkdownBox {
-    /// Takes over `host`, which is empty.
+    /// Takes over `host`. What is in it goes: Leptos leaves a comment where an element has no children.
     pub(crate) fn new(host: HtmlElement) -> Self {
+        host.set_text_content(None);
         Self {
             host,
             stream: Stream::default(),
@@ -30,6 +43,9 @@ impl MarkdownBox {
             pending: Vec::new(),
             caret: None,
             is_finished: false,
+            shown: VecDeque::new(),
+            weight: 0,
+            hidden: Vec::new(),
         }
     }
 
@@ -64,7 +80,10 @@ impl MarkdownBox {
         if update.restart {
             self.host.set_text_content(None);
             self.done = 0;
+            self.weight = 0;
             self.pending.clear();
+            self.shown.clear();
+            self.hidden.clear();
         }
         let n_done = u32::try_from(update.done.len()).unwrap_or(u32::MAX);
         let mut new = update.done;
@@ -72,6 +91,39 @@ impl MarkdownBox {
         patch(&self.host, self.done, &self.pending, &new);
         self.done = self.done.saturating_add(n_done);
         self.pending = new.split_off(usize::try_from(n_done).unwrap_or(usize::MAX).min(new.len()));
+        for node in new {
+            let weight = node.weight();
+            self.weight = self.weight.saturating_add(weight);
+            self.shown.push_back((weight, node));
+        }
+    }
+
+    /// Takes the oldest blocks of a very long text off the page; how many blocks are off it.
+    pub(crate) fn trim(&mut self) -> usize {
+        if self.weight > NODES_MAX {
+            while self.weight > NODES_KEPT
+                && let Some((weight, node)) = self.shown.pop_front()
+            {
+                self.weight = self.weight.saturating_sub(weight);
+                self.done = self.done.saturating_sub(1);
+                self.hidden.push(node);
+                if let Some(first) = self.host.first_child() {
+                    drop(self.host.remove_child(&first));
+                }
+            }
+        }
+        self.hidden.len()
+    }
+
+    /// Brings them back.
+    pub(crate) fn show_hidden(&mut self) {
+        for node in std::mem::take(&mut self.hidden).into_iter().rev() {
+            drop(self.host.insert_before(&build(&node), self.host.first_child().as_ref()));
+            self.done = self.done.saturating_add(1);
+            let weight = node.weight();
+            self.weight = self.weight.saturating_add(weight);
+            self.shown.push_front((weight, node));
+        }
     }
 }
 
@@ -137,6 +189,7 @@ fn build(node: &Node) -> DomNode {
 fn make(tag: &Tag) -> Element {
     match tag {
         Tag::Paragraph => element("p", ""),
+        Tag::Stretch => element("span", "piece"),
         // The page has its own first headings: those of a text start below them.
         Tag::Heading(level) => element(
             ["h3", "h3", "h4", "h5", "h6", "h6"].get(usize::from(level.saturating_sub(1))).unwrap_or(&"h6"),

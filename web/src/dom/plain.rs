@@ -16,8 +16,9 @@ pub(crate) struct PlainBox {
 }
 
 impl PlainBox {
-    /// Takes over `host`, which is empty.
+    /// Takes over `host`. What is in it goes: Leptos leaves a comment where an element has no children.
     pub(crate) fn new(host: HtmlElement) -> Self {
+        host.set_text_content(None);
         let rest = document().create_text_node("");
         drop(host.append_child(&rest));
         Self { host, plain: Plain::default(), rest, shown: String::new(), caret: None }

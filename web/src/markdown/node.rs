@@ -7,6 +7,9 @@ const TEXT_BYTES: usize = 1024;
 /// Longest piece of a code block, in bytes, but for the rest of its last line.
 const CODE_BYTES: usize = 2048;
 
+/// Longest run of text that a browser lays out as one, in bytes; see [`Tag::Stretch`].
+const STRETCH_BYTES: usize = 4096;
+
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
@@ -21,6 +24,9 @@ pub enum Node {
 pub enum Tag {
     /// A paragraph.
     Paragraph,
+    /// A stretch of a paragraph that is so long that a browser could not lay it out again at each word. It stands on
+    /// lines of its own.
+    Stretch,
     /// A heading, 1 to 6.
     Heading(u8),
     /// A quotation.
@@ -115,6 +121,46 @@ fn split(text: String, is_code: bool, into: &mut Vec<Node>) {
         into.push(Node::Text(text));
     } else if !rest.is_empty() {
         into.push(Node::Text(rest.to_owned()));
+    }
+}
+
+/// Puts the children of a very long paragraph into stretches, at places that do not move when text is appended.
+pub(super) fn stretch(children: Vec<Node>) -> Vec<Node> {
+    if children.iter().map(Node::text_bytes).sum::<usize>() <= STRETCH_BYTES {
+        return children;
+    }
+    let (mut stretches, mut open, mut bytes) = (Vec::new(), Vec::new(), 0_usize);
+    for child in children {
+        bytes = bytes.saturating_add(child.text_bytes());
+        // Only after a text that ends with a space: elsewhere a word would be torn.
+        let may_end = matches!(&child, Node::Text(text) if text.ends_with([' ', '\n']));
+        open.push(child);
+        if bytes >= STRETCH_BYTES && may_end {
+            stretches.push(Node::Element(Tag::Stretch, std::mem::take(&mut open)));
+            bytes = 0;
+        }
+    }
+    if !open.is_empty() {
+        stretches.push(Node::Element(Tag::Stretch, open));
+    }
+    stretches
+}
+
+impl Node {
+    /// Bytes of text in it.
+    pub fn text_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Element(_, children) => children.iter().map(Self::text_bytes).sum(),
+        }
+    }
+
+    /// Nodes that it takes on a page.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Text(_) => 1,
+            Self::Element(_, children) => children.iter().map(Self::weight).sum::<usize>().saturating_add(1),
+        }
     }
 }
 

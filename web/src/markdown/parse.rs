@@ -6,7 +6,7 @@ use pulldown_cmark::{
     Alignment, BrokenLink, CodeBlockKind, CowStr, Event, Options, Parser, Tag as Mark, TagEnd,
 };
 
-use super::node::{Align, Node, Tag, safe_link, settle};
+use super::node::{Align, Node, Tag, safe_link, settle, stretch};
 
 /// Links that are defined apart from where they stand: label and place.
 pub(super) type Definitions = Vec<(String, String)>;
@@ -117,7 +117,10 @@ impl Builder {
             self.in_head = false;
         }
         let Some(Open { tag, start, children }) = self.open.pop() else { return };
-        let children = settle(children, matches!(tag, Tag::CodeBlock(_)));
+        let mut children = settle(children, matches!(tag, Tag::CodeBlock(_)));
+        if tag == Tag::Paragraph {
+            children = stretch(children);
+        }
         self.add(Node::Element(tag, children), &(start..end));
     }
 

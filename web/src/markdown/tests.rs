@@ -66,7 +66,7 @@ fn only_safe_links_stay_links() {
 
 #[test]
 fn long_texts_are_split_where_appending_does_not_move_the_cuts() {
-    let words = "word ".repeat(1000);
+    let words = "word ".repeat(700);
     let before = parse(&words);
     let after = parse(&format!("{words}and more of it"));
     let pieces = |nodes: &[Node]| match nodes {
@@ -74,8 +74,21 @@ fn long_texts_are_split_where_appending_does_not_move_the_cuts() {
         other => other.to_vec(),
     };
     let (before, after) = (pieces(&before), pieces(&after));
-    assert!(before.len() > 4);
+    assert!(before.len() > 2);
     assert_eq!(before[..before.len() - 1], after[..before.len() - 1]);
+}
+
+#[test]
+fn a_very_long_paragraph_stands_in_stretches_that_stay() {
+    let words = "some **strong** words ".repeat(600);
+    let stretches = |text: &str| match parse(text).as_slice() {
+        [Node::Element(Tag::Paragraph, children)] => children.clone(),
+        other => panic!("{other:?}"),
+    };
+    let (before, after) = (stretches(&words), stretches(&format!("{words}and more")));
+    assert!(before.len() > 2 && before.iter().all(|it| matches!(it, Node::Element(Tag::Stretch, _))));
+    assert_eq!(before[..before.len() - 1], after[..before.len() - 1]);
+    assert_eq!(text_of(&before), words.replace("**", "").trim_end());
 }
 
 #[test]
