@@ -46,6 +46,8 @@ fn App() -> impl IntoView {
             store.now.set(store.model(|model| model.hub_time(browser::now_ms())));
         }
     });
+    // Two viewers that see the same have the same hash; so has the hub's snapshot.
+    browser::expose("fanlightViewHash", move || store.view(shared::snapshot::hash));
     keys::listen(store);
     session::start(store, !is_bare);
     if is_bare { view! { <Bare /> }.into_any() } else { view! { <Full /> }.into_any() }

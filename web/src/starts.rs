@@ -24,7 +24,7 @@ pub fn starts(origin: &str) -> [Start; 3] {
             title: "Pipe an agent",
             hint: "Its output passes through untouched, even when the hub is down.",
             line: format!(
-                "your-agent | fanlight tee --url {origin} --dialect claude-code --conversation my-agent"
+                "your-agent | fanlight tee --url {origin} --dialect anthropic --conversation my-agent"
             ),
         },
         Start {
@@ -50,6 +50,8 @@ mod tests {
         let [post, pipe, socket] = starts("http://h:1");
         assert!(post.line.contains("http://h:1/v1/ingest/openai-chat/"));
         assert!(pipe.line.contains("--url http://h:1 "));
+        let dialect = pipe.line.split("--dialect ").nth(1).unwrap().split(' ').next().unwrap();
+        assert!(shared::dialect::DECODED.contains(&dialect), "{dialect} cannot be decoded");
         let (_, frames) = socket.line.split_once("$'").unwrap();
         for frame in frames.trim_end_matches('\'').split("\\n") {
             parse_client(frame).unwrap();
