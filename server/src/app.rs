@@ -90,8 +90,6 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, router: Router) {
     let service = TowerToHyperService::new(router);
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.max_buf_size(64 << 10).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
-    // A client that half-closes after its request still wants the answer.
-    builder.half_close(true);
     let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let served = tokio::select! {
         served = &mut serving => served,
