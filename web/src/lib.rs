@@ -21,6 +21,7 @@ pub mod plain;
 pub mod preview;
 pub mod route;
 pub mod starts;
+pub mod window;
 
 #[cfg(target_arch = "wasm32")]
 mod app;

@@ -56,7 +56,7 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     let is_running = move || status.get() == RunStatus::Running;
     let ids = StoredValue::new((run, id));
     view! {
-        <div class="sub">
+        <div class="sub" class:done=move || !is_running()>
             <div class="card agent" data-state=move || crate::fleet::status_word(status.get())>
                 <button type="button" data-nav="" aria-expanded=move || open.get().to_string() on:click=toggle>
                     <StateIcon shape=shape />

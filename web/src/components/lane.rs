@@ -14,9 +14,7 @@ use crate::flow::{Bracket, Flow, Rank};
 use crate::format;
 use crate::open::Level;
 use crate::store::use_store;
-
-/// Most rows of a lane that are on the page; the others are one click away.
-const ROWS_MAX: usize = 400;
+use crate::window;
 
 /// The rows of an agent; `open` tells whether the steps are shown.
 #[component]
@@ -27,7 +25,7 @@ pub(super) fn Lane(
     #[prop(into)] open: Signal<bool>,
 ) -> impl IntoView {
     let store = use_store();
-    let limit = RwSignal::new(ROWS_MAX);
+    let limit = RwSignal::new(window::rows(store.is_bare));
     let of = agent.clone();
     let rows = Memo::new(move |_| {
         let (open, all) = (open.get(), store.level.get() == Level::All);
@@ -47,7 +45,7 @@ pub(super) fn Lane(
     view! {
         {move || (hidden() > 0).then(|| {
             let label = format!("Show {} earlier rows", format::grouped(hidden() as u64));
-            let more = move |_| limit.update(|n| *n = n.saturating_add(ROWS_MAX * 4));
+            let more = move |_| limit.update(|n| *n = n.saturating_mul(4));
             view! { <button type="button" class="more" on:click=more>{label}</button> }
         })}
         <For each=newest key=Clone::clone let:item>

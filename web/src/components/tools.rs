@@ -11,9 +11,7 @@ use crate::browser;
 use crate::format;
 use crate::latency::{self, CallKey, Group, taken_ms};
 use crate::store::{Sheet, Store, use_store};
-
-/// Most rows on the page: the newest.
-const ROWS_MAX: usize = 500;
+use crate::window;
 
 /// Which calls are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,16 +70,7 @@ fn calls_of(store: Store, group: &Group, now: u64) -> Vec<Call> {
             let taken_ms = taken_ms(tool, now).unwrap_or(0);
             Some(Call { key: key.clone(), state: tool.state, taken_ms, is_slow: taken_ms > slow_from })
         };
-        group
-            .calls
-            .iter()
-            .rev()
-            .take(ROWS_MAX)
-            .filter_map(call)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-            .collect()
+        group.calls.iter().filter_map(call).collect()
     })
 }
 
@@ -195,12 +184,17 @@ fn GroupOf(
             group.iter().filter(passes).map(|call| call.key.clone()).collect::<Vec<_>>()
         })
     });
+    // Of many calls the newest are shown; every tool has its share.
+    let share = move || window::CALLS.checked_div(groups.with(Vec::len)).unwrap_or(0).max(8);
+    let hidden = move || rows.with(Vec::len).saturating_sub(share());
+    let newest = move || rows.with(|rows| rows.iter().skip(hidden()).cloned().collect::<Vec<_>>());
     let call = move |key: &CallKey| {
         calls.with(|all| at.get().and_then(|at| all.get(at))?.iter().find(|call| call.key == *key).cloned())
     };
     view! {
         <div class="grp">{title} " " <span class="meta num">{meta}</span></div>
-        <For each=move || rows.get() key=Clone::clone let:key>
+        {move || (hidden() > 0).then(|| view! { <p class="meta earlier">{hidden()} " earlier"</p> })}
+        <For each=newest key=Clone::clone let:key>
             {
                 let own = key.clone();
                 let bar = Memo::new(move |_| call(&own).map(|call| (call.taken_ms, call.is_slow)));

@@ -10,10 +10,8 @@ use super::message::Message;
 use super::run::Run;
 use crate::format;
 use crate::scroll::Scroller;
-use crate::store::use_store;
-
-/// Most messages and runs on the page; the others are one click away.
-const ITEMS_MAX: usize = 60;
+use crate::store::{Store, use_store};
+use crate::window;
 
 /// The scrolling conversation. It is there from the first paint, whatever it shows.
 #[component]
@@ -52,20 +50,23 @@ pub(crate) fn Transcript() -> impl IntoView {
 #[component]
 fn Content() -> impl IntoView {
     let store = use_store();
-    let limit = RwSignal::new(ITEMS_MAX);
+    let budget = RwSignal::new(window::rows(store.is_bare));
     let items = Memo::new(move |_| {
         store.conversation.track();
         store.track_items();
         store.view(|view| view.items.clone())
     });
-    let hidden = move || items.with(Vec::len).saturating_sub(limit.get());
-    let newest = move || items.with(|items| items.iter().skip(hidden()).cloned().collect::<Vec<_>>());
+    let first = first_shown(store, items, budget);
+    let newest = move || items.with(|items| items.iter().skip(first.get()).cloned().collect::<Vec<_>>());
     let is_empty = Memo::new(move |_| items.with(Vec::is_empty));
     let rows = move || {
         view! {
-            {move || (hidden() > 0).then(|| {
-                let label = format!("Show {} earlier messages and runs", format::grouped(hidden() as u64));
-                let more = move |_| limit.update(|n| *n = n.saturating_add(ITEMS_MAX));
+            {move || (first.get() > 0).then(|| {
+                let label = format!("Show {} earlier messages and runs", format::grouped(first.get() as u64));
+                let more = move |event| {
+                    hold_first(&event, store);
+                    budget.update(|rows| *rows = rows.saturating_mul(4));
+                };
                 view! { <button type="button" class="more" on:click=more>{label}</button> }
             })}
             <For each=newest key=Clone::clone let:item>
@@ -79,9 +80,35 @@ fn Content() -> impl IntoView {
     move || {
         // Two conversations may have items of the same name: nothing of one is kept for the other.
         store.conversation.track();
-        limit.set(ITEMS_MAX);
+        budget.set(window::rows(store.is_bare));
         if is_empty.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }
     }
+}
+
+/// The number of the first item on the page. It only moves on while the view follows: what somebody reads further up
+/// must not go away.
+fn first_shown(store: Store, items: Memo<Vec<TopItem>>, budget: RwSignal<usize>) -> Memo<usize> {
+    Memo::new(move |was: Option<&usize>| {
+        let budget = budget.get();
+        let wanted = items.with(|items| {
+            store.view(|view| {
+                window::first(items.len(), budget, |at| match items.get(at) {
+                    Some(TopItem::Run(id)) => view.runs.get(id).map_or(1, |run| run.items.len().min(budget)),
+                    _ => 1,
+                })
+            })
+        });
+        match was {
+            Some(was) if !store.following.get_untracked() => wanted.min(*was),
+            _ => wanted,
+        }
+    })
+}
+
+/// Keeps what can be seen where it is, while more comes above it.
+fn hold_first(_: &leptos::ev::MouseEvent, store: Store) {
+    store.release();
+    store.scroller.with_value(Scroller::hold_first);
 }
 
 /// Back to the end.

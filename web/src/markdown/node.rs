@@ -24,8 +24,8 @@ pub enum Node {
 pub enum Tag {
     /// A paragraph.
     Paragraph,
-    /// A stretch of a paragraph that is so long that a browser could not lay it out again at each word. It stands on
-    /// lines of its own.
+    /// A stretch of a paragraph or of code that is so long that a browser could not lay it out again at each word. It
+    /// stands on lines of its own.
     Stretch,
     /// A heading, 1 to 6.
     Heading(u8),
@@ -49,7 +49,7 @@ pub enum Tag {
     Strike,
     /// `Text`.
     Code,
-    /// A block of code with its language, if it says one. Its children are texts, split at line ends.
+    /// A block of code with its language, if it says one.
     CodeBlock(String),
     /// A link to a place that `safe_link` lets through.
     Link(String),

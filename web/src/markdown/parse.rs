@@ -118,8 +118,14 @@ impl Builder {
         }
         let Some(Open { tag, start, children }) = self.open.pop() else { return };
         let mut children = settle(children, matches!(tag, Tag::CodeBlock(_)));
-        if tag == Tag::Paragraph {
-            children = stretch(children);
+        match tag {
+            Tag::Paragraph => children = stretch(children),
+            // Pieces of code end with their lines, so that each can be laid out alone.
+            Tag::CodeBlock(_) if children.len() > 1 => {
+                children =
+                    children.into_iter().map(|piece| Node::Element(Tag::Stretch, vec![piece])).collect();
+            }
+            _ => {}
         }
         self.add(Node::Element(tag, children), &(start..end));
     }

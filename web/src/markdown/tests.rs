@@ -92,6 +92,16 @@ fn a_very_long_paragraph_stands_in_stretches_that_stay() {
 }
 
 #[test]
+fn long_code_stands_in_stretches_of_whole_lines() {
+    let code = "let x = compute();\n".repeat(600);
+    let nodes = parse(&format!("```rust\n{code}```"));
+    let [Node::Element(Tag::CodeBlock(_), stretches)] = nodes.as_slice() else { panic!("{nodes:?}") };
+    assert!(stretches.len() > 2);
+    assert!(stretches.iter().all(|it| text_of(std::slice::from_ref(it)).ends_with('\n')));
+    assert_eq!(text_of(&nodes), code);
+}
+
+#[test]
 fn a_replaced_text_starts_again() {
     let mut stream = Stream::default();
     assert_eq!(stream.advance("one\n\ntwo\n\nthree\n").done.len(), 2);
