@@ -14,6 +14,7 @@ pub mod framing;
 mod detect;
 mod fault;
 mod field;
+mod objects;
 mod writer;
 
 pub mod anthropic;
@@ -84,8 +85,8 @@ pub fn decoder(name: &str, options: DecodeOptions) -> Option<Box<dyn Decode>> {
     match name {
         fanlight::NAME => Some(Box::new(fanlight::Decoder::new(options))),
         // The legacy completions API has the same frame, with `text` for a delta.
-        openai_chat::NAME | "openai-completions" => Some(Box::new(openai_chat::Decoder::new(options))),
-        anthropic::NAME => Some(Box::new(anthropic::Decoder::new(options))),
+        openai_chat::NAME | "openai-completions" => Some(openai_chat::decoder(options)),
+        anthropic::NAME => Some(anthropic::decoder(options)),
         _ => None,
     }
 }

@@ -7,7 +7,8 @@ use compact_str::CompactString;
 
 use super::fault::fault;
 use super::field::{Field, json_within_depth};
-use super::framing::{Body, Frame, FrameBody, excerpt};
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
 use super::writer::{Ending, Writer};
 use super::{Decode, DecodeOptions, Decoded};
 use crate::anomaly::AnomalyCode;
@@ -25,34 +26,18 @@ pub const NAME: &str = "anthropic";
 /// Most blocks that may be open at the same time. The dialect has one; the limit is for streams that never stop any.
 const OPEN_BLOCKS_MAX: usize = 1024;
 
-/// Decodes one stream.
-#[derive(Debug)]
-pub struct Decoder {
-    body: Body,
-    message: Messages,
+/// A decoder for one stream.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::new(Messages {
+        writer: Writer::new(NAME, options),
+        id: CompactString::default(),
+        blocks: BTreeMap::new(),
+        counts: Counts::default(),
+        stop_reason: None,
+    }))
 }
 
-impl Decoder {
-    /// A decoder for one stream.
-    pub fn new(options: DecodeOptions) -> Self {
-        Self { body: Body::default(), message: Messages::new(options) }
-    }
-}
-
-impl Decode for Decoder {
-    fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
-        let Self { body, message } = self;
-        body.feed(bytes, &mut |frame| message.frame(frame, out));
-    }
-
-    fn end(&mut self, out: &mut Decoded) {
-        let Self { body, message } = self;
-        body.end(&mut |frame| message.frame(frame, out));
-        message.end_of_stream(out);
-    }
-}
-
-/// What the frames mean.
+/// What the objects mean.
 #[derive(Debug)]
 struct Messages {
     writer: Writer,
@@ -61,49 +46,12 @@ struct Messages {
     blocks: BTreeMap<u64, Block>,
     counts: Counts,
     stop_reason: Option<CompactString>,
-    /// The first line that was no SSE, with its number: all that there may be of a foreign error page.
-    stray: Option<(u64, String)>,
 }
 
-impl Messages {
-    fn new(options: DecodeOptions) -> Self {
-        Self {
-            writer: Writer::new(NAME, options),
-            id: CompactString::default(),
-            blocks: BTreeMap::new(),
-            counts: Counts::default(),
-            stop_reason: None,
-            stray: None,
-        }
-    }
+impl Meaning for Messages {
+    const NAME: &'static str = NAME;
 
-    fn frame(&mut self, frame: Frame<'_>, out: &mut Decoded) {
-        let line = frame.line;
-        match frame.body {
-            // Gateways add the terminator of another dialect.
-            FrameBody::Event { data, .. } if data.trim_start().starts_with("[DONE]") => {}
-            FrameBody::Event { name, data } => self.event(line, name, data, out),
-            FrameBody::Json(text) => self.event(line, "", text, out),
-            FrameBody::ErrorField(text) => self.fail(Field::parse(text).unwrap_or_default(), out),
-            FrameBody::Stray(text) if text.starts_with('{') && Field::parse(text).is_some() => {
-                self.event(line, "", text, out);
-            }
-            FrameBody::Stray(text) => {
-                self.stray.get_or_insert_with(|| (line, excerpt(text).to_owned()));
-            }
-            FrameBody::TooLarge(bytes) => {
-                let detail = format!("line {line}: an event of {bytes} bytes was left out");
-                self.writer.anomaly(AnomalyCode::TooLarge, detail, out);
-            }
-            FrameBody::Cut(text) => {
-                self.writer.begin(None, out);
-                let detail = format!("line {line}: cut off: {}", excerpt(text));
-                self.writer.anomaly(AnomalyCode::Malformed, detail, out);
-            }
-        }
-    }
-
-    fn event(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
         let event: StreamEvent<'_> = match serde_json::from_str(text) {
             Ok(event) => event,
             // Keep-alives need no content.
@@ -126,7 +74,7 @@ impl Messages {
                 }
             }
             "message_delta" => self.message_delta(&event, out),
-            "message_stop" => self.finish(true, out),
+            "message_stop" => self.close(true, out),
             "message" => self.whole_message(whole, out),
             _ if kind == "error" || event.error.is_truthy() => self.fail(whole, out),
             // A gateway's error body, from before any event.
@@ -140,13 +88,27 @@ impl Messages {
         }
     }
 
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        self.writer.fail(fault(whole), out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.close(false, out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+impl Messages {
     fn message_start(&mut self, message: Field<'_>, out: &mut Decoded) {
         let body: MessageBody<'_> = message.object();
         let id = body.id.text().unwrap_or_default();
         // Proxies have been seen to repeat the start, and to send two messages in one body.
         let is_repeated = self.writer.is_running() && !id.is_empty() && id == self.id.as_str();
         if !is_repeated {
-            self.finish(false, out);
+            self.close(false, out);
             self.id = CompactString::new(&id);
         }
         self.writer.begin(body.model.text().as_deref(), out);
@@ -208,7 +170,7 @@ impl Messages {
         self.message_start(message, out);
         let body: MessageBody<'_> = message.object();
         self.stopped(body.stop_reason, body.stop_details, out);
-        self.finish(true, out);
+        self.close(true, out);
     }
 
     fn whole_blocks(&mut self, blocks: Field<'_>, out: &mut Decoded) {
@@ -217,12 +179,8 @@ impl Messages {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
-    }
-
     /// The message is over, be it that the stream said so, that another one begins or that no more bytes come.
-    fn finish(&mut self, is_stopped: bool, out: &mut Decoded) {
+    fn close(&mut self, is_stopped: bool, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;
         }
@@ -234,16 +192,6 @@ impl Messages {
         let usage = std::mem::take(&mut self.counts).usage();
         let is_paused = finish_reason.as_deref() == Some("pause_turn");
         self.writer.end(Ending { is_whole, is_paused, finish_reason, usage }, out);
-    }
-
-    fn end_of_stream(&mut self, out: &mut Decoded) {
-        self.finish(false, out);
-        if !self.writer.has_begun()
-            && let Some((line, text)) = self.stray.take()
-        {
-            let detail = format!("line {line}: no event of {NAME} in the stream: {text}");
-            self.writer.anomaly(AnomalyCode::Malformed, detail, out);
-        }
     }
 }
 

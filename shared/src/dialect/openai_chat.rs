@@ -12,7 +12,8 @@ use compact_str::CompactString;
 
 use super::fault::fault;
 use super::field::{Field, json_within_depth};
-use super::framing::{Body, Frame, FrameBody, excerpt};
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
 use super::writer::{Ending, Writer};
 use super::{Decode, DecodeOptions, Decoded};
 use crate::anomaly::AnomalyCode;
@@ -33,41 +34,17 @@ pub const NAME: &str = "openai-chat";
 /// Most choices of one answer; the API's own limit.
 const CHOICES_MAX: usize = 128;
 
-/// Decodes one answer.
-#[derive(Debug)]
-pub struct Decoder {
-    body: Body,
-    chat: Chat,
+/// A decoder for one answer.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::new(Chat {
+        writer: Writer::new(NAME, options),
+        choices: BTreeMap::new(),
+        usage: None,
+        told: 0,
+    }))
 }
 
-impl Decoder {
-    /// A decoder for one stream.
-    pub fn new(options: DecodeOptions) -> Self {
-        let chat = Chat {
-            writer: Writer::new(NAME, options),
-            choices: BTreeMap::new(),
-            usage: None,
-            told: 0,
-            stray: None,
-        };
-        Self { body: Body::default(), chat }
-    }
-}
-
-impl Decode for Decoder {
-    fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
-        let Self { body, chat } = self;
-        body.feed(bytes, &mut |frame| chat.frame(frame, out));
-    }
-
-    fn end(&mut self, out: &mut Decoded) {
-        let Self { body, chat } = self;
-        body.end(&mut |frame| chat.frame(frame, out));
-        chat.end_of_stream(out);
-    }
-}
-
-/// What the frames mean.
+/// What the objects mean.
 #[derive(Debug)]
 struct Chat {
     writer: Writer,
@@ -75,35 +52,10 @@ struct Chat {
     usage: Option<Usage>,
     /// Hash of the citations that were told last: some servers repeat the whole list with each chunk.
     told: u64,
-    /// The first line that was no SSE, with its number: all that there may be of a foreign error page.
-    stray: Option<(u64, String)>,
 }
 
-impl Chat {
-    fn frame(&mut self, frame: Frame<'_>, out: &mut Decoded) {
-        let line = frame.line;
-        match frame.body {
-            FrameBody::Event { data, .. } if data.trim_start().starts_with("[DONE]") => self.done(out),
-            FrameBody::Event { name, data } => self.object(line, name, data, out),
-            FrameBody::Json(text) => self.object(line, "", text, out),
-            FrameBody::ErrorField(text) => self.fail(Field::parse(text).unwrap_or_default(), out),
-            FrameBody::Stray(text) if text.starts_with('{') && Field::parse(text).is_some() => {
-                self.object(line, "", text, out);
-            }
-            FrameBody::Stray(text) => {
-                self.stray.get_or_insert_with(|| (line, excerpt(text).to_owned()));
-            }
-            FrameBody::TooLarge(bytes) => {
-                let detail = format!("line {line}: an event of {bytes} bytes was left out");
-                self.writer.anomaly(AnomalyCode::TooLarge, detail, out);
-            }
-            FrameBody::Cut(text) => {
-                self.writer.begin(None, out);
-                let detail = format!("line {line}: cut off: {}", excerpt(text));
-                self.writer.anomaly(AnomalyCode::Malformed, detail, out);
-            }
-        }
-    }
+impl Meaning for Chat {
+    const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
         let chunk: Chunk<'_> = match serde_json::from_str(text) {
@@ -139,6 +91,27 @@ impl Chat {
         }
     }
 
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        self.writer.fail(fault(whole), out);
+    }
+
+    fn done(&mut self, out: &mut Decoded) {
+        if !self.writer.has_begun() {
+            self.writer.begin(None, out);
+        }
+        self.close(true, out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.close(false, out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+impl Chat {
     /// An object that is no chunk: an error in one of its other shapes, or something of the vendor's own.
     fn odd_object(&mut self, name: &str, text: &str, chunk: &Chunk<'_>, out: &mut Decoded) {
         let is_error_object = chunk.object.text().is_some_and(|object| object == "error");
@@ -194,24 +167,12 @@ impl Chat {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
-    }
-
     fn fail_with(&mut self, text: &str, out: &mut Decoded) {
         let (code, message) = (CompactString::const_new("error"), excerpt(text).to_owned());
         self.writer.fail(ErrorFact { code, message, retryable: false, retry_after_ms: None }, out);
     }
 
-    /// The terminator. Alone it is an empty answer; after an answer it may come again.
-    fn done(&mut self, out: &mut Decoded) {
-        if !self.writer.has_begun() {
-            self.writer.begin(None, out);
-        }
-        self.finish(true, out);
-    }
-
-    fn finish(&mut self, is_done: bool, out: &mut Decoded) {
+    fn close(&mut self, is_done: bool, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;
         }
@@ -226,16 +187,6 @@ impl Chat {
         self.choices.clear();
         let usage = self.usage.take();
         self.writer.end(Ending { is_whole, is_paused: false, finish_reason, usage }, out);
-    }
-
-    fn end_of_stream(&mut self, out: &mut Decoded) {
-        self.finish(false, out);
-        if !self.writer.has_begun()
-            && let Some((line, text)) = self.stray.take()
-        {
-            let detail = format!("line {line}: no event of {NAME} in the stream: {text}");
-            self.writer.anomaly(AnomalyCode::Malformed, detail, out);
-        }
     }
 }
 

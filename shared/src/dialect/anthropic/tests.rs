@@ -1,12 +1,12 @@
 //! Bounds of the decoder. What streams mean is tested on fixtures, in the package `tests`.
 
-use super::{Decoder, OPEN_BLOCKS_MAX};
-use crate::dialect::{Decode as _, DecodeOptions, Decoded};
+use super::{OPEN_BLOCKS_MAX, decoder};
+use crate::dialect::{DecodeOptions, Decoded};
 use crate::event::Kind;
 
 #[test]
 fn blocks_that_never_stop_are_stopped_when_there_are_too_many() {
-    let (mut decoder, mut out) = (Decoder::new(DecodeOptions::default()), Decoded::default());
+    let (mut decoder, mut out) = (decoder(DecodeOptions::default()), Decoded::default());
     for index in 0..OPEN_BLOCKS_MAX + 5 {
         let start = format!(
             "data: {{\"type\":\"content_block_start\",\"index\":{index},\"content_block\":{{\"type\":\"text\",\"text\":\"x\"}}}}\n\n"

@@ -1,13 +1,13 @@
 //! Bounds of the decoder. What streams mean is tested on fixtures, in the package `tests`.
 
-use super::Decoder;
+use super::decoder;
 use crate::anomaly::AnomalyCode;
-use crate::dialect::{Decode as _, DecodeOptions, Decoded};
+use crate::dialect::{DecodeOptions, Decoded};
 use crate::event::Kind;
 use crate::limits::{ITEMS_PER_RUN_MAX, LINE_BYTES_MAX};
 
 fn decoded(pieces: impl Iterator<Item = String>) -> Decoded {
-    let (mut decoder, mut out) = (Decoder::new(DecodeOptions::default()), Decoded::default());
+    let (mut decoder, mut out) = (decoder(DecodeOptions::default()), Decoded::default());
     for piece in pieces {
         decoder.feed(piece.as_bytes(), &mut out);
     }
