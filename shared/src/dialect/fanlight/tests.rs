@@ -1,7 +1,7 @@
 //! What a native stream gives beside its events. Whole streams are fixtures of the package `tests`.
 
 use super::Decoder;
-use crate::dialect::{DecodeOptions, Decoded};
+use crate::dialect::{Decode as _, DecodeOptions, Decoded};
 use crate::event::Kind;
 use crate::ids::RunId;
 use crate::limits::LINE_BYTES_MAX;
