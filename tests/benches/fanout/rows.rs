@@ -228,18 +228,15 @@ fn idle(arm: &dyn Arm, place: &Path) -> Outcome<Answer> {
 
 fn late(arm: &dyn Arm, place: &Path) -> Outcome<Answer> {
     let mut answer = Answer::default();
+    let mut rows = vec![(1_000, "ms to have 1,000", "1,000 after the upgrade")];
     // The peers keep a bounded number of messages; only a hub that folds has more to give.
-    let rows: &[(u64, &'static str, &'static str)] = match arm.name() {
-        "fanlight" => &[
-            (1_000, "ms to have 1,000", "of that after the upgrade"),
-            (10_000, "ms to have 10,000", "of that after the upgrade "),
-            (50_000, "ms to have 50,000", "of that after the upgrade  "),
-        ],
-        _ => &[(1_000, "ms to have 1,000", "of that after the upgrade")],
-    };
+    if arm.name() == "fanlight" {
+        rows.push((10_000, "ms to have 10,000", "10,000 after the upgrade"));
+        rows.push((50_000, "ms to have 50,000", "50,000 after the upgrade"));
+    }
     for (events, whole, after_upgrade) in rows {
         let server = arm.start(&fresh(place)?)?;
-        let times = join_late(arm, &server, *events, &mut answer.problems)?;
+        let times = join_late(arm, &server, events, &mut answer.problems)?;
         answer.numbers.push((whole, median(times.iter().map(|time| time.0).collect())));
         answer.numbers.push((after_upgrade, median(times.iter().map(|time| time.1).collect())));
     }

@@ -123,6 +123,9 @@ pub(crate) struct Viewer {
     pub(crate) is_closed: bool,
 }
 
+/// Connections that are made at the same time: some servers take a tenth of a second to answer one.
+const AT_ONCE: u64 = 16;
+
 /// Connects and subscribes `count` viewers, spread evenly over the conversations.
 pub(crate) fn connect(
     arm: &dyn Arm,
@@ -131,22 +134,36 @@ pub(crate) fn connect(
     conversations: u64,
     text_bytes: usize,
 ) -> Outcome<Vec<Viewer>> {
-    let mut viewers = Vec::new();
-    for number in 0..count {
-        let mut socket = join(arm, server, number % conversations)?;
-        let mut seen = Seen::new(text_bytes);
-        if let Some(is_subscribed) = arm.is_subscribed() {
-            // Kept: it may hold the position.
-            socket.wait_for(|payload| {
-                seen.take_message(arm, payload, &mut |_| {});
-                is_subscribed(payload)
-            })?;
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..AT_ONCE)
+            .map(|first| {
+                let numbers = (first..count).step_by(AT_ONCE as usize);
+                let subscribed = move |number| subscribe(arm, server, number % conversations, text_bytes);
+                scope.spawn(move || numbers.map(subscribed).collect::<Outcome<Vec<_>>>())
+            })
+            .collect();
+        let mut viewers = Vec::new();
+        for part in parts {
+            viewers.extend(part.join().map_err(|_panic| "a viewer failed to connect")??);
         }
-        socket.stream.set_nonblocking(true)?;
-        let stream = mio::net::TcpStream::from_std(socket.stream);
-        viewers.push(Viewer { stream, unread: socket.unread, seen, is_closed: false });
+        Ok(viewers)
+    })
+}
+
+/// One viewer that is subscribed, as far as the server tells.
+fn subscribe(arm: &dyn Arm, server: &Server, conversation: u64, text_bytes: usize) -> Outcome<Viewer> {
+    let mut socket = join(arm, server, conversation)?;
+    let mut seen = Seen::new(text_bytes);
+    if let Some(is_subscribed) = arm.is_subscribed() {
+        // What comes before may hold the position.
+        socket.wait_for(|payload| {
+            seen.take_message(arm, payload, &mut |_| {});
+            is_subscribed(payload)
+        })?;
     }
-    Ok(viewers)
+    socket.stream.set_nonblocking(true)?;
+    let stream = mio::net::TcpStream::from_std(socket.stream);
+    Ok(Viewer { stream, unread: socket.unread, seen, is_closed: false })
 }
 
 /// Connects one viewer and asks for a conversation, without waiting for the answer.
