@@ -194,8 +194,9 @@ fn span(tool: &ToolView) -> Option<(u64, u64)> {
         return tool.executing_at.or(tool.pending_at).map(|from| (from, u64::MAX));
     }
     let end = tool.ended_at.filter(|_| tool.state.is_final())?;
-    let start =
-        tool.executing_at.or_else(|| tool.exec_ms.map(|ms| end.saturating_sub(ms))).or(tool.pending_at)?;
+    // The publisher's figure reaches back from the end, but never to before the call was written.
+    let counted = tool.exec_ms.map(|ms| end.saturating_sub(ms).max(tool.pending_at.unwrap_or(0)));
+    let start = tool.executing_at.or(counted).or(tool.pending_at)?;
     Some((start, end))
 }
 
@@ -243,8 +244,12 @@ fn mark(run: &RunView, rows: &mut [Row], spans: &[Option<(u64, u64)>], from: usi
         Item::Tool(id) => run.tools.get(id).and_then(ToolView::latency_ms),
         _ => None,
     };
-    let sum: u64 = rows.iter().filter_map(latency).sum();
-    let took = (end < u64::MAX).then(|| (end.saturating_sub(start), sum));
+    let (sum, longest) = rows
+        .iter()
+        .filter_map(latency)
+        .fold((0_u64, 0), |(sum, longest), ms| (sum.saturating_add(ms), ms.max(longest)));
+    // A recording that is sent at once has real latencies and no real times between them.
+    let took = (end < u64::MAX).then(|| (end.saturating_sub(start).max(longest), sum));
     for (at, row) in rows.iter_mut().enumerate() {
         row.bracket = Some(Bracket { size, is_first: at == 0, is_last: at.saturating_add(1) == size, took });
     }

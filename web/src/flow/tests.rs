@@ -108,6 +108,18 @@ fn calls_that_overlap_stand_under_one_bracket() {
 }
 
 #[test]
+fn a_call_that_was_written_after_another_had_ended_is_not_beside_it() {
+    let view = view(
+        r#"{"k":"run.start","run":"r"}
+        {"k":"tool.state","run":"r","tool":"a","state":"executing","at":1000}
+        {"k":"tool.result","run":"r","tool":"a","output":"","exec_ms":2300,"at":1004}
+        {"k":"tool.call","run":"r","tool":"b","at":1004}
+        {"k":"tool.result","run":"r","tool":"b","output":"","exec_ms":5,"at":1005}"#,
+    );
+    assert_eq!(print(Flow::of(&view.runs[0]).lane(None)), "a b");
+}
+
+#[test]
 fn failures_and_questions_are_always_there() {
     let view = view(
         r#"{"k":"run.start","run":"r"}
