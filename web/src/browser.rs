@@ -24,6 +24,13 @@ pub(crate) fn now_ms() -> u64 {
     now
 }
 
+/// A time as the reader writes it: `12:04:31`.
+pub(crate) fn time_of_day(ms: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+    let date = js_sys::Date::new(&(ms as f64).into());
+    date.to_locale_time_string("default").into()
+}
+
 /// A random number.
 pub(crate) fn random() -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 2^53")]

@@ -104,6 +104,8 @@ pub enum Status {
         in_ms: u64,
         /// Which try it is.
         attempt: u32,
+        /// When the link was lost.
+        since: u64,
         /// Whether the link is away for so long that what is shown is old.
         is_stale: bool,
     },
@@ -223,8 +225,9 @@ impl Link {
         if self.attempt == 0 && self.lost_at.is_none() {
             return Status::Connecting;
         }
-        let is_stale = self.lost_at.is_some_and(|lost| now.saturating_sub(lost) > STALE_MS);
-        Status::Reconnecting { in_ms, attempt: self.attempt, is_stale }
+        let since = self.lost_at.unwrap_or(now);
+        let is_stale = now.saturating_sub(since) > STALE_MS;
+        Status::Reconnecting { in_ms, attempt: self.attempt, since, is_stale }
     }
 
     /// Whether frames may be sent.

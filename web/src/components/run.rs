@@ -5,6 +5,7 @@ use shared::RunId;
 use shared::event::{ErrorFact, RunStatus};
 use shared::view::{NoteBody, RunView};
 
+use super::copy::Copy;
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, icon};
 use super::lane::Lane;
@@ -49,12 +50,13 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
     let key = StoredValue::new(steps_key(&id));
     let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Steps)));
     let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
-    let name = id.to_string();
+    let (name, own) = (id.to_string(), id.clone());
     view! {
         <section class="turn" data-run=name>
             {move || has_steps.get().then(|| view! { <Steps head=head flow=flow open=open key=key /> })}
             <Lane run=id agent=None flow=flow open=open />
             <End head=head />
+            <CopyAnswer head=head id=own />
         </section>
     }
 }
@@ -98,6 +100,23 @@ fn Steps(
             {move || format!("Execution steps ({})", format::counted(flow.with(|flow| flow.tools), "tool"))}
             <span class="meta num">{meta}</span>
         </button>
+    }
+}
+
+/// The whole answer as Markdown, once it is there.
+#[component]
+fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
+    let store = use_store();
+    let id = StoredValue::new(id);
+    let answer = move || {
+        id.with_value(|id| store.view(|view| view.runs.get(id).map(RunView::answer))).unwrap_or_default()
+    };
+    let is_over = Memo::new(move |_| {
+        head.with(|head| head.as_ref().is_some_and(|head| head.status != RunStatus::Running))
+    });
+    move || {
+        (is_over.get() && !answer().trim().is_empty())
+            .then(|| view! { <div class="answer-foot"><Copy text=answer label="Copy answer" /></div> })
     }
 }
 

@@ -22,8 +22,8 @@ fn words(store: Store) -> (&'static str, String) {
             )
         }
         Status::Up => ("live", quiet(store).unwrap_or_else(|| "Live".to_owned())),
-        Status::Reconnecting { is_stale: true, .. } => {
-            ("stale", "Shown as it was when the link was lost".to_owned())
+        Status::Reconnecting { is_stale: true, since, .. } => {
+            ("stale", format!("Shown as of {}", browser::time_of_day(since)))
         }
         Status::Reconnecting { in_ms: 0, attempt, .. } => {
             ("reconnecting", format!("Reconnecting… ({attempt})"))

@@ -6,6 +6,10 @@ fn closed(code: u16) -> Input {
     Input::Closed { code, reason: "why".to_owned() }
 }
 
+fn away(in_ms: u64, attempt: u32, since: u64, is_stale: bool) -> Status {
+    Status::Reconnecting { in_ms, attempt, since, is_stale }
+}
+
 fn up() -> Link {
     let mut link = Link::default();
     assert_eq!(link.step(Input::Start, 0, 0), Act::Connect);
@@ -20,15 +24,15 @@ fn up() -> Link {
 fn a_lost_link_is_tried_again_after_the_wait_and_at_once_when_woken() {
     let mut link = up();
     assert_eq!(link.step(closed(1006), 1_000, 0), Act::Rest);
-    assert_eq!(link.status(1_000), Status::Reconnecting { in_ms: 250, attempt: 1, is_stale: false });
+    assert_eq!(link.status(1_000), away(250, 1, 1_000, false));
     assert_eq!(link.step(Input::Tick, 1_100, 0), Act::Rest);
     assert_eq!(link.step(Input::Tick, 1_250, 0), Act::Connect);
     assert_eq!(link.step(closed(1006), 1_300, 0), Act::Rest);
-    assert_eq!(link.status(1_300), Status::Reconnecting { in_ms: 500, attempt: 2, is_stale: false });
+    assert_eq!(link.status(1_300), away(500, 2, 1_000, false));
     assert_eq!(link.step(Input::Wake, 1_301, 0), Act::Connect);
     assert_eq!(link.step(Input::Wake, 1_302, 0), Act::Rest);
     let status = link.status(70_000);
-    assert_eq!(status, Status::Reconnecting { in_ms: 0, attempt: 2, is_stale: true });
+    assert_eq!(status, away(0, 2, 1_000, true));
 }
 
 #[test]
@@ -49,7 +53,7 @@ fn the_hub_decides_whether_and_when_the_page_comes_back() {
     let bye = |reconnect| Input::Bye { reconnect, retry_ms: 2_000, reason: "drain".to_owned() };
     link.step(bye(true), 0, 0);
     link.step(closed(4000), 0, 0);
-    assert_eq!(link.status(0), Status::Reconnecting { in_ms: 2_000, attempt: 1, is_stale: false });
+    assert_eq!(link.status(0), away(2_000, 1, 0, false));
     let mut link = up();
     link.step(closed(4505), 0, 0);
     assert_eq!(link.status(0), Status::Ended("why".to_owned()));
