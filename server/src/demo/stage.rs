@@ -108,6 +108,8 @@ impl Stage {
                 let Some(scene) = scenes.next() else { return };
                 match self.scene(&conversation, run, scene).await {
                     Ok(()) => failures = 0,
+                    // The hub drains: the show is over.
+                    Err(PublishError::Refused { status: 503, .. }) => return,
                     Err(error) => {
                         tracing::warn!(conversation = %conversation, %error, "the demo could not publish");
                         failures += 1;
