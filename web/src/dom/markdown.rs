@@ -10,11 +10,11 @@ use super::{caret, element, update_text};
 use crate::browser::document;
 use crate::markdown::{Align, Node, Stream, Tag, Update};
 
-/// Most nodes of a text that are on the page, but for the last blocks.
-const NODES_MAX: usize = 3_000;
+/// Longest text that is on the page whole, in bytes.
+const BYTES_MAX: usize = 200 << 10;
 
-/// How many are left when older ones go.
-const NODES_KEPT: usize = 1_500;
+/// How much of a longer one is left when its beginning goes.
+const BYTES_KEPT: usize = 100 << 10;
 
 /// A box with a Markdown text.
 pub(crate) struct MarkdownBox {
@@ -26,9 +26,9 @@ pub(crate) struct MarkdownBox {
     pending: Vec<Node>,
     caret: Option<HtmlElement>,
     is_finished: bool,
-    /// What each final child of the host weighs, and what it shows: to take it away and to bring it back.
+    /// How long each final child of the host is, and what it shows: to take it away and to bring it back.
     shown: VecDeque<(usize, Node)>,
-    weight: usize,
+    bytes: usize,
     hidden: Vec<Node>,
 }
 
@@ -44,7 +44,7 @@ impl MarkdownBox {
             caret: None,
             is_finished: false,
             shown: VecDeque::new(),
-            weight: 0,
+            bytes: 0,
             hidden: Vec::new(),
         }
     }
@@ -80,7 +80,7 @@ impl MarkdownBox {
         if update.restart {
             self.host.set_text_content(None);
             self.done = 0;
-            self.weight = 0;
+            self.bytes = 0;
             self.pending.clear();
             self.shown.clear();
             self.hidden.clear();
@@ -92,19 +92,19 @@ impl MarkdownBox {
         self.done = self.done.saturating_add(n_done);
         self.pending = new.split_off(usize::try_from(n_done).unwrap_or(usize::MAX).min(new.len()));
         for node in new {
-            let weight = node.weight();
-            self.weight = self.weight.saturating_add(weight);
-            self.shown.push_back((weight, node));
+            let bytes = node.text_bytes();
+            self.bytes = self.bytes.saturating_add(bytes);
+            self.shown.push_back((bytes, node));
         }
     }
 
     /// Takes the oldest blocks of a very long text off the page; how many blocks are off it.
     pub(crate) fn trim(&mut self) -> usize {
-        if self.weight > NODES_MAX {
-            while self.weight > NODES_KEPT
-                && let Some((weight, node)) = self.shown.pop_front()
+        if self.bytes > BYTES_MAX {
+            while self.bytes > BYTES_KEPT
+                && let Some((bytes, node)) = self.shown.pop_front()
             {
-                self.weight = self.weight.saturating_sub(weight);
+                self.bytes = self.bytes.saturating_sub(bytes);
                 self.done = self.done.saturating_sub(1);
                 self.hidden.push(node);
                 if let Some(first) = self.host.first_child() {
@@ -120,9 +120,9 @@ impl MarkdownBox {
         for node in std::mem::take(&mut self.hidden).into_iter().rev() {
             drop(self.host.insert_before(&build(&node), self.host.first_child().as_ref()));
             self.done = self.done.saturating_add(1);
-            let weight = node.weight();
-            self.weight = self.weight.saturating_add(weight);
-            self.shown.push_front((weight, node));
+            let bytes = node.text_bytes();
+            self.bytes = self.bytes.saturating_add(bytes);
+            self.shown.push_front((bytes, node));
         }
     }
 }

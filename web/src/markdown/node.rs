@@ -154,14 +154,6 @@ impl Node {
             Self::Element(_, children) => children.iter().map(Self::text_bytes).sum(),
         }
     }
-
-    /// Nodes that it takes on a page.
-    pub fn weight(&self) -> usize {
-        match self {
-            Self::Text(_) => 1,
-            Self::Element(_, children) => children.iter().map(Self::weight).sum::<usize>().saturating_add(1),
-        }
-    }
 }
 
 /// Where the first piece of at least `bytes` ends, if anything comes after it.
