@@ -1,6 +1,7 @@
 //! Texts as elements, built by hand: a text that grows a thousand times a second must touch only its end.
 
 mod markdown;
+mod nodes;
 mod plain;
 
 pub(crate) use markdown::MarkdownBox;

@@ -6,6 +6,10 @@
 /// How close to the end counts as at the end, in CSS pixels.
 pub const AT_END_PX: f64 = 8.0;
 
+/// A move up of this much is taken for the reader's even where no input was seen, in CSS pixels; smaller ones are the
+/// browser's own corrections.
+const FOREIGN_PX: f64 = 24.0;
+
 /// Where a scrolling box stands, in CSS pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
@@ -53,12 +57,13 @@ impl Follow {
         self.is_on = false;
     }
 
-    /// The box has scrolled, by whatever cause.
-    pub fn scrolled(&mut self, place: Place) {
+    /// The box has scrolled, by whatever cause; `by_hand` when the reader's wheel, finger, key or button was just seen.
+    pub fn scrolled(&mut self, place: Place, by_hand: bool) {
         let moved = place.top - self.last.top;
         let shrunk = place.content < self.last.content - 0.5;
         self.last = place;
-        if moved < -0.5 && !place.is_at_end() && !shrunk {
+        let least = if by_hand { 0.5 } else { FOREIGN_PX };
+        if moved < -least && !place.is_at_end() && !shrunk {
             self.is_on = false;
         } else if moved > 0.5 && place.is_at_end() {
             self.is_on = true;

@@ -13,6 +13,9 @@ use crate::follow::{Follow, Place};
 /// Where a revealed card comes to stand: this part of the window's height from its top.
 const REVEAL_AT: f64 = 0.3;
 
+/// How long after an input scrolling counts as its effect, in milliseconds: browsers scroll smoothly.
+const INPUT_MS: u64 = 500;
+
 /// How long a revealed card is marked, in milliseconds.
 const FLASH_MS: i32 = 1_200;
 
@@ -24,6 +27,10 @@ struct Parts {
     spacer: HtmlElement,
     spacer_px: Cell<f64>,
     follow: Cell<Follow>,
+    /// When the reader last touched anything that scrolls, by the browser's clock.
+    input_at: Cell<u64>,
+    /// Whether a button or finger is down, as on a scroll bar.
+    is_down: Cell<bool>,
     told: RefCell<Box<dyn Fn(bool)>>,
 }
 
@@ -45,12 +52,21 @@ impl Scroller {
             spacer,
             spacer_px: Cell::new(0.0),
             follow: Cell::default(),
+            input_at: Cell::new(0),
+            is_down: Cell::new(false),
             told: RefCell::new(Box::new(told)),
         });
         let seen = Rc::clone(&parts);
         browser::watch(&parts.window, "scroll", move |_: Event| seen.scrolled());
+        for (name, is_down) in [("pointerdown", true), ("pointerup", false), ("pointercancel", false)] {
+            let pressed = Rc::clone(&parts);
+            browser::watch(&parts.window, name, move |_: Event| pressed.touched(is_down));
+        }
+        let moved = Rc::clone(&parts);
+        browser::watch(&parts.window, "touchmove", move |_: Event| moved.touched(true));
         let turned = Rc::clone(&parts);
         browser::watch(&parts.window, "wheel", move |event: WheelEvent| {
+            turned.input_at.set(browser::now_ms());
             if event.delta_y() < 0.0 {
                 turned.set(Follow::release);
             }
@@ -144,9 +160,15 @@ impl Parts {
         }
     }
 
+    fn touched(&self, is_down: bool) {
+        self.is_down.set(is_down);
+        self.input_at.set(browser::now_ms());
+    }
+
     fn scrolled(&self) {
         let place = self.place();
-        self.set(|follow| follow.scrolled(place));
+        let by_hand = self.is_down.get() || browser::now_ms().saturating_sub(self.input_at.get()) < INPUT_MS;
+        self.set(|follow| follow.scrolled(place, by_hand));
         // Room that is out of sight is no longer needed.
         let spare = place.content - place.window - place.top;
         if self.spacer_px.get() > 0.0 && spare > self.spacer_px.get() {

@@ -34,7 +34,7 @@ fn is_growing(store: Store, run: &RunId, part: &PartView) -> bool {
 pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool) -> impl IntoView {
     let store = use_store();
     let node = NodeRef::<html::Div>::new();
-    let (hidden, wants_all) = (RwSignal::new(0), RwSignal::new(store.is_bare));
+    let (hidden, wants_all) = (RwSignal::new(false), RwSignal::new(store.is_bare));
     let mut shown: Option<MarkdownBox> = None;
     Effect::new(move |_| {
         let Some(element) = node.get() else { return };
@@ -42,7 +42,7 @@ pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool)
         part(store, &run, &id, |part| shown.show(&part.body.text, is_growing(store, &run, part)));
         if wants_all.get() {
             shown.show_hidden();
-            hidden.set(0);
+            hidden.set(false);
         } else if store.following.get_untracked() {
             // Only then: what somebody reads further up must not go away.
             hidden.set(shown.trim());
@@ -54,7 +54,7 @@ pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool)
     };
     view! {
         {is_refusal.then(|| view! { <div class="meta">"The model declined"</div> })}
-        {move || (hidden.get() > 0).then(|| view! {
+        {move || hidden.get().then(|| view! {
             <button type="button" class="more" data-t="furniture" on:click=all>"Show the beginning of this text"</button>
         })}
         <div class="ans" data-t="answer" node_ref=node></div>

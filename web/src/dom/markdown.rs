@@ -1,14 +1,22 @@
 //! Markdown that grows: final blocks are built once, the rest is compared with what it was and only changed where it
-//! differs. Elements come from the closed list of [`Tag`] and texts are text nodes: nothing is ever parsed as HTML.
+//! differs.
+//!
+//! Blocks stand in sections of a few kilobytes. A section that is full never changes again; the browser may then leave
+//! its layout and painting out while it is out of sight, at the height that was measured: so the cost of a new word does
+//! not grow with the text above it.
 
 use std::collections::VecDeque;
 
 use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement, Node as DomNode, Text};
+use web_sys::{Element, HtmlElement};
 
-use super::{caret, element, update_text};
-use crate::browser::document;
-use crate::markdown::{Align, Node, Stream, Tag, Update};
+use super::nodes::{end_of, patch};
+use super::{caret, element};
+use crate::browser;
+use crate::markdown::{Node, Stream, Update};
+
+/// A section is full with so many bytes of text.
+const SECTION_BYTES: usize = 6 << 10;
 
 /// Longest text that is on the page whole, in bytes.
 const BYTES_MAX: usize = 200 << 10;
@@ -16,36 +24,69 @@ const BYTES_MAX: usize = 200 << 10;
 /// How much of a longer one is left when its beginning goes.
 const BYTES_KEPT: usize = 100 << 10;
 
+/// Some blocks of the text.
+struct Section {
+    element: Element,
+    /// Its children that are final.
+    done: u32,
+    /// Bytes of their text.
+    bytes: usize,
+}
+
+impl Section {
+    /// An empty section at the end of `host`.
+    fn at_end_of(host: &Element) -> Self {
+        let element = element("div", "");
+        drop(host.append_child(&element));
+        Self { element, done: 0, bytes: 0 }
+    }
+
+    /// Lets the browser leave it out while it is out of sight.
+    fn settle(&self) {
+        let Some(element) = self.element.dyn_ref::<HtmlElement>().cloned() else { return };
+        browser::before_paint(move || {
+            let height = element.get_bounding_client_rect().height();
+            if height > 0.0 {
+                let height = format!("auto {height}px");
+                drop(element.style().set_property("contain-intrinsic-block-size", &height));
+                element.set_class_name("past");
+            }
+        });
+    }
+}
+
 /// A box with a Markdown text.
 pub(crate) struct MarkdownBox {
     host: HtmlElement,
     stream: Stream,
-    /// Children of the host that are final.
-    done: u32,
-    /// What the others show.
+    /// Full sections, and those of them that are off the page, the oldest first.
+    past: VecDeque<Section>,
+    hidden: Vec<Section>,
+    /// Bytes of the full sections that are on the page.
+    past_bytes: usize,
+    /// The section that grows.
+    open: Section,
+    /// What stands in it after its final children.
     pending: Vec<Node>,
     caret: Option<HtmlElement>,
     is_finished: bool,
-    /// How long each final child of the host is, and what it shows: to take it away and to bring it back.
-    shown: VecDeque<(usize, Node)>,
-    bytes: usize,
-    hidden: Vec<Node>,
 }
 
 impl MarkdownBox {
     /// Takes over `host`. What is in it goes: Leptos leaves a comment where an element has no children.
     pub(crate) fn new(host: HtmlElement) -> Self {
         host.set_text_content(None);
+        let open = Section::at_end_of(&host);
         Self {
             host,
             stream: Stream::default(),
-            done: 0,
+            past: VecDeque::new(),
+            hidden: Vec::new(),
+            past_bytes: 0,
+            open,
             pending: Vec::new(),
             caret: None,
             is_finished: false,
-            shown: VecDeque::new(),
-            bytes: 0,
-            hidden: Vec::new(),
         }
     }
 
@@ -59,14 +100,13 @@ impl MarkdownBox {
         self.is_finished = !is_growing;
         if is_growing {
             let caret = self.caret.get_or_insert_with(caret);
-            let end = end_of(&self.host);
-            drop(end.append_child(caret));
+            drop(end_of(&self.open.element).append_child(caret));
         } else {
             self.caret = None;
         }
     }
 
-    /// A text that is shown as finished and comes again has either not changed or starts anew.
+    /// A text that is shown as finished and comes again starts anew.
     fn finish(&mut self, text: &str) -> Update {
         if self.is_finished {
             self.stream = Stream::default();
@@ -79,203 +119,71 @@ impl MarkdownBox {
     fn apply(&mut self, update: Update) {
         if update.restart {
             self.host.set_text_content(None);
-            self.done = 0;
-            self.bytes = 0;
-            self.pending.clear();
-            self.shown.clear();
+            self.past.clear();
             self.hidden.clear();
+            self.past_bytes = 0;
+            self.pending.clear();
+            self.open = Section::at_end_of(&self.host);
         }
-        let n_done = u32::try_from(update.done.len()).unwrap_or(u32::MAX);
-        let mut new = update.done;
-        new.extend(update.pending);
-        patch(&self.host, self.done, &self.pending, &new);
-        self.done = self.done.saturating_add(n_done);
-        self.pending = new.split_off(usize::try_from(n_done).unwrap_or(usize::MAX).min(new.len()));
-        for node in new {
-            let bytes = node.text_bytes();
-            self.bytes = self.bytes.saturating_add(bytes);
-            self.shown.push_back((bytes, node));
+        let mut done = update.done;
+        loop {
+            let rest = done.split_off(self.fitting(&done));
+            let n_done = done.len();
+            let bytes: usize = done.iter().map(Node::text_bytes).sum();
+            let is_full = self.open.bytes.saturating_add(bytes) >= SECTION_BYTES;
+            let mut new = done;
+            if !is_full {
+                new.extend_from_slice(&update.pending);
+            }
+            patch(&self.open.element, self.open.done, &self.pending, &new);
+            self.open.done = self.open.done.saturating_add(u32::try_from(n_done).unwrap_or(u32::MAX));
+            self.open.bytes = self.open.bytes.saturating_add(bytes);
+            self.pending = new.split_off(n_done);
+            if !is_full {
+                return;
+            }
+            self.next_section();
+            done = rest;
         }
     }
 
-    /// Takes the oldest blocks of a very long text off the page; how many blocks are off it.
-    pub(crate) fn trim(&mut self) -> usize {
-        if self.bytes > BYTES_MAX {
-            while self.bytes > BYTES_KEPT
-                && let Some((bytes, node)) = self.shown.pop_front()
+    /// How many of `done` the open section takes: until it is full.
+    fn fitting(&self, done: &[Node]) -> usize {
+        let mut bytes = self.open.bytes;
+        let is_full = |node: &Node| {
+            bytes = bytes.saturating_add(node.text_bytes());
+            bytes >= SECTION_BYTES
+        };
+        done.iter().position(is_full).map_or(done.len(), |at| at.saturating_add(1))
+    }
+
+    fn next_section(&mut self) {
+        let full = std::mem::replace(&mut self.open, Section::at_end_of(&self.host));
+        full.settle();
+        self.past_bytes = self.past_bytes.saturating_add(full.bytes);
+        self.past.push_back(full);
+    }
+
+    /// Takes the beginning of a very long text off the page; whether anything is off it.
+    pub(crate) fn trim(&mut self) -> bool {
+        if self.past_bytes > BYTES_MAX {
+            while self.past_bytes > BYTES_KEPT
+                && let Some(section) = self.past.pop_front()
             {
-                self.bytes = self.bytes.saturating_sub(bytes);
-                self.done = self.done.saturating_sub(1);
-                self.hidden.push(node);
-                if let Some(first) = self.host.first_child() {
-                    drop(self.host.remove_child(&first));
-                }
+                self.past_bytes = self.past_bytes.saturating_sub(section.bytes);
+                section.element.remove();
+                self.hidden.push(section);
             }
         }
-        self.hidden.len()
+        !self.hidden.is_empty()
     }
 
-    /// Brings them back.
+    /// Brings it back.
     pub(crate) fn show_hidden(&mut self) {
-        for node in std::mem::take(&mut self.hidden).into_iter().rev() {
-            drop(self.host.insert_before(&build(&node), self.host.first_child().as_ref()));
-            self.done = self.done.saturating_add(1);
-            let bytes = node.text_bytes();
-            self.bytes = self.bytes.saturating_add(bytes);
-            self.shown.push_front((bytes, node));
+        while let Some(section) = self.hidden.pop() {
+            drop(self.host.insert_before(&section.element, self.host.first_child().as_ref()));
+            self.past_bytes = self.past_bytes.saturating_add(section.bytes);
+            self.past.push_front(section);
         }
     }
-}
-
-/// Makes the children of `parent` from the number `first` on show `new`, where they show `old` now.
-fn patch(parent: &DomNode, first: u32, old: &[Node], new: &[Node]) {
-    let children = parent.child_nodes();
-    for (at, node) in (first..).zip(new) {
-        let index = usize::try_from(at.saturating_sub(first)).unwrap_or(usize::MAX);
-        match (old.get(index), children.get(at)) {
-            (Some(before), Some(child)) => change(parent, &child, before, node),
-            _ => drop(parent.append_child(&build(node))),
-        }
-    }
-    let keep = first.saturating_add(u32::try_from(new.len()).unwrap_or(u32::MAX));
-    for _ in new.len()..old.len() {
-        if let Some(child) = children.get(keep) {
-            drop(parent.remove_child(&child));
-        }
-    }
-}
-
-/// Makes `child`, which shows `old`, show `new`.
-fn change(parent: &DomNode, child: &DomNode, old: &Node, new: &Node) {
-    match (old, new) {
-        (old, new) if old == new => {}
-        (Node::Text(before), Node::Text(text)) => update_text(child.unchecked_ref::<Text>(), before, text),
-        (Node::Element(was, before), Node::Element(tag, children)) if was == tag => {
-            patch(&inside(child, tag), 0, before, children);
-        }
-        _ => drop(parent.replace_child(&build(new), child)),
-    }
-}
-
-/// Where the children of an element with this tag are.
-fn inside(element: &DomNode, tag: &Tag) -> DomNode {
-    let depth = match tag {
-        Tag::CodeBlock(_) => 2,
-        Tag::Table => 1,
-        _ => 0,
-    };
-    let mut at = element.clone();
-    for _ in 0..depth {
-        at = at.last_child().unwrap_or(at);
-    }
-    at
-}
-
-/// The element for a node and all below it.
-fn build(node: &Node) -> DomNode {
-    match node {
-        Node::Text(text) => document().create_text_node(text).into(),
-        Node::Element(tag, children) => {
-            let element: DomNode = make(tag).into();
-            let host = inside(&element, tag);
-            for child in children {
-                drop(host.append_child(&build(child)));
-            }
-            element
-        }
-    }
-}
-
-fn make(tag: &Tag) -> Element {
-    match tag {
-        Tag::Paragraph => element("p", ""),
-        Tag::Stretch => element("span", "piece"),
-        // The page has its own first headings: those of a text start below them.
-        Tag::Heading(level) => element(
-            ["h3", "h3", "h4", "h5", "h6", "h6"].get(usize::from(level.saturating_sub(1))).unwrap_or(&"h6"),
-            "",
-        ),
-        Tag::Quote => element("blockquote", ""),
-        Tag::List(None) => element("ul", ""),
-        Tag::List(Some(first)) => with(element("ol", ""), "start", &first.to_string()),
-        Tag::Item => element("li", ""),
-        Tag::Task(done) => task(*done),
-        Tag::Rule => element("hr", ""),
-        Tag::Break => element("br", ""),
-        Tag::Emphasis => element("em", ""),
-        Tag::Strong => element("strong", ""),
-        Tag::Strike => element("del", ""),
-        Tag::Code => element("code", ""),
-        Tag::CodeBlock(language) => code_block(language),
-        Tag::Link(url) => link(url),
-        Tag::Image(url) if url.is_empty() => element("span", "image"),
-        Tag::Image(url) => with(link(url), "class", "image"),
-        Tag::Raw => element("span", "raw"),
-        Tag::Table => {
-            // Wide tables scroll by themselves.
-            let around = element("div", "table");
-            drop(around.append_child(&element("table", "")));
-            around
-        }
-        Tag::Row => element("tr", ""),
-        Tag::Cell { head, align } => {
-            let class = match align {
-                Align::Start => "",
-                Align::Center => "center",
-                Align::End => "num",
-            };
-            element(if *head { "th" } else { "td" }, class)
-        }
-    }
-}
-
-fn with(element: Element, name: &str, value: &str) -> Element {
-    drop(element.set_attribute(name, value));
-    element
-}
-
-fn task(done: bool) -> Element {
-    let mut tick = with(element("input", "task"), "type", "checkbox");
-    tick = with(tick, "disabled", "");
-    tick = with(tick, "aria-label", if done { "done" } else { "to do" });
-    if done { with(tick, "checked", "") } else { tick }
-}
-
-fn link(url: &str) -> Element {
-    let link = with(element("a", ""), "href", url);
-    with(with(link, "rel", "noopener noreferrer"), "target", "_blank")
-}
-
-/// The block with a head that is not the model's: the language and the copy button.
-fn code_block(language: &str) -> Element {
-    let block = element("div", "code");
-    let head = with(element("div", "code-head"), "data-t", "furniture");
-    let name = element("span", "");
-    name.set_text_content(Some(if language.is_empty() { "text" } else { language }));
-    let copy = with(with(element("button", "copy"), "type", "button"), "data-copy", "code");
-    copy.set_text_content(Some("Copy"));
-    let pre = element("pre", "");
-    for (parent, child) in [(&head, &name), (&head, &copy), (&block, &head), (&block, &pre)] {
-        drop(parent.append_child(child));
-    }
-    drop(pre.append_child(&element("code", "")));
-    block
-}
-
-/// The innermost last element that takes text: where the caret stands.
-fn end_of(host: &Element) -> Element {
-    let mut at = host.clone();
-    while let Some(last) = at.last_element_child() {
-        let is_last = at.last_child().is_some_and(|node| node.is_same_node(Some(&last)));
-        let is_closed = matches!(last.tag_name().as_str(), "BR" | "HR" | "INPUT" | "A" | "CODE" if last.tag_name() != "CODE" || !in_pre(&last));
-        if !is_last || is_closed {
-            break;
-        }
-        at = last;
-    }
-    at
-}
-
-fn in_pre(element: &Element) -> bool {
-    element.parent_element().is_some_and(|parent| parent.tag_name() == "PRE")
 }

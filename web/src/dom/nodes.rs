@@ -1,0 +1,162 @@
+//! Markdown's nodes as elements. Elements come from the closed list of [`Tag`] and texts are text nodes: nothing is ever
+//! parsed as HTML.
+
+use wasm_bindgen::JsCast;
+use web_sys::{Element, Node as DomNode, Text};
+
+use super::{element, update_text};
+use crate::browser::document;
+use crate::markdown::{Align, Node, Tag};
+
+/// Makes the children of `parent` from the number `first` on show `new`, where they show `old` now.
+pub(super) fn patch(parent: &DomNode, first: u32, old: &[Node], new: &[Node]) {
+    let children = parent.child_nodes();
+    for (at, node) in (first..).zip(new) {
+        let index = usize::try_from(at.saturating_sub(first)).unwrap_or(usize::MAX);
+        match (old.get(index), children.get(at)) {
+            (Some(before), Some(child)) => change(parent, &child, before, node),
+            _ => drop(parent.append_child(&build(node))),
+        }
+    }
+    let keep = first.saturating_add(u32::try_from(new.len()).unwrap_or(u32::MAX));
+    for _ in new.len()..old.len() {
+        if let Some(child) = children.get(keep) {
+            drop(parent.remove_child(&child));
+        }
+    }
+}
+
+/// Makes `child`, which shows `old`, show `new`.
+fn change(parent: &DomNode, child: &DomNode, old: &Node, new: &Node) {
+    match (old, new) {
+        (old, new) if old == new => {}
+        (Node::Text(before), Node::Text(text)) => update_text(child.unchecked_ref::<Text>(), before, text),
+        (Node::Element(was, before), Node::Element(tag, children)) if was == tag => {
+            patch(&inside(child, tag), 0, before, children);
+        }
+        _ => drop(parent.replace_child(&build(new), child)),
+    }
+}
+
+/// Where the children of an element with this tag are.
+fn inside(element: &DomNode, tag: &Tag) -> DomNode {
+    let depth = match tag {
+        Tag::CodeBlock(_) => 2,
+        Tag::Table => 1,
+        _ => 0,
+    };
+    let mut at = element.clone();
+    for _ in 0..depth {
+        at = at.last_child().unwrap_or(at);
+    }
+    at
+}
+
+/// The element for a node and all below it.
+fn build(node: &Node) -> DomNode {
+    match node {
+        Node::Text(text) => document().create_text_node(text).into(),
+        Node::Element(tag, children) => {
+            let element: DomNode = make(tag).into();
+            let host = inside(&element, tag);
+            for child in children {
+                drop(host.append_child(&build(child)));
+            }
+            element
+        }
+    }
+}
+
+fn make(tag: &Tag) -> Element {
+    match tag {
+        Tag::Paragraph => element("p", ""),
+        Tag::Stretch => element("span", "piece"),
+        // The page has its own first headings: those of a text start below them.
+        Tag::Heading(level) => element(
+            ["h3", "h3", "h4", "h5", "h6", "h6"].get(usize::from(level.saturating_sub(1))).unwrap_or(&"h6"),
+            "",
+        ),
+        Tag::Quote => element("blockquote", ""),
+        Tag::List(None) => element("ul", ""),
+        Tag::List(Some(first)) => with(element("ol", ""), "start", &first.to_string()),
+        Tag::Item => element("li", ""),
+        Tag::Task(done) => task(*done),
+        Tag::Rule => element("hr", ""),
+        Tag::Break => element("br", ""),
+        Tag::Emphasis => element("em", ""),
+        Tag::Strong => element("strong", ""),
+        Tag::Strike => element("del", ""),
+        Tag::Code => element("code", ""),
+        Tag::CodeBlock(language) => code_block(language),
+        Tag::Link(url) => link(url),
+        Tag::Image(url) if url.is_empty() => element("span", "image"),
+        Tag::Image(url) => with(link(url), "class", "image"),
+        Tag::Raw => element("span", "raw"),
+        Tag::Table => {
+            // Wide tables scroll by themselves.
+            let around = element("div", "table");
+            drop(around.append_child(&element("table", "")));
+            around
+        }
+        Tag::Row => element("tr", ""),
+        Tag::Cell { head, align } => {
+            let class = match align {
+                Align::Start => "",
+                Align::Center => "center",
+                Align::End => "num",
+            };
+            element(if *head { "th" } else { "td" }, class)
+        }
+    }
+}
+
+fn with(element: Element, name: &str, value: &str) -> Element {
+    drop(element.set_attribute(name, value));
+    element
+}
+
+fn task(done: bool) -> Element {
+    let mut tick = with(element("input", "task"), "type", "checkbox");
+    tick = with(tick, "disabled", "");
+    tick = with(tick, "aria-label", if done { "done" } else { "to do" });
+    if done { with(tick, "checked", "") } else { tick }
+}
+
+fn link(url: &str) -> Element {
+    let link = with(element("a", ""), "href", url);
+    with(with(link, "rel", "noopener noreferrer"), "target", "_blank")
+}
+
+/// The block with a head that is not the model's: the language and the copy button.
+fn code_block(language: &str) -> Element {
+    let block = element("div", "code");
+    let head = with(element("div", "code-head"), "data-t", "furniture");
+    let name = element("span", "");
+    name.set_text_content(Some(if language.is_empty() { "text" } else { language }));
+    let copy = with(with(element("button", "copy"), "type", "button"), "data-copy", "code");
+    copy.set_text_content(Some("Copy"));
+    let pre = element("pre", "");
+    for (parent, child) in [(&head, &name), (&head, &copy), (&block, &head), (&block, &pre)] {
+        drop(parent.append_child(child));
+    }
+    drop(pre.append_child(&element("code", "")));
+    block
+}
+
+/// The innermost last element that takes text: where the caret stands.
+pub(super) fn end_of(host: &Element) -> Element {
+    let mut at = host.clone();
+    while let Some(last) = at.last_element_child() {
+        let is_last = at.last_child().is_some_and(|node| node.is_same_node(Some(&last)));
+        let is_closed = matches!(last.tag_name().as_str(), "BR" | "HR" | "INPUT" | "A" | "CODE" if last.tag_name() != "CODE" || !in_pre(&last));
+        if !is_last || is_closed {
+            break;
+        }
+        at = last;
+    }
+    at
+}
+
+fn in_pre(element: &Element) -> bool {
+    element.parent_element().is_some_and(|parent| parent.tag_name() == "PRE")
+}
