@@ -12,10 +12,12 @@ use tokio::process::{Child, Command};
 
 use crate::wait::{until, within};
 
-/// A browser with one page. Everything it started ends with it.
+/// A browser with one page. Everything it started ends with it, also when a test fails.
 #[derive(Debug)]
 pub struct Page {
     driver: Child,
+    /// The process group of the driver, which its browser belongs to.
+    group: Option<u32>,
     client: Client,
     _profile: TempDir,
 }
@@ -51,6 +53,7 @@ impl Page {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .kill_on_drop(true)
+            .process_group(0)
             .spawn()
             .expect("chromedriver starts (apt-get install chromium chromium-driver)");
         let port = port_of(&mut driver).await;
@@ -60,7 +63,8 @@ impl Page {
         builder.capabilities(capabilities.as_object().expect("an object").clone());
         let url = format!("http://127.0.0.1:{port}");
         let client = within("chromium", builder.connect(&url)).await.expect("a session");
-        let page = Self { driver, client, _profile: profile };
+        let group = driver.id();
+        let page = Self { driver, group, client, _profile: profile };
         page.emulate(screen).await;
         page
     }
@@ -178,8 +182,19 @@ impl Page {
     /// # Panics
     /// When it does not end.
     pub async fn close(mut self) {
-        within("the browser's end", self.client.close()).await.expect("it closes");
+        within("the browser's end", self.client.clone().close()).await.expect("it closes");
         self.driver.kill().await.expect("chromedriver ends");
+    }
+}
+
+impl Drop for Page {
+    /// A test that fails does not get to [`Page::close`]: its browser would stay for ever.
+    fn drop(&mut self) {
+        let Some(group) = self.group else { return };
+        let mut kill = std::process::Command::new("kill");
+        kill.args(["-KILL", "--", &format!("-{group}")]).stderr(Stdio::null());
+        // After an orderly end there is no such group any more.
+        drop(kill.status());
     }
 }
 
