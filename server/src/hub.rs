@@ -19,7 +19,6 @@ use crate::log::EventLog;
 mod conversation;
 mod ephemera;
 mod publishers;
-mod ring;
 mod row;
 
 pub(crate) use conversation::{AppendError, Appended, Conversation, Cursor, Publication, Slice};

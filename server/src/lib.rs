@@ -16,6 +16,7 @@ mod fanout;
 mod http;
 mod hub;
 mod log;
+mod ring;
 mod state;
 pub mod telemetry;
 mod weigh;

@@ -16,9 +16,9 @@ use tokio::sync::Notify;
 
 use super::ephemera::Ephemera;
 use super::publishers::{Claim, Publishers, Verdict};
-use super::ring::Ring;
 use super::row::row;
 use crate::log::{EventLog, LogError};
+use crate::ring::Ring;
 use crate::weigh::weigh;
 
 /// A viewer's place: the last seq it has, and the last ephemeral fact.

@@ -1,6 +1,7 @@
 //! Tests of the log in memory.
 
 use shared::event::Kind;
+use shared::limits::RING_EVENTS_MAX;
 use shared::{Event, RunId};
 
 use super::*;

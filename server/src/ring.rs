@@ -1,4 +1,5 @@
-//! The newest events of a conversation, bounded in bytes and in number. All viewers read from it; none has a queue.
+//! The newest events of a conversation, bounded in bytes and in number. All viewers read from it; none has a queue. The
+//! log in memory keeps the same.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -54,9 +55,25 @@ impl Ring {
         self.entries.back().map_or(self.start, |entry| entry.end)
     }
 
+    /// All events after this seq are here.
+    pub(crate) fn begins_after(&self) -> Seq {
+        self.first - 1
+    }
+
+    /// The newest seq.
+    pub(crate) fn head(&self) -> Seq {
+        self.begins_after() + self.entries.len() as Seq
+    }
+
     /// Whether all events after `seq` are here. `seq` must not be after the newest.
     pub(crate) fn reaches(&self, seq: Seq) -> bool {
-        seq + 1 >= self.first
+        seq >= self.begins_after()
+    }
+
+    /// Up to `limit` events after `seq`, which the ring must reach.
+    pub(crate) fn page(&self, seq: Seq, limit: usize) -> Vec<Arc<Envelope>> {
+        let entries = self.entries.iter().skip(self.index(seq)).take(limit);
+        entries.map(|entry| Arc::clone(&entry.envelope)).collect()
     }
 
     /// The index of the event after `seq`.
