@@ -1,17 +1,13 @@
 //! The main job: a stream replayed at its pace while two browsers and a terminal watch. All see the same.
 
-use std::process::Stdio;
-
 use tests::browser::{DESKTOP, Screen};
 use tests::recordings::{fixtures, recordings};
 use tests::wait::within;
-use tests::{Hub, Page, hub};
-use tokio::process::Command;
+use tests::{Hub, Page};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_browsers_and_a_terminal_watch_replayed_streams() {
     let hub = Hub::start().await;
-    let url = hub.url("");
     let dark = Screen { dark: true, ..DESKTOP };
     let (first, second) = (Page::open(DESKTOP).await, Page::open(dark).await);
     for (dialect, folder) in [("openai-chat", "openai-chat"), ("anthropic", "anthropic-messages")] {
@@ -22,19 +18,8 @@ async fn two_browsers_and_a_terminal_watch_replayed_streams() {
             page.goto(&hub.url(&format!("/c/{conversation}"))).await;
             page.holds("return !!document.querySelector('[data-t=transcript]')").await;
         }
-        let terminal = Command::new(hub::binary())
-            .args(["tail", &conversation, "--until", "run.end", "--url", &url])
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let replay = Command::new(hub::binary())
-            .arg("replay")
-            .arg(file)
-            .args(["--dialect", dialect, "--conversation", &conversation, "--speed", "10", "--url", &url])
-            .kill_on_drop(true)
-            .output();
-        assert!(within("the replay", replay).await.unwrap().status.success());
+        let terminal = hub.tail(&conversation, &[]);
+        hub.replay(file, dialect, &conversation, "10").await;
         let summary = hub.summary(&conversation).await;
         let head = summary["events"].as_u64().unwrap();
         for page in [&first, &second] {

@@ -37,21 +37,9 @@ async fn replay_all(dialect: &str, folder: &str) {
 }
 
 async fn replay(hub: &Hub, conversation: &str, dialect: &str, file: &Path) {
-    let url = hub.url("");
     let (mut first, mut second) = (hub.view(conversation).await, hub.view(conversation).await);
-    let terminal = Command::new(hub::binary())
-        .args(["tail", conversation, "--json", "--until", "run.end", "--url", &url])
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let replay = Command::new(hub::binary())
-        .arg("replay")
-        .arg(file)
-        .args(["--dialect", dialect, "--conversation", conversation, "--speed", "100", "--url", &url])
-        .output();
-    let replayed = within("the replay", replay).await.unwrap();
-    assert!(replayed.status.success(), "{}: {replayed:?}", file.display());
+    let terminal = hub.tail(conversation, &["--json"]);
+    hub.replay(file, dialect, conversation, "100").await;
     let served = hub.summary(conversation).await;
     let head = served["events"].as_u64().unwrap();
     first.reach(head).await;

@@ -1,7 +1,7 @@
 //! A hub in a process of its own, on a port of its own.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -124,6 +124,36 @@ impl Hub {
     /// The same, with headers.
     pub fn ingest_with(&self, dialect: &str, conversation: &str, headers: &[(&str, &str)]) -> Body {
         Body::post(&self.client, &self.url(&format!("/v1/ingest/{dialect}/{conversation}")), headers)
+    }
+
+    /// A terminal that watches `conversation` until its run ends; `options` are more of `fanlight tail`'s.
+    ///
+    /// # Panics
+    /// When the program does not start.
+    pub fn tail(&self, conversation: &str, options: &[&str]) -> Child {
+        Command::new(binary())
+            .args(["tail", conversation, "--until", "run.end", "--url", &self.url("")])
+            .args(options)
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the program starts")
+    }
+
+    /// Publishes the recording `file` into `conversation` with `fanlight replay`, `speed` times as fast as it was.
+    ///
+    /// # Panics
+    /// When the program fails.
+    pub async fn replay(&self, file: &Path, dialect: &str, conversation: &str, speed: &str) {
+        let replay = Command::new(binary())
+            .arg("replay")
+            .arg(file)
+            .args(["--dialect", dialect, "--conversation", conversation, "--speed", speed])
+            .args(["--url", &self.url("")])
+            .kill_on_drop(true)
+            .output();
+        let replayed = within("the replay", replay).await.expect("the program starts");
+        assert!(replayed.status.success(), "{}: {replayed:?}", file.display());
     }
 
     /// A request that can be given headers before it is sent.
