@@ -168,10 +168,8 @@ impl Store {
     pub(crate) fn open(self, conversation: Option<ConversationId>) {
         let frames = self.model.try_update_value(|model| model.open(conversation)).unwrap_or_default();
         self.ports.with_value(|ports| {
-            for (frame, ports) in frames.into_iter().zip(std::iter::repeat(ports)) {
-                if let Some(ports) = ports {
-                    (ports.send)(frame);
-                }
+            if let Some(ports) = ports {
+                frames.into_iter().for_each(&ports.send);
             }
         });
         self.ask_painting();
