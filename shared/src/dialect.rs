@@ -73,20 +73,45 @@ impl Decoded {
 
     /// Adds an event.
     pub fn event(&mut self, event: Event) {
-        self.envelopes.push(Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None });
+        self.event_at(event, None);
+    }
+
+    /// Adds an event that happened at `producer_at` by the stream's own clock, in milliseconds since 1970.
+    pub fn event_at(&mut self, event: Event, producer_at: Option<u64>) {
+        self.envelopes.push(Envelope { event, seq: 0, at: 0, producer_at, publisher: None });
     }
 }
 
+/// What makes a decoder for one stream.
+type Make = fn(DecodeOptions) -> Box<dyn Decode>;
+
+/// The dialects that can be decoded, each with its decoder.
+const DECODERS: &[(&str, Make)] = &[
+    (fanlight::NAME, fanlight::decoder),
+    (openai_chat::NAME, openai_chat::decoder),
+    // The legacy completions API has the same frame, with `text` for a delta.
+    ("openai-completions", openai_chat::decoder),
+    (anthropic::NAME, anthropic::decoder),
+];
+
 /// The names of the dialects that can be decoded.
-pub const DECODED: &[&str] = &[fanlight::NAME, openai_chat::NAME, "openai-completions", anthropic::NAME];
+pub const DECODED: &[&str] = &names();
+
+const fn names() -> [&'static str; DECODERS.len()] {
+    let mut names = [""; DECODERS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would say so")]
+        {
+            names[at] = DECODERS[at].0;
+        }
+        at = at.saturating_add(1);
+    }
+    names
+}
 
 /// A decoder for the dialect `name`, or nothing when there is none of that name.
 pub fn decoder(name: &str, options: DecodeOptions) -> Option<Box<dyn Decode>> {
-    match name {
-        fanlight::NAME => Some(Box::new(fanlight::Decoder::new(options))),
-        // The legacy completions API has the same frame, with `text` for a delta.
-        openai_chat::NAME | "openai-completions" => Some(openai_chat::decoder(options)),
-        anthropic::NAME => Some(anthropic::decoder(options)),
-        _ => None,
-    }
+    let (_, make) = DECODERS.iter().find(|(known, _)| *known == name)?;
+    Some(make(options))
 }

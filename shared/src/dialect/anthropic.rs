@@ -191,7 +191,7 @@ impl Messages {
         }
         let usage = std::mem::take(&mut self.counts).usage();
         let is_paused = finish_reason.as_deref() == Some("pause_turn");
-        self.writer.end(Ending { is_whole, is_paused, finish_reason, usage }, out);
+        self.writer.end(Ending { is_whole, is_paused, finish_reason, usage, ..Ending::default() }, out);
     }
 }
 

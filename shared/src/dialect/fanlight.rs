@@ -38,6 +38,11 @@ enum Framing {
     Sse(Sse),
 }
 
+/// A decoder for one stream.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Decoder::new(options))
+}
+
 impl Decoder {
     /// A decoder for one stream.
     pub fn new(options: DecodeOptions) -> Self {

@@ -186,7 +186,7 @@ impl Chat {
         }
         self.choices.clear();
         let usage = self.usage.take();
-        self.writer.end(Ending { is_whole, is_paused: false, finish_reason, usage }, out);
+        self.writer.end(Ending { is_whole, finish_reason, usage, ..Ending::default() }, out);
     }
 }
 

@@ -10,17 +10,26 @@ use super::framing::Nesting;
 use super::{DecodeOptions, Decoded};
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::event::{
-    ErrorFact, Event, Kind, PartEnd, PartKind, RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolStart,
-    ToolState, ToolStateChange, Usage,
+    ErrorFact, Event, Kind, PartEnd, PartKind, RunEnd, RunStart, RunStatus, RunUpdate, ToolStart, ToolState,
+    ToolStateChange, Usage,
 };
 use crate::ids::{AgentId, PartId, RunId, ToolCallId};
 use crate::limits::ITEMS_PER_RUN_MAX;
 
+#[expect(dead_code, reason = "the dialects of agents use it")]
+mod agent;
 mod call;
+#[expect(dead_code, reason = "the dialects of agents use it")]
+mod outcome;
 mod part;
+#[expect(dead_code, reason = "the dialects of agents use it")]
+mod whole;
 
 pub(crate) use call::OpenCall;
+pub(crate) use outcome::Outcome;
 pub(crate) use part::OpenPart;
+#[expect(unused_imports, reason = "the dialects of agents use it")]
+pub(crate) use whole::{WholeCall, WholePart};
 
 /// Writes the events of one stream.
 #[derive(Debug)]
@@ -43,6 +52,8 @@ pub(crate) struct Writer {
     /// Calls that the provider executes and that have no result yet, oldest first.
     waiting: BTreeMap<u64, (RunId, ToolCallId)>,
     waits: u64,
+    /// When the events happen by the stream's own clock, in milliseconds since 1970.
+    time: Option<u64>,
     /// Calls of the run that goes on which somebody outside has to execute.
     handed_over: u64,
 }
@@ -65,6 +76,8 @@ pub(crate) struct Ending {
     pub(crate) is_whole: bool,
     /// The provider broke off by itself and will go on when it is asked again.
     pub(crate) is_paused: bool,
+    /// The stream said how the run ended, in so many words. Counts before all else.
+    pub(crate) status: Option<RunStatus>,
     pub(crate) finish_reason: Option<CompactString>,
     pub(crate) usage: Option<Usage>,
 }
@@ -85,6 +98,7 @@ impl Writer {
             calls: IndexMap::new(),
             waiting: BTreeMap::new(),
             waits: 0,
+            time: None,
             handed_over: 0,
         }
     }
@@ -125,18 +139,22 @@ impl Writer {
 
     /// A fact of the main agent.
     pub(crate) fn push(&self, kind: Kind, out: &mut Decoded) {
-        out.push(&self.run, kind);
+        self.put(Event::new(&self.run, kind), out);
     }
 
     /// A fact of `agent`.
     pub(crate) fn push_by(&self, agent: Option<&AgentId>, kind: Kind, out: &mut Decoded) {
-        out.event(Event::new(&self.run, kind).by(agent.cloned()));
+        self.put(Event::new(&self.run, kind).by(agent.cloned()), out);
+    }
+
+    fn put(&self, event: Event, out: &mut Decoded) {
+        out.event_at(event, self.time);
     }
 
     pub(crate) fn anomaly(&self, code: AnomalyCode, detail: String, out: &mut Decoded) {
         // Before the first run there is none that it could belong to.
         let run = if self.runs == 0 { RunId::none() } else { self.run.clone() };
-        out.push(&run, Kind::Anomaly(Anomaly { code, detail }));
+        self.put(Event::new(&run, Kind::Anomaly(Anomaly { code, detail })), out);
     }
 
     /// Something failed. Servers repeat themselves; the same failure is told once.
@@ -236,40 +254,17 @@ impl Writer {
         }
     }
 
-    /// What the call gave back that the dialect means by `id`. It may be one of a run before this one. An id that no
-    /// call had (gateways rewrite them) means the oldest call that the provider still executes.
-    pub(crate) fn result(
-        &mut self,
-        id: &str,
-        output: crate::Json,
-        is_error: bool,
-        agent: Option<&AgentId>,
-        out: &mut Decoded,
-    ) {
-        let tool = ToolCallId::new(id);
-        let (run, tool) = match self.calls.get_mut(tool.as_str()) {
-            Some(named) => {
-                let place = named.place.take();
-                place.map(|place| self.waiting.remove(&place));
-                (named.run.clone(), named.tool.clone())
-            }
-            None => self.waiting.pop_first().map_or((self.run.clone(), tool), |(_, oldest)| oldest),
-        };
-        let result =
-            ToolResult { tool, output, is_error, queued_ms: None, exec_ms: None, files: None, embeds: None };
-        out.event(Event::new(&run, Kind::ToolResult(result)).by(agent.cloned()));
-    }
-
     /// Ends the run that goes on, or hands it back to the caller.
     pub(crate) fn end(&mut self, ending: Ending, out: &mut Decoded) {
         if !std::mem::take(&mut self.is_running) {
             return;
         }
-        let Ending { is_whole, is_paused, finish_reason, mut usage } = ending;
+        let Ending { is_whole, is_paused, status, finish_reason, mut usage } = ending;
         if self.options.run_goes_on {
             // The run has other model calls beside this one: their tokens add up, only a whole run's would replace.
             let (finish_reason, usage) = (finish_reason.clone(), usage.take());
-            let goes_on = is_whole && self.failure.is_none() && (self.handed_over > 0 || is_paused);
+            let goes_on =
+                is_whole && status.is_none() && self.failure.is_none() && (self.handed_over > 0 || is_paused);
             if goes_on || finish_reason.is_some() || usage.is_some() {
                 self.push(Kind::RunUpdate(RunUpdate { finish_reason, usage, ..RunUpdate::default() }), out);
             }
@@ -277,7 +272,9 @@ impl Writer {
                 return;
             }
         }
-        let status = if self.failure.is_some() {
+        let status = if let Some(status) = status {
+            status
+        } else if self.failure.is_some() {
             RunStatus::Error
         } else if is_whole {
             RunStatus::Complete

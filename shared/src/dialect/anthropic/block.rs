@@ -5,7 +5,7 @@ use super::{custom, raw};
 use crate::anomaly::AnomalyCode;
 use crate::dialect::Decoded;
 use crate::dialect::field::Field;
-use crate::dialect::writer::{OpenCall, OpenPart, Writer};
+use crate::dialect::writer::{OpenCall, OpenPart, Outcome, Writer};
 use crate::event::PartKind;
 
 /// A block that has begun and not stopped.
@@ -141,5 +141,6 @@ fn result(body: &BlockBody<'_>, w: &mut Writer, out: &mut Decoded) {
     let inner = body.content.object::<BlockBody<'_>>().kind.text();
     let failed = inner.is_some_and(|kind| kind.ends_with("_error"));
     let id = body.tool_use_id.words().unwrap_or_default();
-    w.result(&id, body.content.json(), failed || body.is_error.is_true(), None, out);
+    let is_error = failed || body.is_error.is_true();
+    w.result(&id, Outcome { is_error, ..Outcome::of(body.content.json()) }, None, out);
 }

@@ -8,7 +8,7 @@ use super::think::{ThinkTags, Thought};
 use super::wire::{Delta, Piece};
 use crate::dialect::Decoded;
 use crate::dialect::field::Field;
-use crate::dialect::writer::{OpenPart, Writer};
+use crate::dialect::writer::{OpenPart, Outcome, Writer};
 use crate::event::{Kind, PartKind, RunStatus};
 use crate::ids::AgentId;
 
@@ -213,7 +213,7 @@ impl Choice {
         self.close_part(w, out);
         self.calls.finish(true, w, out);
         let id = delta.tool_call_id.words().unwrap_or_default();
-        w.result(&id, delta.content.json(), false, self.agent.as_ref(), out);
+        w.result(&id, Outcome::of(delta.content.json()), self.agent.as_ref(), out);
     }
 }
 

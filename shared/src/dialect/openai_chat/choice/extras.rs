@@ -7,7 +7,7 @@ use compact_str::CompactString;
 
 use crate::dialect::Decoded;
 use crate::dialect::openai_chat::wire::{Delta, Executed, Piece};
-use crate::dialect::writer::{OpenCall, Writer};
+use crate::dialect::writer::{OpenCall, Outcome, Writer};
 use crate::event::{Kind, PartKind};
 use crate::ids::AgentId;
 
@@ -62,7 +62,7 @@ impl Extras {
         if tool.output.is_some()
             && let Some(call) = self.executed.get_mut(&index).and_then(Option::take)
         {
-            w.result(call.id(), tool.output.json(), false, agent, out);
+            w.result(call.id(), Outcome::of(tool.output.json()), agent, out);
         }
     }
 }

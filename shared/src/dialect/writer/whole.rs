@@ -1,0 +1,128 @@
+//! Dialects that tell the whole text so far again and again: what is new in it goes out as a delta, what changed
+//! replaces the rest. Only length and hash of what was told are kept, not the text.
+
+use std::hash::Hasher as _;
+
+use fnv::FnvHasher;
+
+use super::{Decoded, OpenCall, OpenPart, Writer};
+
+/// What was told of a text.
+#[derive(Debug)]
+struct Told {
+    len: usize,
+    hash: u64,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self { len: 0, hash: FnvHasher::default().finish() }
+    }
+}
+
+impl Told {
+    fn add(&mut self, text: &str) {
+        self.len = self.len.saturating_add(text.len());
+        let mut hash = FnvHasher::with_key(self.hash);
+        hash.write(text.as_bytes());
+        self.hash = hash.finish();
+    }
+
+    /// What `whole` has beyond what was told; nothing when it does not begin with that.
+    fn rest<'a>(&self, whole: &'a str) -> Option<&'a str> {
+        let (head, rest) = whole.split_at_checked(self.len)?;
+        let mut hash = FnvHasher::default();
+        hash.write(head.as_bytes());
+        (hash.finish() == self.hash).then_some(rest)
+    }
+}
+
+/// A part of which the stream tells the whole text so far, deltas, or both.
+#[derive(Debug)]
+pub(crate) struct WholePart {
+    part: OpenPart,
+    told: Told,
+}
+
+impl WholePart {
+    pub(crate) fn new(part: OpenPart) -> Self {
+        Self { part, told: Told::default() }
+    }
+
+    /// More text.
+    pub(crate) fn delta(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+        self.told.add(text);
+        self.part.delta(text, writer, out);
+    }
+
+    /// The text is `whole` now.
+    pub(crate) fn set(&mut self, whole: &str, writer: &Writer, out: &mut Decoded) {
+        if let Some(rest) = self.told.rest(whole) {
+            return self.delta(rest, writer, out);
+        }
+        self.told = Told::default();
+        self.told.add(whole);
+        self.part.replace(whole, writer, out);
+    }
+
+    /// The text is exactly `whole` now.
+    pub(crate) fn is(&self, whole: &str) -> bool {
+        self.told.rest(whole).is_some_and(str::is_empty)
+    }
+
+    pub(crate) fn part(&self) -> &OpenPart {
+        &self.part
+    }
+
+    /// It is whole.
+    pub(crate) fn end(self, hidden: bool, writer: &Writer, out: &mut Decoded) {
+        self.part.end(hidden, writer, out);
+    }
+}
+
+/// A call of which the stream tells the whole arguments so far, deltas, or both.
+#[derive(Debug)]
+pub(crate) struct WholeCall {
+    call: OpenCall,
+    told: Told,
+    /// Arguments that came and are not what was told before them.
+    instead: Option<String>,
+}
+
+impl WholeCall {
+    pub(crate) fn new(call: OpenCall) -> Self {
+        Self { call, told: Told::default(), instead: None }
+    }
+
+    /// More of the arguments.
+    pub(crate) fn args(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+        if let Some(instead) = &mut self.instead {
+            instead.push_str(text);
+        } else {
+            self.told.add(text);
+            self.call.args(text, writer, out);
+        }
+    }
+
+    /// The arguments are `whole` now.
+    pub(crate) fn set_args(&mut self, whole: &str, writer: &Writer, out: &mut Decoded) {
+        match self.told.rest(whole) {
+            Some(rest) => {
+                self.instead = None;
+                self.told.add(rest);
+                self.call.args(rest, writer, out);
+            }
+            // Arguments cannot be taken back while they stream: the final ones stand in `tool.call`.
+            None => self.instead = Some(whole.to_owned()),
+        }
+    }
+
+    pub(crate) fn call(&mut self) -> &mut OpenCall {
+        &mut self.call
+    }
+
+    /// The call is written.
+    pub(crate) fn written(&mut self, writer: &mut Writer, out: &mut Decoded) {
+        self.call.written(self.instead.take(), writer, out);
+    }
+}
