@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 use compact_str::CompactString;
 
 use super::fault::fault;
-use super::field::{Field, json_within_depth};
+use super::field::Field;
 use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
 use super::writer::{Ending, Writer};
 use super::{Decode, DecodeOptions, Decoded};
 use crate::anomaly::AnomalyCode;
-use crate::event::Kind;
 
 mod block;
 mod wire;
@@ -83,7 +82,7 @@ impl Meaning for Messages {
             }
             _ => {
                 self.writer.begin(None, out);
-                self.writer.push(raw(whole), out);
+                self.writer.raw(whole, None, out);
             }
         }
     }
@@ -152,7 +151,7 @@ impl Messages {
         self.counts.update(event.usage);
         let edits = event.context_management.object::<ContextManagement<'_>>().applied_edits;
         if edits.is_truthy() {
-            self.writer.push(custom("context_management", event.context_management), out);
+            self.writer.custom("context_management", event.context_management, None, out);
         }
     }
 
@@ -161,7 +160,7 @@ impl Messages {
             self.stop_reason = Some(CompactString::new(&reason));
         }
         if details.is_truthy() {
-            self.writer.push(custom("stop_details", details), out);
+            self.writer.custom("stop_details", details, None, out);
         }
     }
 
@@ -200,17 +199,6 @@ impl Messages {
 struct ContextManagement<'a> {
     #[serde(borrow)]
     applied_edits: Field<'a>,
-}
-
-/// A foreign object that has no other name here, as it came.
-fn raw(value: Field<'_>) -> Kind {
-    let value = json_within_depth(value.as_json_text()).unwrap_or_else(|| crate::Json::of(&()));
-    Kind::Raw { name: CompactString::const_new(NAME), value }
-}
-
-/// A foreign object that readers know by `name`.
-fn custom(name: &'static str, value: Field<'_>) -> Kind {
-    Kind::Custom { name: CompactString::const_new(name), value: value.json() }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::hash::Hasher as _;
 use compact_str::CompactString;
 
 use super::fault::fault;
-use super::field::{Field, json_within_depth};
+use super::field::Field;
 use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
 use super::writer::{Ending, Writer};
@@ -123,7 +123,7 @@ impl Chat {
         }
         if whole.is_truthy() {
             self.writer.begin(None, out);
-            self.writer.push(raw(whole), out);
+            self.writer.raw(whole, None, out);
         }
     }
 
@@ -162,8 +162,7 @@ impl Chat {
             return;
         }
         for (name, field) in found.into_iter().filter(|(_, field)| field.is_truthy()) {
-            let kind = Kind::Custom { name: CompactString::const_new(name), value: field.json() };
-            self.writer.push(kind, out);
+            self.writer.custom(name, field, None, out);
         }
     }
 
@@ -199,12 +198,6 @@ fn begin_choice(index: u64, writer: &Writer, out: &mut Decoded) -> Option<AgentI
     let name = Some(compact_str::format_compact!("choice {index}"));
     writer.push_by(Some(&agent), Kind::AgentStart(AgentStart { name, ..AgentStart::default() }), out);
     Some(agent)
-}
-
-/// A foreign object, as it came.
-fn raw(value: Field<'_>) -> Kind {
-    let value = json_within_depth(value.as_json_text()).unwrap_or_else(|| crate::Json::of(&()));
-    Kind::Raw { name: CompactString::const_new(NAME), value }
 }
 
 #[cfg(test)]

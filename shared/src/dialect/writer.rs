@@ -19,6 +19,7 @@ use crate::limits::ITEMS_PER_RUN_MAX;
 #[expect(dead_code, reason = "the dialects of agents use it")]
 mod agent;
 mod call;
+mod foreign;
 #[expect(dead_code, reason = "the dialects of agents use it")]
 mod outcome;
 mod part;

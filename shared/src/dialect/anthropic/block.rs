@@ -1,7 +1,6 @@
 //! Content blocks: texts, thinking, calls of the caller's tools and of the provider's own, their results.
 
 use super::wire::{BlockBody, Delta};
-use super::{custom, raw};
 use crate::anomaly::AnomalyCode;
 use crate::dialect::Decoded;
 use crate::dialect::field::Field;
@@ -47,11 +46,11 @@ impl Block {
             // Says nothing yet; its content comes as a delta.
             "compaction" if !body.content.is_some() => Self::Done,
             "compaction" => {
-                w.push(custom("compaction", whole), out);
+                w.custom("compaction", whole, None, out);
                 Self::Done
             }
             _ => {
-                w.push(raw(whole), out);
+                w.raw(whole, None, out);
                 Self::Done
             }
         }
@@ -84,7 +83,7 @@ impl Block {
         let text = if kind == PartKind::Thinking { body.thinking } else { body.text };
         part.delta(&text.text().unwrap_or_default(), w, out);
         for citation in body.citations.list() {
-            w.push(custom("citation", citation), out);
+            w.custom("citation", citation, None, out);
         }
         Self::Part { part, is_signed: false }
     }
@@ -111,10 +110,10 @@ impl Block {
             ("input_json_delta", Self::Call { call, .. }) => {
                 call.args(&delta.partial_json.text().unwrap_or_default(), w, out);
             }
-            ("citations_delta", _) => w.push(custom("citation", delta.citation), out),
-            ("compaction_delta", _) => w.push(custom("compaction", whole), out),
+            ("citations_delta", _) => w.custom("citation", delta.citation, None, out),
+            ("compaction_delta", _) => w.custom("compaction", whole, None, out),
             ("signature_delta" | "text_delta" | "thinking_delta" | "input_json_delta", _) => {}
-            _ => w.push(raw(whole), out),
+            _ => w.raw(whole, None, out),
         }
     }
 

@@ -203,7 +203,7 @@ impl Choice {
             }
             _ => match piece.text.text() {
                 Some(text) => self.write_text(&text, w, out),
-                None => w.push_by(self.agent.as_ref(), super::raw(item), out),
+                None => w.raw(item, self.agent.as_ref(), out),
             },
         }
     }

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use compact_str::CompactString;
-
 use crate::dialect::Decoded;
 use crate::dialect::openai_chat::wire::{Delta, Executed, Piece};
 use crate::dialect::writer::{OpenCall, Outcome, Writer};
-use crate::event::{Kind, PartKind};
+use crate::event::PartKind;
 use crate::ids::AgentId;
 
 /// The extras of one choice.
@@ -30,9 +28,7 @@ impl Extras {
             self.executed(position, &item.object(), agent, w, out);
         }
         for annotation in delta.annotations.list() {
-            let citation =
-                Kind::Custom { name: CompactString::const_new("citation"), value: annotation.json() };
-            w.push_by(agent, citation, out);
+            w.custom("citation", annotation, agent, out);
         }
         for image in delta.images.list() {
             show_image(&image.object(), agent, w, out);
