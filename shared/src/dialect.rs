@@ -14,12 +14,14 @@ pub mod framing;
 mod detect;
 mod fault;
 mod field;
+mod markup;
 mod objects;
 mod writer;
 
 pub mod anthropic;
 pub mod fanlight;
 pub mod openai_chat;
+pub mod text_calls;
 
 pub use detect::detect;
 

@@ -59,6 +59,11 @@ impl Nesting {
         self.depth > 0 || self.in_string
     }
 
+    /// A string is open.
+    pub fn is_in_string(&self) -> bool {
+        self.in_string
+    }
+
     /// There was a bracket, and all are closed: an object or array is whole.
     pub fn is_whole(&self) -> bool {
         self.deepest > 0 && !self.is_open()
