@@ -94,7 +94,7 @@ fn run_summary<'a>(id: &'a str, run: &'a RunView) -> RunSummary<'a> {
 
 fn call_summary<'a>(id: &'a ToolCallId, tool: &'a ToolView) -> CallSummary<'a> {
     CallSummary {
-        id: id.as_str(),
+        id: tool.given_id.as_deref().unwrap_or(id.as_str()),
         name: &tool.name,
         arguments: json_or_text(&tool.arguments.text),
         state: tool.state,

@@ -83,7 +83,7 @@ fn about_parts() -> BoxedStrategy<Kind> {
 
 fn about_tools() -> BoxedStrategy<Kind> {
     prop_oneof![
-        3 => tool().prop_map(|tool| Kind::ToolStart(ToolStart { tool, name: "run_sql".into(), server: false })),
+        3 => tool().prop_map(|tool| Kind::ToolStart(ToolStart { tool, name: "run_sql".into(), server: false, given_id: None })),
         2 => (tool(), proptest::option::of(text())).prop_map(|(tool, arguments)| Kind::ToolCall {
             tool,
             name: Some("run_sql".into()),

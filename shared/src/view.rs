@@ -145,6 +145,9 @@ pub struct ToolView {
     pub state: ToolState,
     /// The provider executes it itself.
     pub server: bool,
+    /// The id that the source gives it, where another call of the run had that id before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_id: Option<CompactString>,
     /// The arguments as the model wrote them; JSON in most dialects.
     pub arguments: Streamed,
     /// What it has printed so far.

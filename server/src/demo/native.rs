@@ -85,7 +85,12 @@ impl<'a> Score<'a> {
                 Piece::Say { text, rate } => self.part(PartKind::Text, text, *rate, &mut place),
                 Piece::Call { id, name, arguments } => {
                     let tool = self.tool(id);
-                    let start = ToolStart { tool: tool.clone(), name: name.as_str().into(), server: false };
+                    let start = ToolStart {
+                        tool: tool.clone(),
+                        name: name.as_str().into(),
+                        server: false,
+                        given_id: None,
+                    };
                     self.put(&place, Kind::ToolStart(start));
                     for (pause, text) in written(arguments, self.rate, self.dice) {
                         place.at = place.at.saturating_add(pause);

@@ -222,7 +222,10 @@ impl Writer {
         out: &mut Decoded,
     ) -> OpenCall {
         let tool = self.call_id(id);
-        let start = ToolStart { tool: tool.clone(), name: CompactString::new(name), server };
+        // Told where an id came again: the one of the events is then another.
+        let given = ToolCallId::new(id);
+        let given_id = (!id.is_empty() && tool != given).then(|| CompactString::new(given.as_str()));
+        let start = ToolStart { tool: tool.clone(), name: CompactString::new(name), server, given_id };
         self.push_by(agent, Kind::ToolStart(start), out);
         OpenCall::new(id, tool, name, server, agent.cloned())
     }

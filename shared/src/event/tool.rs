@@ -16,6 +16,9 @@ pub struct ToolStart {
     /// The provider executes it itself (web search and the like).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub server: bool,
+    /// The id that the source gives it, where another call of the run had that id before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given_id: Option<CompactString>,
 }
 
 /// See [`super::Kind::ToolState`].

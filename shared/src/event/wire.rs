@@ -70,6 +70,7 @@ pub(crate) struct Wire<'a> {
     hidden: bool,
     #[serde(default)]
     server: bool,
+    given_id: Option<CompactString>,
     queued_ms: Option<u64>,
     exec_ms: Option<u64>,
     #[serde(borrow)]
@@ -239,6 +240,7 @@ impl Wire<'_> {
                 tool,
                 name: self.name.take().unwrap_or_default(),
                 server: self.server,
+                given_id: self.given_id.take(),
             }),
             "tool.call" => Kind::ToolCall {
                 tool,

@@ -96,6 +96,21 @@ fn a_call_goes_from_writing_to_complete_and_its_latency_is_the_hubs() {
 }
 
 #[test]
+fn an_id_that_a_source_uses_again_is_kept_beside_the_one_that_is_unique() {
+    let view = view_of(
+        r#"
+        {"k":"run.start","run":"r"}
+        {"k":"tool.call","run":"r","tool":"c","name":"a","arguments":"{}"}
+        {"k":"tool.start","run":"r","tool":"c.2","name":"b","given_id":"c"}
+        "#,
+    );
+    let summary = serde_json::to_value(crate::summary::summary(&view)).unwrap();
+    let calls = summary["runs"][0]["tool_calls"].as_array().unwrap();
+    let told: Vec<_> = calls.iter().map(|call| (call["id"].clone(), call["name"].clone())).collect();
+    assert_eq!(told, [("c".into(), "a".into()), ("c".into(), "b".into())]);
+}
+
+#[test]
 fn the_end_of_a_run_closes_what_runs_and_leaves_what_was_handed_over() {
     let lines = r#"
         {"k":"run.start","run":"r"}

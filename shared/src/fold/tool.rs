@@ -22,6 +22,7 @@ pub(super) fn start(run: &mut RunView, scene: &mut Scene<'_>, start: &ToolStart)
     if let Some(tool) = run.tools.get_mut(&start.tool) {
         tool.name.clone_from(&start.name);
         tool.server = start.server;
+        tool.given_id.clone_from(&start.given_id);
     }
 }
 
