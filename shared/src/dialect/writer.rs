@@ -21,6 +21,8 @@ mod agent;
 mod call;
 mod foreign;
 #[expect(dead_code, reason = "the dialects of agents use it")]
+mod history;
+#[expect(dead_code, reason = "the dialects of agents use it")]
 mod outcome;
 mod part;
 #[expect(dead_code, reason = "the dialects of agents use it")]
@@ -53,6 +55,8 @@ pub(crate) struct Writer {
     /// Calls that the provider executes and that have no result yet, oldest first.
     waiting: BTreeMap<u64, (RunId, ToolCallId)>,
     waits: u64,
+    /// Messages of the history so far.
+    messages: u64,
     /// When the events happen by the stream's own clock, in milliseconds since 1970.
     time: Option<u64>,
     /// Calls of the run that goes on which somebody outside has to execute.
@@ -99,6 +103,7 @@ impl Writer {
             calls: IndexMap::new(),
             waiting: BTreeMap::new(),
             waits: 0,
+            messages: 0,
             time: None,
             handed_over: 0,
         }

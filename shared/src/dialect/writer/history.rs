@@ -1,0 +1,19 @@
+//! Messages of the history: what users, systems and earlier turns said.
+
+use compact_str::CompactString;
+
+use super::{Decoded, Event, Kind, RunId, Writer};
+use crate::event::Message;
+use crate::ids::MessageId;
+
+impl Writer {
+    /// A whole message. It belongs to the run that goes on; between runs it belongs to the conversation alone.
+    pub(crate) fn message(&mut self, role: &str, text: &str, out: &mut Decoded) {
+        self.messages = self.messages.saturating_add(1);
+        let (prefix, run) = (&self.options.part_prefix, &self.options.run);
+        let message = MessageId::new(&format!("{prefix}{run}-m{}", self.messages));
+        let kind = Kind::Message(Message { message, role: CompactString::new(role), text: text.to_owned() });
+        let run = if self.is_running { self.run.clone() } else { RunId::none() };
+        self.put(Event::new(&run, kind), out);
+    }
+}
