@@ -10,6 +10,9 @@ use crate::limits::ANOMALIES_KEPT_MAX;
 pub enum AnomalyCode {
     /// Input that is not what the dialect says: broken JSON, a wrong type, a line over the limit.
     Malformed,
+    /// Nothing in a whole stream is of the dialect that it was said to be: an error page, compressed bytes, another
+    /// dialect.
+    WrongDialect,
     /// A fact about a run that had not started.
     RunWithoutStart,
     /// A fact about a run that had ended.

@@ -113,6 +113,8 @@ error_codes! {
     Gone = "gone", 410;
     /// The hub stops.
     ShuttingDown = "shutting_down", 503;
+    /// A body that is compressed; nothing here takes one.
+    UnsupportedEncoding = "unsupported_encoding", 415;
     /// The level of durability that was asked for is not offered by this log.
     DurabilityUnavailable = "durability_unavailable", 400;
     /// The log did not take the events.

@@ -16,6 +16,7 @@ mod fault;
 mod field;
 mod markup;
 mod objects;
+mod plausible;
 mod writer;
 
 pub mod anthropic;
@@ -114,6 +115,6 @@ const fn names() -> [&'static str; DECODERS.len()] {
 
 /// A decoder for the dialect `name`, or nothing when there is none of that name.
 pub fn decoder(name: &str, options: DecodeOptions) -> Option<Box<dyn Decode>> {
-    let (_, make) = DECODERS.iter().find(|(known, _)| *known == name)?;
-    Some(make(options))
+    let (name, make) = DECODERS.iter().find(|(known, _)| *known == name)?;
+    Some(Box::new(plausible::Plausible::new(name, make(options))))
 }

@@ -42,6 +42,34 @@ async fn broken_json_in_the_middle_is_counted_and_the_rest_is_there() {
 }
 
 #[tokio::test]
+async fn bytes_of_another_kind_are_named_and_the_conversation_goes_on() {
+    let hub = Hub::start().await;
+    let anthropic = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n";
+    let cases = [
+        ("<!doctype html>\n<html><body><h1>502 Bad Gateway</h1></body></html>".into(), "an HTML page"),
+        (b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\x48".to_vec(), "compressed with gzip"),
+        (anthropic.into(), "looks like anthropic"),
+    ];
+    for (bytes, expected) in cases {
+        let mut body = hub.ingest("openai-chat", "c");
+        body.write(bytes).await;
+        assert_eq!(body.finish().await.0, 200);
+        let anomalies = hub.summary("c").await["anomalies"].clone();
+        let last = &anomalies.as_array().unwrap().last().unwrap();
+        assert_eq!(last["code"], "wrong_dialect", "{anomalies}");
+        assert!(last["detail"].as_str().unwrap().contains(expected), "{anomalies}");
+    }
+    let request = hub.request("POST", "/v1/ingest/openai-chat/c").header("content-encoding", "gzip");
+    let answer = request.body("x").send().await.unwrap();
+    assert_eq!(answer.status().as_u16(), 415);
+    let mut body = hub.ingest("openai-chat", "c");
+    body.write(chunk("whole") + FINISH).await;
+    assert_eq!(body.finish().await.0, 200);
+    let runs = hub.summary("c").await["runs"].clone();
+    assert_eq!(runs.as_array().unwrap().last().unwrap()["text"], "whole");
+}
+
+#[tokio::test]
 async fn a_body_that_stops_leaves_what_came_and_an_interrupted_run() {
     let hub = Hub::start().await;
     let mut viewer = hub.view("c").await;

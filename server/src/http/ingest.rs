@@ -36,6 +36,7 @@ pub(crate) async fn ingest(
     request: Request,
 ) -> Result<Json<Taken>, Problem> {
     let conversation = params::conversation(&conversation)?;
+    params::plain(request.headers())?;
     let durability = params::durability(request.headers(), shared.hub.log().durability())?;
     let decoder = decoder(&dialect, options(request.headers())?).ok_or_else(|| {
         let known = DECODED.join(", ");

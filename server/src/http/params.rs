@@ -2,6 +2,7 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
+use axum::http::header::CONTENT_ENCODING;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use shared::ConversationId;
@@ -73,6 +74,16 @@ pub(crate) fn durability(headers: &HeaderMap, offered: Durability) -> Result<Dur
         return Err(Problem::new(ErrorCode::DurabilityUnavailable, detail));
     }
     Ok(asked)
+}
+
+/// A problem when the body is compressed: what it says could only be guessed.
+pub(crate) fn plain(headers: &HeaderMap) -> Result<(), Problem> {
+    let encoding = text(headers, CONTENT_ENCODING.as_str())?.unwrap_or_default();
+    if matches!(encoding, "" | "identity") {
+        return Ok(());
+    }
+    let detail = format!("the body is compressed with {encoding:?}; send it as it is");
+    Err(Problem::new(ErrorCode::UnsupportedEncoding, detail))
 }
 
 /// The publisher's claim: `id/epoch/seq`.
