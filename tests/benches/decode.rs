@@ -1,0 +1,140 @@
+//! What it costs to take in a foreign stream: decode and fold in one pass, in bytes per second, beside `serde_json`
+//! parsing the same lines into values as the floor, and over streams of growing length, which must cost the same per byte.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use serde_json::Value;
+use shared::View;
+use shared::dialect::{DecodeOptions, Decoded, decoder};
+use shared::event::Class;
+use shared::fold::{complete, fold};
+
+/// Bytes that come at once, as from a socket.
+const READ_BYTES: usize = 16 << 10;
+/// Lines of the stream that is compared.
+const LINES: usize = 10_000;
+
+fn against_the_floor(criterion: &mut Criterion) {
+    for (name, stream) in [("bare lines", bare(LINES)), ("full lines", full(LINES)), ("calls", calls(LINES))]
+    {
+        let mut group = criterion.benchmark_group(format!("openai-chat, {name}"));
+        group.throughput(Throughput::Bytes(bytes(&stream)));
+        group.sampling_mode(SamplingMode::Flat);
+        group.bench_function("decode", |bench| bench.iter(|| decoded("openai-chat", &stream)));
+        group.bench_function("decode and fold", |bench| bench.iter(|| folded("openai-chat", &stream)));
+        group.bench_function("floor: serde_json", |bench| bench.iter(|| parsed(&stream)));
+        group.finish();
+    }
+}
+
+fn over_length(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("length, decode and fold");
+    group.sampling_mode(SamplingMode::Flat);
+    for lines in [1_000, 10_000, 100_000] {
+        let stream = full(lines);
+        group.throughput(Throughput::Bytes(bytes(&stream)));
+        group.bench_with_input(BenchmarkId::from_parameter(lines), &stream, |bench, stream| {
+            bench.iter(|| folded("openai-chat", stream));
+        });
+    }
+    group.finish();
+}
+
+fn bytes(stream: &str) -> u64 {
+    u64::try_from(stream.len()).unwrap_or(u64::MAX)
+}
+
+/// Decodes `stream`; gives the number of events.
+fn decoded(dialect: &str, stream: &str) -> usize {
+    let mut events = 0;
+    decode(dialect, stream, &mut |out| {
+        events += out.envelopes.len();
+        out.envelopes.clear();
+    });
+    events
+}
+
+/// Decodes and folds `stream`.
+fn folded(dialect: &str, stream: &str) -> View {
+    let mut view = View::default();
+    decode(dialect, stream, &mut |out| {
+        for mut envelope in out.envelopes.drain(..) {
+            if envelope.event.kind.class() != Class::Ephemeral {
+                envelope.seq = view.seq + 1;
+            }
+            complete(&view, &mut envelope.event);
+            fold(&mut view, &envelope, &mut |_change| {});
+        }
+    });
+    view
+}
+
+fn decode(dialect: &str, stream: &str, take: &mut dyn FnMut(&mut Decoded)) {
+    let Some(mut decoder) = decoder(dialect, DecodeOptions::default()) else { return };
+    let mut out = Decoded::default();
+    for piece in stream.as_bytes().chunks(READ_BYTES) {
+        decoder.feed(black_box(piece), &mut out);
+        take(&mut out);
+    }
+    decoder.end(&mut out);
+    take(&mut out);
+}
+
+/// What any reader of the stream does at the least: parses each line.
+fn parsed(stream: &str) -> usize {
+    let objects = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+    objects.filter_map(|object| serde_json::from_str::<Value>(black_box(object)).ok()).map(black_box).count()
+}
+
+/// An answer with the fewest fields that servers send.
+fn bare(lines: usize) -> String {
+    answer(lines, |number| format!(r#"{{"content":" word {number} of it"}}"#), "")
+}
+
+/// An answer with the fields that the big providers send.
+fn full(lines: usize) -> String {
+    let extra = r#","service_tier":"default","system_fingerprint":"fp_0123456789","usage":null,"obfuscation":"a1b2c3d4""#;
+    answer(lines, |number| format!(r#"{{"content":" word {number} of it"}}"#), extra)
+}
+
+/// One call after the other, each in forty fragments.
+fn calls(lines: usize) -> String {
+    let delta = |number: usize| {
+        let (call, fragment) = (number / 40, number % 40);
+        let arguments = match fragment {
+            0 => r#"{\"text\":\""#,
+            39 => r#"\"}"#,
+            _ => " a word",
+        };
+        let start =
+            if fragment == 0 { format!(r#""id":"call_{call}","type":"function","#) } else { String::new() };
+        let name = if fragment == 0 { r#""name":"write","# } else { "" };
+        format!(
+            r#"{{"tool_calls":[{{"index":{call},{start}"function":{{{name}"arguments":"{arguments}"}}}}]}}"#
+        )
+    };
+    answer(lines, delta, "")
+}
+
+fn answer(lines: usize, delta: impl Fn(usize) -> String, extra: &str) -> String {
+    let each = (0..lines).map(|number| {
+        let delta = delta(number);
+        format!(
+            "data: {{\"id\":\"chatcmpl-0123456789\",\"object\":\"chat.completion.chunk\",\"created\":1795300000,\
+             \"model\":\"m\"{extra},\"choices\":[{{\"index\":0,\"delta\":{delta},\"logprobs\":null,\
+             \"finish_reason\":null}}]}}\n\n"
+        )
+    });
+    let end =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    each.chain([end.to_owned()]).collect()
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().measurement_time(Duration::from_secs(4)).warm_up_time(Duration::from_secs(1));
+    targets = against_the_floor, over_length
+}
+criterion_main!(benches);
