@@ -5,7 +5,8 @@
 //! place equals the one made in another (invariant I6).
 //!
 //! Reading order: [`limits`] → [`ids`] → [`position`] → [`event`] → [`envelope`] → [`view`] → [`fold`] →
-//! [`conflate`] → [`frame`] → [`tracker`]; [`dialect`] turns foreign bytes into events.
+//! [`conflate`] → [`frame`] → [`tracker`]; [`dialect`] turns foreign bytes into events. What is
+//! shown of a view is in [`flow`], [`preview`] and [`format`](mod@format).
 
 pub mod limits;
 
@@ -26,6 +27,10 @@ pub mod view;
 pub mod dialect;
 pub mod frame;
 pub mod summary;
+
+pub mod flow;
+pub mod format;
+pub mod preview;
 
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;

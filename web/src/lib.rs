@@ -9,19 +9,18 @@
 //! then are signals set, so that a burst of a thousand events costs one painting.
 
 pub mod fleet;
-pub mod flow;
 pub mod follow;
-pub mod format;
 pub mod latency;
 pub mod link;
 pub mod markdown;
 pub mod model;
 pub mod open;
 pub mod plain;
-pub mod preview;
 pub mod route;
 pub mod starts;
 pub mod window;
+
+pub use shared::{flow, format, preview};
 
 #[cfg(target_arch = "wasm32")]
 mod app;

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use shared::AgentId;
-use shared::event::{PartKind, ToolState};
-use shared::view::{Item, NoteBody, RunView, ToolView};
+use crate::AgentId;
+use crate::event::{PartKind, ToolState};
+use crate::view::{Item, NoteBody, RunView, ToolView};
 
 /// A run as it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -141,8 +141,10 @@ fn place(run: &RunView, item: &Item) -> Option<(Option<AgentId>, Rank)> {
             Some((known(run, tool.agent.as_ref()), rank))
         }
         Item::Agent(id) => {
-            let parent = run.agents.get(id)?.parent.as_ref().filter(|parent| *parent != id);
-            Some((known(run, parent), Rank::Step))
+            let (place, _, agent) = run.agents.get_full(id)?;
+            // Only below an agent that was there before: parents that name each other would else be in no lane at all.
+            let is_before = |parent: &&AgentId| run.agents.get_index_of(*parent).is_some_and(|at| at < place);
+            Some((agent.parent.as_ref().filter(is_before).cloned(), Rank::Step))
         }
         Item::Note(number) => {
             let note = run.notes.get(*number)?;

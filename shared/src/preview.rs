@@ -2,8 +2,8 @@
 //!
 //! Nothing here trusts its input: texts come from tools and models. The result is plain text and tokens, never markup.
 
+use crate::Json;
 use serde_json::Value;
-use shared::Json;
 
 use crate::format;
 

@@ -1,7 +1,7 @@
 //! Tests of lanes, answers and brackets, on views that the fold made.
 
-use shared::fold::fold;
-use shared::{Envelope, View};
+use crate::fold::fold;
+use crate::{Envelope, View};
 
 use super::*;
 
@@ -127,4 +127,18 @@ fn failures_and_questions_are_always_there() {
         {"k":"error","run":"r","code":"overloaded","message":"try later","retryable":true}"#,
     );
     assert_eq!(print(Flow::of(&view.runs[0]).lane(None)), "t! note0!");
+}
+
+#[test]
+fn agents_that_name_each_other_as_parents_are_both_drawn() {
+    let view = view(
+        r#"
+        {"k":"agent.start","run":"r","agent":"a","parent":"b"}
+        {"k":"agent.start","run":"r","agent":"b","parent":"a"}
+        {"k":"agent.start","run":"r","agent":"c","parent":"c"}
+        "#,
+    );
+    let flow = Flow::of(&view.runs[0]);
+    assert_eq!(print(flow.lane(None)), "a c");
+    assert_eq!(print(flow.lane(Some(&AgentId::new("a")))), "b");
 }
