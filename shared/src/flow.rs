@@ -2,10 +2,15 @@
 //! under one bracket, and which rows are steps and which the answer.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::AgentId;
 use crate::event::{PartKind, ToolState};
 use crate::view::{Item, NoteBody, RunView, ToolView};
+
+mod turns;
+
+pub use turns::{Stretch, Turn, turns};
 
 /// A run as it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -73,9 +78,17 @@ pub struct Counts {
 impl Flow {
     /// How `run` is drawn.
     pub fn of(run: &RunView) -> Self {
+        Self::of_stretch(run, 0..run.items.len())
+    }
+
+    /// How a stretch of `run` is drawn: what the main agent does in it, and sub-agents as a whole.
+    pub fn of_stretch(run: &RunView, items: Range<usize>) -> Self {
         let mut flow = Self { agents: run.agents.len(), ..Self::default() };
-        for item in &run.items {
+        for (at, item) in run.items.iter().enumerate() {
             let Some((lane, rank)) = place(run, item) else { continue };
+            if lane.is_none() && !items.contains(&at) {
+                continue;
+            }
             flow.lanes.entry(lane).or_default().push(Row { item: item.clone(), rank, bracket: None });
             let is_thinking = matches!(item, Item::Part(id) if run.parts.get(id).is_some_and(|part| part.kind == PartKind::Thinking));
             flow.steps = flow

@@ -11,7 +11,7 @@ use crate::event::{Event, Kind, Message};
 use crate::ids::{MessageId, RunId};
 use crate::limits::{MESSAGES_MAX, RUNS_MAX};
 use crate::position::Seq;
-use crate::view::{Item, MessageView, RunView, TopItem, View};
+use crate::view::{Item, MessageView, RunView, TopItem, View, Within};
 
 mod agent;
 mod complete;
@@ -40,7 +40,7 @@ pub fn fold(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Change
     view.seq = view.seq.max(envelope.seq);
     let event = &envelope.event;
     match &event.kind {
-        Kind::Message(message) => fold_message(view, message, envelope.at, changed),
+        Kind::Message(message) => fold_message(view, message, envelope, changed),
         Kind::Anomaly(anomaly) => view.anomalies.note(anomaly.code, || anomaly.detail.clone()),
         Kind::ToolProgress(_) | Kind::Rate { .. } => {}
         _ => fold_in_run(view, event, envelope.at, changed),
@@ -65,11 +65,13 @@ pub fn fold_batch(
     true
 }
 
-fn fold_message(view: &mut View, message: &Message, at: u64, changed: &mut dyn FnMut(Change)) {
+fn fold_message(view: &mut View, message: &Message, envelope: &Envelope, changed: &mut dyn FnMut(Change)) {
     let id = &message.message;
-    let new = MessageView { role: message.role.clone(), text: message.text.clone(), at };
+    let run = view.runs.get(&envelope.event.run);
+    let within = run.map(|run| Within { run: envelope.event.run.clone(), items: run.items.len() });
+    let new = MessageView { role: message.role.clone(), text: message.text.clone(), at: envelope.at, within };
     if let Some(old) = view.messages.get_mut(id) {
-        *old = MessageView { at: old.at, ..new };
+        *old = MessageView { at: old.at, within: old.within.take(), ..new };
     } else if view.messages.len() < MESSAGES_MAX {
         view.messages.insert(id.clone(), new);
         view.items.push(TopItem::Message(id.clone()));

@@ -55,6 +55,18 @@ pub struct MessageView {
     pub text: String,
     /// When the hub took it.
     pub at: u64,
+    /// Where it was said, when that was inside a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
+}
+
+/// A place inside a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Within {
+    /// The run.
+    pub run: RunId,
+    /// How many items the run had before.
+    pub items: usize,
 }
 
 /// One agent execution.

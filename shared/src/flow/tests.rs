@@ -142,3 +142,24 @@ fn agents_that_name_each_other_as_parents_are_both_drawn() {
     assert_eq!(print(flow.lane(None)), "a c");
     assert_eq!(print(flow.lane(Some(&AgentId::new("a")))), "b");
 }
+
+#[test]
+fn what_is_said_inside_a_run_stands_where_it_was_said() {
+    let view = view(
+        r#"
+        {"k":"run.start","run":"r"}
+        {"k":"message","run":"r","message":"m1","role":"user","text":"one"}
+        {"k":"part.start","run":"r","part":"a","kind":"text"}
+        {"k":"tool.start","run":"r","tool":"t","name":"ls"}
+        {"k":"message","run":"r","message":"m2","role":"user","text":"two"}
+        {"k":"part.start","run":"r","part":"b","kind":"text"}
+        {"k":"message","message":"m3","role":"user","text":"three"}
+        "#,
+    );
+    let print = |turn: &Turn<'_>| match turn {
+        Turn::Message(message) => message.text.clone(),
+        Turn::Run(stretch) => format!("{:?}{}", stretch.items, if stretch.is_last { "." } else { "" }),
+    };
+    let turns: Vec<String> = turns(&view).iter().map(print).collect();
+    assert_eq!(turns, ["one", "0..2", "two", "2..3.", "three"]);
+}

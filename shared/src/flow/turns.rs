@@ -1,0 +1,82 @@
+//! Messages and runs in the order of a conversation. A run goes on while people speak, so it is taken apart where a
+//! message was said inside it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::ids::RunId;
+use crate::view::{MessageView, RunView, TopItem, View};
+
+/// Most places at which one run is taken apart; what is said later in it stands behind it.
+const PIECES_MAX: usize = 256;
+
+/// A piece of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Turn<'a> {
+    /// A message of the history.
+    Message(&'a MessageView),
+    /// A run, or the stretch of it between two messages.
+    Run(Stretch<'a>),
+}
+
+/// A run, or a stretch of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch<'a> {
+    /// The run's id.
+    pub id: &'a RunId,
+    /// The run.
+    pub run: &'a RunView,
+    /// Which of [`RunView::items`] it is about.
+    pub items: Range<usize>,
+    /// Whether nothing of the run comes behind it.
+    pub is_last: bool,
+}
+
+/// The pieces of `view`, in order.
+pub fn turns(view: &View) -> Vec<Turn<'_>> {
+    let mut said: BTreeMap<&RunId, Vec<(usize, &MessageView)>> = BTreeMap::new();
+    let mut turns = Vec::with_capacity(view.items.len());
+    for message in view.messages.values() {
+        let Some(within) = &message.within else { continue };
+        let of_run = said.entry(&within.run).or_default();
+        // Fewer pieces than the limit, and only where the run is there to be taken apart.
+        if of_run.len() < PIECES_MAX && view.runs.contains_key(&within.run) {
+            of_run.push((within.items, message));
+        }
+    }
+    for item in &view.items {
+        match item {
+            TopItem::Message(id) => {
+                let Some(message) = view.messages.get(id) else { continue };
+                let is_inside = message.within.as_ref().and_then(|within| said.get(&within.run));
+                if !is_inside.is_some_and(|said| said.iter().any(|(_, it)| std::ptr::eq(*it, message))) {
+                    turns.push(Turn::Message(message));
+                }
+            }
+            TopItem::Run(id) => {
+                if let Some(run) = view.runs.get(id) {
+                    take_apart(id, run, said.get(id).map(Vec::as_slice).unwrap_or_default(), &mut turns);
+                }
+            }
+        }
+    }
+    turns
+}
+
+fn take_apart<'a>(
+    id: &'a RunId,
+    run: &'a RunView,
+    said: &[(usize, &'a MessageView)],
+    turns: &mut Vec<Turn<'a>>,
+) {
+    let mut from = 0;
+    for (at, message) in said {
+        let at = (*at).clamp(from, run.items.len());
+        if at > from {
+            turns.push(Turn::Run(Stretch { id, run, items: from..at, is_last: false }));
+        }
+        turns.push(Turn::Message(message));
+        from = at;
+    }
+    turns.push(Turn::Run(Stretch { id, run, items: from..run.items.len(), is_last: true }));
+}
