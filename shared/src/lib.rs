@@ -32,6 +32,8 @@ pub mod flow;
 pub mod format;
 pub mod preview;
 
+pub mod reconstruct;
+
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 

@@ -154,6 +154,15 @@ pub fn history(len: impl Into<proptest::collection::SizeRange>) -> impl Strategy
     proptest::collection::vec(event(), len).prop_map(logged)
 }
 
+/// Events from JSON, one a line; blank lines count for nothing.
+///
+/// # Panics
+/// When a line is no event.
+pub fn events(lines: &str) -> Vec<Event> {
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|line| Envelope::parse(line).expect("a line is an event").event).collect()
+}
+
 /// `events` as the hub logs them.
 pub fn logged(events: Vec<Event>) -> Vec<Arc<Envelope>> {
     let mut view = View::default();
