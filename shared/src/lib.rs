@@ -5,8 +5,8 @@
 //! place equals the one made in another (invariant I6).
 //!
 //! Reading order: [`limits`] → [`ids`] → [`position`] → [`event`] → [`envelope`] → [`view`] → [`fold`] →
-//! [`conflate`] → [`frame`] → [`tracker`]; [`dialect`] turns foreign bytes into events. What is
-//! shown of a view is in [`flow`], [`preview`] and [`format`](mod@format).
+//! [`conflate`] → [`frame`] → [`tracker`]; [`dialect`] turns foreign bytes into events, [`encode`] events into
+//! foreign bytes. What is shown of a view is in [`flow`], [`preview`] and [`format`](mod@format).
 
 pub mod limits;
 
@@ -25,6 +25,7 @@ pub mod snapshot;
 pub mod view;
 
 pub mod dialect;
+pub mod encode;
 pub mod frame;
 pub mod summary;
 

@@ -71,24 +71,29 @@ impl Streamed {
     /// is missing is counted. Says what was odd for the first time, so that merging deltas changes nothing.
     pub fn push(&mut self, off: Option<u64>, text: &str) -> Oddities {
         let mut odd = Oddities::default();
+        let fresh = self.fresh(off, text);
         let off = off.unwrap_or(self.len);
         let end = off.saturating_add(text.len() as u64);
-        let mut text = text;
         if off < self.len {
             odd.overlap = !self.overlapped;
             self.overlapped = true;
-            let known = usize::try_from(self.len.saturating_sub(off)).unwrap_or(usize::MAX);
-            text = after(text, known);
         } else if off > self.len {
             odd.hole = self.missing == 0;
             self.missing = self.missing.saturating_add(off.saturating_sub(self.len));
         }
+        let text = fresh;
         self.len = self.len.max(end);
         let mut hasher = FnvHasher::with_key(self.hash);
         hasher.write(text.as_bytes());
         self.hash = hasher.finish();
         self.keep(text);
         odd
+    }
+
+    /// What of a delta that starts at byte `off` (at the end where that is not said) is not known yet.
+    pub fn fresh<'a>(&self, off: Option<u64>, text: &'a str) -> &'a str {
+        let known = off.map_or(0, |off| self.len.saturating_sub(off));
+        if known == 0 { text } else { after(text, usize::try_from(known).unwrap_or(usize::MAX)) }
     }
 
     /// Appends as much as the limit allows.

@@ -1,0 +1,103 @@
+//! Encoders: a conversation in the stream formats of other clients. An encoder turns events into the bytes of one
+//! stream, one event after the other, without a clock and without randomness: the same events give the same bytes.
+//!
+//! Any events in any order are fine. A [`Teller`] folds them and says only what is new and in order ([`Fact`]): a run
+//! before what is in it, a call before its result, everything closed before its run is. What a dialect cannot say is
+//! left out on purpose, see `docs/dialects/encoders.md`.
+
+use compact_str::CompactString;
+
+use crate::envelope::Envelope;
+
+pub mod fact;
+pub mod object;
+pub mod serial;
+pub mod teller;
+
+pub mod openai_chat;
+
+use fact::{Fact, PartStep, Scene, ToolStep};
+use object::{Object, data_event};
+use serial::Serial;
+use teller::{Tell, Teller};
+
+/// Turns events into the bytes of one stream. Give it the events as they come, then call [`Encode::end`] once.
+pub trait Encode: std::fmt::Debug + Send {
+    /// Takes the next event and adds what it is in the dialect, which may be nothing.
+    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>);
+
+    /// There are no more events: adds what ends the stream. A run that still goes on, or that broke off, is left as
+    /// the dialect's readers know broken streams: without its end.
+    fn end(&mut self, out: &mut Vec<u8>);
+}
+
+/// What an encoder needs to know from outside.
+#[derive(Debug, Clone, Default)]
+pub struct EncodeOptions {
+    /// The conversation, for dialects that name one (a thread).
+    pub conversation: CompactString,
+}
+
+/// How a stream falls into pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Server-sent events.
+    Sse,
+    /// One JSON object in each line.
+    Ndjson,
+    /// A document that is whole only at its end, or text without pieces.
+    Text,
+}
+
+impl Framing {
+    /// What says nothing but that the stream is alive; nothing where every byte would be content.
+    pub fn heartbeat(self) -> Option<&'static str> {
+        match self {
+            Self::Sse => Some(": \n\n"),
+            Self::Ndjson | Self::Text => None,
+        }
+    }
+}
+
+/// A dialect that can be encoded.
+#[derive(Debug)]
+pub struct Encoding {
+    /// Its name.
+    pub name: &'static str,
+    /// The media type of its streams.
+    pub content_type: &'static str,
+    /// How they fall into pieces.
+    pub framing: Framing,
+    /// What else an HTTP answer must say of them.
+    pub headers: &'static [(&'static str, &'static str)],
+    make: fn(EncodeOptions) -> Box<dyn Encode>,
+}
+
+impl Encoding {
+    /// An encoding whose streams are server-sent events.
+    const fn sse(name: &'static str, make: fn(EncodeOptions) -> Box<dyn Encode>) -> Self {
+        Self { name, content_type: "text/event-stream", framing: Framing::Sse, headers: &[], make }
+    }
+
+    /// An encoder for one stream.
+    pub fn encoder(&self, options: EncodeOptions) -> Box<dyn Encode> {
+        (self.make)(options)
+    }
+}
+
+/// The dialects that can be encoded.
+pub const ENCODINGS: &[Encoding] =
+    &[Encoding::sse("openai-chat", openai_chat::encoder), Encoding::sse("bernard", openai_chat::bernard)];
+
+/// The encoding `name`, or nothing when there is none of that name.
+pub fn encoding(name: &str) -> Option<&'static Encoding> {
+    ENCODINGS.iter().find(|encoding| encoding.name == name)
+}
+
+/// The names of the dialects that can be encoded, for a person to choose from.
+pub fn names() -> String {
+    ENCODINGS.iter().map(|encoding| encoding.name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! Bernard's form of chat completions: calls come whole, and the stream also has progress objects and the results.
+
+use std::collections::HashMap;
+
+use super::{call_chunk, chunk_id, delta_chunk, end_run, image_chunk, text_chunk};
+use crate::encode::{
+    Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
+};
+use crate::event::ToolProgress;
+use crate::ids::ToolCallId;
+use crate::view::ToolView;
+
+/// An encoder for one stream.
+pub(in crate::encode) fn encoder(_options: EncodeOptions) -> Box<dyn Encode> {
+    Box::new(Serial::new(Teller::new(Bernard::default())))
+}
+
+/// What has been said so far.
+#[derive(Debug, Default)]
+struct Bernard {
+    /// A run goes on.
+    is_open: bool,
+    /// A run broke off, so that the stream as a whole is not done.
+    is_broken: bool,
+    /// The place of each call in the message. Bernard itself counts none, but OpenAI's own helpers need it.
+    calls: HashMap<ToolCallId, usize>,
+}
+
+impl Tell for Bernard {
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+        if let Fact::RunStart = fact {
+            *self = Self { is_open: true, is_broken: self.is_broken, calls: HashMap::new() };
+            return;
+        }
+        if scene.agent.is_some() {
+            return;
+        }
+        match fact {
+            Fact::Tool(id, tool, step) => self.call(scene, id, tool, step, out),
+            _ if !self.is_open => {}
+            Fact::Part(_, part, PartStep::Delta(text)) => text_chunk(scene, part, text, out),
+            Fact::Part(_, part, PartStep::End) => image_chunk(scene, part, out),
+            Fact::RunEnd => {
+                self.is_open = false;
+                self.is_broken |= end_run(scene, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if !self.is_open && !self.is_broken {
+            out.extend_from_slice(b"data: [DONE]\n\n");
+        }
+    }
+}
+
+impl Bernard {
+    fn call(
+        &mut self,
+        scene: &Scene<'_>,
+        id: &ToolCallId,
+        tool: &ToolView,
+        step: ToolStep<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let next = self.calls.len();
+        match step {
+            ToolStep::Called { .. } if self.is_open => {
+                let index = *self.calls.entry(id.clone()).or_insert(next);
+                call_chunk(scene, out, |call| {
+                    call.put("index", &index).put("id", id.as_str()).put("type", "function");
+                    call.nest("function", |function| {
+                        function.put("name", tool.name.as_str()).put("arguments", &tool.arguments.text);
+                    });
+                });
+            }
+            ToolStep::Progress(progress) => progress_event(scene, tool, "progress", &line(progress), out),
+            ToolStep::Result { again: false } => {
+                let text = tool.result.as_ref().map(crate::Json::to_text).unwrap_or_default();
+                if tool.is_error {
+                    progress_event(scene, tool, "error", &text, out);
+                }
+                delta_chunk(scene, out, |delta| {
+                    delta.put("role", "tool").put("tool_call_id", id.as_str()).put("content", &text);
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// "2/3: Found 10 results".
+fn line(progress: &ToolProgress) -> String {
+    let text = progress.text.as_deref();
+    match (progress.current, progress.total, text) {
+        (Some(current), Some(total), Some(text)) => format!("{current}/{total}: {text}"),
+        (Some(current), Some(total), None) => format!("{current}/{total}"),
+        (Some(current), None, None) => current.to_string(),
+        (_, _, text) => text.unwrap_or_default().to_owned(),
+    }
+}
+
+fn progress_event(scene: &Scene<'_>, tool: &ToolView, phase: &str, message: &str, out: &mut Vec<u8>) {
+    data_event(out, |event| {
+        event.put("type", "tool_progress").put("request_id", &chunk_id(scene));
+        event.nest("data", |fields| {
+            fields.put("_type", "tool_progress").put("tool", tool.name.as_str()).put("phase", phase);
+            fields.put("message", message).put("timestamp", &scene.at);
+        });
+    });
+}

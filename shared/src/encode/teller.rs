@@ -1,0 +1,288 @@
+//! Tells facts from events: folds each event and says what is new, so that encoders never see a second start, text
+//! that they have had, or an end with something open.
+
+use super::{Encode, Fact, PartStep, Scene, ToolStep};
+use crate::envelope::Envelope;
+use crate::event::{Event, Kind, ToolState};
+use crate::fold::fold;
+use crate::json::Json;
+use crate::view::{Item, RunView, Streamed, ToolView, View};
+
+/// What a dialect makes of facts.
+pub trait Tell: std::fmt::Debug + Send {
+    /// Says `fact` in the dialect, if the dialect can.
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>);
+
+    /// There is no more.
+    fn end(&mut self, out: &mut Vec<u8>);
+}
+
+/// An encoder that tells facts.
+#[derive(Debug)]
+pub struct Teller<T> {
+    view: View,
+    tell: T,
+}
+
+impl<T: Tell> Teller<T> {
+    /// An encoder around `tell`.
+    pub fn new(tell: T) -> Self {
+        Self { view: View::default(), tell }
+    }
+}
+
+impl<T: Tell> Encode for Teller<T> {
+    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let event = &envelope.event;
+        let before = Before::of(&self.view, event);
+        fold(&mut self.view, envelope, &mut |_change| {});
+        let at = envelope.producer_at.unwrap_or(envelope.at);
+        let nowhere = RunView::default();
+        if let Kind::Message(message) = &event.kind {
+            let scene = Scene { run_id: &event.run, run: &nowhere, agent: None, at };
+            return self.tell.fact(&scene, Fact::Message(message), out);
+        }
+        if matches!(event.kind, Kind::Anomaly(_) | Kind::Rate { .. }) {
+            return;
+        }
+        let Some(run) = self.view.runs.get(&event.run) else { return };
+        let scene = Scene { run_id: &event.run, run, agent: event.agent.as_ref(), at };
+        before.tell(&scene, event, &mut |fact| self.tell.fact(&scene, fact, out));
+        let Kind::RunEnd(_) = &event.kind else { return };
+        if let Some(run) = self.view.runs.get_mut(&event.run) {
+            forget_texts(run);
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        self.tell.end(out);
+    }
+}
+
+/// A run that is over is only looked up any more: a conversation of many runs must not be kept whole for each reader.
+fn forget_texts(run: &mut RunView) {
+    for part in run.parts.values_mut() {
+        part.body.text = String::new();
+    }
+    for tool in run.tools.values_mut() {
+        tool.arguments.text = String::new();
+        tool.output.text = String::new();
+        tool.result = None;
+    }
+}
+
+/// How things stood before an event.
+struct Before<'a> {
+    has_run: bool,
+    is_running: bool,
+    has_agent: bool,
+    /// Whether the part of the event was there and, if so, had ended.
+    part: Option<bool>,
+    tool: Option<ToolBefore>,
+    /// What of the event's text is new; for a text that replaces another, what it adds to that.
+    fresh: Option<&'a str>,
+    /// What was open, in order; only for the end of a run.
+    open: Vec<Item>,
+}
+
+struct ToolBefore {
+    is_told: bool,
+    state: ToolState,
+    is_called: bool,
+}
+
+impl<'a> Before<'a> {
+    fn of(view: &View, event: &'a Event) -> Self {
+        let run = view.runs.get(&event.run);
+        let agent = event.agent.as_ref();
+        let part = run.and_then(|run| part_of(&event.kind).and_then(|part| run.parts.get(part)));
+        let tool = run.and_then(|run| tool_of(&event.kind).and_then(|tool| run.tools.get(tool)));
+        let is_running = run.is_some_and(RunView::is_running);
+        let nothing = Streamed::default();
+        let fresh = match &event.kind {
+            Kind::PartDelta { off, text, .. } => {
+                Some(part.map_or(&nothing, |part| &part.body).fresh(*off, text))
+            }
+            Kind::ToolArgs { off, text, .. } => {
+                Some(tool.map_or(&nothing, |tool| &tool.arguments).fresh(*off, text))
+            }
+            Kind::ToolOutput { off, text, .. } => {
+                Some(tool.map_or(&nothing, |tool| &tool.output).fresh(*off, text))
+            }
+            Kind::PartReplace { text, .. } if is_running || part.is_none() => {
+                text.strip_prefix(part.map_or("", |part| &part.body.text))
+            }
+            Kind::ToolCall { arguments: Some(text), .. } => {
+                text.strip_prefix(tool.map_or("", |tool| &tool.arguments.text))
+            }
+            _ => None,
+        };
+        let open = match (&event.kind, run) {
+            (Kind::RunEnd(_), Some(run)) => {
+                run.items.iter().filter(|item| run.open.contains(*item)).cloned().collect()
+            }
+            _ => Vec::new(),
+        };
+        Self {
+            has_run: run.is_some(),
+            is_running,
+            has_agent: agent.is_some_and(|agent| run.is_some_and(|run| run.agents.contains_key(agent))),
+            part: part.map(|part| part.ended_at.is_some()),
+            tool: tool.map(ToolBefore::of),
+            fresh,
+            open,
+        }
+    }
+
+    /// Says what `event` changed.
+    fn tell(&self, scene: &Scene<'_>, event: &Event, say: &mut dyn FnMut(Fact<'_>)) {
+        let run = scene.run;
+        if !self.has_run || (!self.is_running && matches!(event.kind, Kind::RunStart(_))) {
+            say(Fact::RunStart);
+        }
+        if let Some(id) = scene.agent.filter(|_| !self.has_agent)
+            && let Some(agent) = run.agents.get(id)
+        {
+            say(Fact::AgentStart(id, agent));
+        }
+        match &event.kind {
+            Kind::RunUpdate(update) => say(Fact::RunUpdate(update)),
+            Kind::RunEnd(_) if self.is_running || !self.has_run => self.tell_end(scene, say),
+            Kind::AgentEnd { .. } => {
+                if let Some((id, agent)) = scene.agent.and_then(|id| run.agents.get_key_value(id)) {
+                    say(Fact::AgentEnd(id, agent));
+                }
+            }
+            Kind::Status { text } => say(Fact::Status(text)),
+            Kind::Error(error) => say(Fact::Error(error)),
+            Kind::Custom { name, value } => say(Fact::Custom(name, value)),
+            Kind::Raw { name, value } => say(Fact::Raw(name, value)),
+            Kind::Unknown(unknown) => say(Fact::Raw(&unknown.k, &Json::of(&unknown.fields))),
+            kind => {
+                self.tell_part(scene, kind, say);
+                self.tell_tool(scene, kind, say);
+            }
+        }
+    }
+
+    fn tell_part(&self, scene: &Scene<'_>, kind: &Kind, say: &mut dyn FnMut(Fact<'_>)) {
+        let Some((id, part)) = part_of(kind).and_then(|id| scene.run.parts.get_key_value(id)) else { return };
+        if self.part.is_none() {
+            say(Fact::Part(id, part, PartStep::Start));
+        }
+        match (kind, self.fresh) {
+            (Kind::PartReplace { .. }, None) => say(Fact::Part(id, part, PartStep::Replaced)),
+            (_, Some(text)) if !text.is_empty() => say(Fact::Part(id, part, PartStep::Delta(text))),
+            (Kind::PartEnd(_), _) if self.part != Some(true) => say(Fact::Part(id, part, PartStep::End)),
+            _ => {}
+        }
+    }
+
+    fn tell_tool(&self, scene: &Scene<'_>, kind: &Kind, say: &mut dyn FnMut(Fact<'_>)) {
+        let Some((id, tool)) = tool_of(kind).and_then(|id| scene.run.tools.get_key_value(id)) else { return };
+        let mut say = |step| say(Fact::Tool(id, tool, step));
+        let before = self.tool.as_ref();
+        let was_told = before.is_some_and(|tool| tool.is_told);
+        let was_called = before.is_some_and(|tool| tool.is_called);
+        let state = before.map_or(ToolState::Writing, |tool| tool.state);
+        if is_told(tool) && !was_told {
+            say(ToolStep::Start);
+            if !tool.arguments.text.is_empty() {
+                say(ToolStep::Args(&tool.arguments.text));
+            }
+        }
+        let writes = matches!(kind, Kind::ToolArgs { .. } | Kind::ToolCall { .. });
+        if let Some(text) = self.fresh.filter(|text| writes && was_told && !was_called && !text.is_empty()) {
+            say(ToolStep::Args(text));
+        }
+        if tool.pending_at.is_some() && !was_called {
+            let is_whole = matches!(kind, Kind::ToolCall { arguments: Some(_), .. });
+            say(ToolStep::Called { corrected: was_told && is_whole && self.fresh.is_none() });
+        }
+        let became = |wanted| tool.state == wanted && state != wanted;
+        if became(ToolState::Approval) {
+            say(ToolStep::Asked);
+        }
+        if let Kind::ApprovalAnswer { approved, text, .. } = kind {
+            say(ToolStep::Answered(*approved, text.as_deref()));
+        }
+        if became(ToolState::Executing) {
+            say(ToolStep::Executing);
+        }
+        match (kind, self.fresh) {
+            (Kind::ToolProgress(progress), _) => say(ToolStep::Progress(progress)),
+            (Kind::ToolOutput { .. }, Some(text)) if !text.is_empty() => say(ToolStep::Output(text)),
+            (Kind::ToolResult(_), _) => {
+                let again = state.is_final() && !matches!(state, ToolState::Interrupted);
+                say(ToolStep::Result { again });
+            }
+            _ if tool.state.is_final() && !state.is_final() => say(ToolStep::Closed),
+            _ => {}
+        }
+    }
+
+    /// The end of the run, and before it that of all that the run has left open.
+    fn tell_end(&self, scene: &Scene<'_>, say: &mut dyn FnMut(Fact<'_>)) {
+        let run = scene.run;
+        let closed = || self.open.iter().filter(|item| !run.open.contains(*item));
+        for item in closed() {
+            match item {
+                Item::Part(id) => {
+                    if let Some(part) = run.parts.get(id) {
+                        say(Fact::Part(id, part, PartStep::End));
+                    }
+                }
+                // Without a name nobody was told of it.
+                Item::Tool(id) => {
+                    if let Some(tool) = run.tools.get(id).filter(|tool| !tool.name.is_empty()) {
+                        say(Fact::Tool(id, tool, ToolStep::Closed));
+                    }
+                }
+                Item::Agent(_) | Item::Note(_) => {}
+            }
+        }
+        for item in closed().collect::<Vec<_>>().into_iter().rev() {
+            if let Item::Agent(id) = item
+                && let Some(agent) = run.agents.get(id)
+            {
+                say(Fact::AgentEnd(id, agent));
+            }
+        }
+        say(Fact::RunEnd);
+    }
+}
+
+impl ToolBefore {
+    fn of(tool: &ToolView) -> Self {
+        Self { is_told: is_told(tool), state: tool.state, is_called: tool.pending_at.is_some() }
+    }
+}
+
+/// A call is told when its name is known, at the latest when it is written.
+fn is_told(tool: &ToolView) -> bool {
+    !tool.name.is_empty() || tool.state > ToolState::Writing
+}
+
+fn part_of(kind: &Kind) -> Option<&crate::PartId> {
+    match kind {
+        Kind::PartStart { part, .. } | Kind::PartDelta { part, .. } | Kind::PartReplace { part, .. } => {
+            Some(part)
+        }
+        Kind::PartEnd(end) => Some(&end.part),
+        _ => None,
+    }
+}
+
+fn tool_of(kind: &Kind) -> Option<&crate::ToolCallId> {
+    match kind {
+        Kind::ToolStart(start) => Some(&start.tool),
+        Kind::ToolArgs { tool, .. } | Kind::ToolCall { tool, .. } | Kind::ToolOutput { tool, .. } => {
+            Some(tool)
+        }
+        Kind::ToolState(change) => Some(&change.tool),
+        Kind::ToolResult(result) => Some(&result.tool),
+        Kind::ToolProgress(progress) => Some(&progress.tool),
+        Kind::ApprovalRequest { tool, .. } | Kind::ApprovalAnswer { tool, .. } => Some(tool),
+        _ => None,
+    }
+}
