@@ -11,6 +11,7 @@ use crate::ids::{PartId, RunId};
 
 pub mod framing;
 
+mod agents;
 mod detect;
 mod fault;
 mod field;
@@ -20,8 +21,11 @@ mod plausible;
 mod writer;
 
 pub mod anthropic;
+pub mod deep_agent;
 pub mod fanlight;
+pub mod forge;
 pub mod openai_chat;
+pub mod ralph;
 pub mod text_calls;
 
 pub use detect::detect;
@@ -95,6 +99,9 @@ const DECODERS: &[(&str, Make)] = &[
     // The legacy completions API has the same frame, with `text` for a delta.
     ("openai-completions", openai_chat::decoder),
     (anthropic::NAME, anthropic::decoder),
+    (deep_agent::NAME, deep_agent::decoder),
+    (forge::NAME, forge::decoder),
+    (ralph::NAME, ralph::decoder),
 ];
 
 /// The names of the dialects that can be decoded.

@@ -4,7 +4,7 @@
 const LOOKED_AT_BYTES: usize = 4 << 10;
 
 /// Marks of each dialect: any of them in the beginning of a stream is enough. The more telling come first.
-const MARKS: [(&str, &[&str]); 3] = [
+const MARKS: &[(&str, &[&str])] = &[
     (
         super::anthropic::NAME,
         &[
@@ -12,6 +12,19 @@ const MARKS: [(&str, &[&str]); 3] = [
             "event:message_start",
             "\"type\":\"message_start\"",
             "\"type\":\"message\",\"role\"",
+        ],
+    ),
+    (
+        super::deep_agent::NAME,
+        &["\"agent_depth\":", "\"type\":\"agent_start\"", "\"type\":\"token\",\"data\":{"],
+    ),
+    (super::forge::NAME, &["\"cumulative\":"]),
+    (
+        super::ralph::NAME,
+        &[
+            "\"type\":\"message\",\"content\":\"",
+            "\"type\":\"status\",\"content\":",
+            "\"type\":\"tool_call_start\",\"tool_call_id\":",
         ],
     ),
     (
@@ -31,9 +44,7 @@ pub fn detect(bytes: &[u8]) -> Option<&'static str> {
     let beginning = bytes.get(..LOOKED_AT_BYTES).unwrap_or(bytes);
     let text = String::from_utf8_lossy(beginning);
     let squeezed = text.replace("\": ", "\":").replace(", \"", ",\"");
-    MARKS
-        .into_iter()
-        .find_map(|(name, marks)| marks.iter().any(|mark| squeezed.contains(mark)).then_some(name))
+    MARKS.iter().find_map(|(name, marks)| marks.iter().any(|mark| squeezed.contains(mark)).then_some(*name))
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod think;
 mod wire;
 
 use choice::Choice;
+pub(super) use wire::usage;
 use wire::{ChoiceChunk, Chunk, Delta, XGroq};
 
 /// The name of the dialect.
@@ -83,7 +84,7 @@ impl Meaning for Chat {
             self.choice(&choice.object(), out);
         }
         for counted in [x_groq.usage, chunk.usage] {
-            self.usage = wire::usage(counted).or(self.usage);
+            self.usage = usage(counted).or(self.usage);
         }
         self.citations(&chunk, out);
         if error.is_some() {
@@ -146,7 +147,7 @@ impl Chat {
         if let Some(reason) = chunk.finish_reason.word() {
             choice.finish(&reason, writer, out);
         }
-        self.usage = wire::usage(chunk.usage).or(self.usage);
+        self.usage = usage(chunk.usage).or(self.usage);
     }
 
     fn citations(&mut self, chunk: &Chunk<'_>, out: &mut Decoded) {

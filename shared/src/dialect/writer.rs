@@ -16,7 +16,6 @@ use crate::event::{
 use crate::ids::{AgentId, PartId, RunId, ToolCallId};
 use crate::limits::ITEMS_PER_RUN_MAX;
 
-#[expect(dead_code, reason = "the dialects of agents use it")]
 mod agent;
 mod call;
 mod foreign;

@@ -8,6 +8,13 @@ fn each_dialect_is_known_by_its_beginning() {
     assert_eq!(detect(b"data: {\"type\": \"message_start\", \"message\": {}}"), Some("anthropic"));
     assert_eq!(detect(b"data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\""), Some("openai-chat"));
     assert_eq!(detect(b"{\"object\": \"chat.completion\", \"choices\": []}"), Some("openai-chat"));
+    assert_eq!(
+        detect(b"data: {\"type\": \"tool_start\", \"data\": {\"tool_id\": \"a\", \"agent_depth\": 0}}"),
+        Some("deep-agent")
+    );
+    assert_eq!(detect(b"data: {\"type\":\"token\",\"data\":{\"content\":\"a\"}}"), Some("deep-agent"));
+    assert_eq!(detect(b"event: token\ndata: {\"token\":\"a\",\"cumulative\":\"a\"}"), Some("forge"));
+    assert_eq!(detect(b"event: message\r\ndata: {\"type\": \"status\", \"content\": \"x\"}"), Some("ralph"));
     assert_eq!(detect(b"\xEF\xBB\xBF{\"k\":\"run.start\",\"run\":\"r1\"}"), Some("fanlight"));
     assert_eq!(detect(b"[{\"k\": \"part.delta\"}]"), Some("fanlight"));
 }

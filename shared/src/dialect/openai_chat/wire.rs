@@ -188,7 +188,7 @@ struct UsageDetails<'a> {
 }
 
 /// Tokens, by whatever names; nothing when `field` is no object or counts none.
-pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
+pub(in crate::dialect) fn usage(field: Field<'_>) -> Option<Usage> {
     let fields: UsageFields<'_> = field.object();
     let input = fields.prompt_tokens.count().or_else(|| fields.input_tokens.count());
     let output = fields.completion_tokens.count().or_else(|| fields.output_tokens.count());

@@ -178,10 +178,16 @@ fn element(held: &str) -> Begin {
 struct Object<'a> {
     #[serde(borrow)]
     id: Field<'a>,
-    #[serde(borrow, alias = "tool", alias = "tool_name")]
+    #[serde(borrow)]
     name: Field<'a>,
-    #[serde(borrow, alias = "arguments", alias = "parameters", alias = "args")]
+    #[serde(borrow)]
+    tool_name: Field<'a>,
+    #[serde(borrow)]
     input: Field<'a>,
+    #[serde(borrow)]
+    arguments: Field<'a>,
+    #[serde(borrow)]
+    parameters: Field<'a>,
 }
 
 /// The call that `tag` (without its `>`) and `body` make.
@@ -203,9 +209,11 @@ fn read(tag: &str, body: &str) -> Result<TextCall, String> {
     }
     let plain = json(body).ok_or("the call is no JSON object")?;
     let object: Object<'_> = Field::parse(&plain).unwrap_or_default().object();
-    let name = object.name.word().ok_or("the call has no name")?;
+    let name = object.name.word().or_else(|| object.tool_name.word()).ok_or("the call has no name")?;
+    let inputs = [object.input, object.arguments, object.parameters];
+    let input = inputs.into_iter().find(|input| input.is_some()).unwrap_or_default();
     let id = if id.is_empty() { object.id.words().unwrap_or_default() } else { id };
-    let input = object.input.text().unwrap_or_else(|| Cow::Borrowed(object.input.as_json_text()));
+    let input = input.text().unwrap_or_else(|| Cow::Borrowed(input.as_json_text()));
     Ok(TextCall { id: id.into_owned(), name: name.trim().to_owned(), arguments: arguments(&input)? })
 }
 
@@ -217,10 +225,10 @@ fn read_elements(id: &str, name: Option<Cow<'_, str>>, body: &str) -> Result<Tex
     for (element, inside) in elements(body)? {
         match element {
             "id" if call.id.is_empty() => call.id = unescape(inside.trim()).into_owned(),
-            "name" | "tool_name" | "tool" if call.name.is_empty() => {
+            "name" | "tool_name" if call.name.is_empty() => {
                 call.name = unescape(inside.trim()).into_owned();
             }
-            "input" | "arguments" | "parameters" | "args" if call.arguments.is_empty() => {
+            "input" | "arguments" | "parameters" if call.arguments.is_empty() => {
                 call.arguments = arguments(inside.trim())?;
             }
             _ => {
