@@ -42,6 +42,9 @@ pub(crate) fn assert_lawful(decoded: &Decoded, run_goes_on: bool, what: &str) {
                 assert_eq!(*off, Some(*len), "{what}: offset of {part}");
                 *len += text.len() as u64;
             }
+            Kind::PartReplace { part, text } => {
+                *parts.get_mut(part.as_str()).expect(what) = text.len() as u64;
+            }
             Kind::PartEnd(end) => assert!(ended.insert(end.part.as_str()), "{what}: {} ends twice", end.part),
             Kind::ToolStart(start) => {
                 let old = calls.insert((run, start.tool.as_str()), 0);
