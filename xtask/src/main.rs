@@ -6,6 +6,7 @@
 mod browser;
 mod console;
 mod failure;
+mod fuzz;
 mod gate;
 mod page;
 mod process;
@@ -32,6 +33,9 @@ cargo xtask COMMAND
   bless [ARGS]    rewrites golden files: runs the golden tests with FANLIGHT_BLESS=1
                   (ARGS replace the test filter `golden`)
   bench [ARGS]    release build, then the benchmarks (ARGS go to `cargo bench -p tests`)
+  fuzz [SECONDS] [TARGET...]
+                  random bytes against framing and every decoder (targets: `framing` and the names of the
+                  dialects), SECONDS each, 60 without; the corpus is kept in fuzz/corpus
   tools           only installs the pinned tools
 
 Tools live in $FANLIGHT_TOOLS, else $XDG_CACHE_HOME/fanlight/tools, else ~/.cache/fanlight/tools.
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         "tidy" => none(&rest).and_then(|()| in_workspace(gate::tidy_alone)),
         "bless" => in_workspace(|ws| gate::bless(ws, &rest)),
         "bench" => in_workspace(|ws| product::bench(ws, &rest)),
+        "fuzz" => in_workspace(|ws| fuzz::run_targets(ws, &rest)),
         "tools" => none(&rest).and_then(|()| in_workspace(product::tools)),
         "help" | "--help" | "-h" => {
             say(USAGE);

@@ -16,6 +16,8 @@ use std::time::Instant;
 const TRUNK: &str = "0.21.14";
 /// cargo-deny: licences, bans and sources.
 const CARGO_DENY: &str = "0.20.2";
+/// cargo-fuzz: drives the random bytes.
+const CARGO_FUZZ: &str = "0.13.2";
 /// Binaryen, as its authors publish it for node: `wasm-opt`. Distributions carry versions too old for our compiler.
 const BINARYEN: &str = "132.0.0";
 /// What the page is compiled for.
@@ -54,6 +56,12 @@ impl Toolbox {
     /// cargo-deny.
     pub(crate) fn cargo_deny(&self, ws: &Workspace) -> Outcome<PathBuf> {
         let pin = Pin { package: "cargo-deny", program: "cargo-deny", version: CARGO_DENY, locked: true };
+        self.cargo_tool(ws, &pin)
+    }
+
+    /// cargo-fuzz.
+    pub(crate) fn cargo_fuzz(&self, ws: &Workspace) -> Outcome<PathBuf> {
+        let pin = Pin { package: "cargo-fuzz", program: "cargo-fuzz", version: CARGO_FUZZ, locked: true };
         self.cargo_tool(ws, &pin)
     }
 

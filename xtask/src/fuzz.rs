@@ -1,0 +1,167 @@
+//! Random bytes against framing and every decoder, with the corpus of all times before.
+
+use crate::console::say;
+use crate::failure::{Failure, Outcome};
+use crate::process::run;
+use crate::tools::Toolbox;
+use crate::workspace::Workspace;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Where the fixtures of each dialect stand; they are where the fuzzer begins.
+const FIXTURES: &str = "tests/fixtures/dialects";
+/// The longest input that is tried, in bytes.
+const LENGTH_MAX: usize = 4096;
+/// The longest input that is kept, in bytes.
+const KEPT_MAX: usize = 256;
+/// How long each target runs when nobody says it.
+const SECONDS: &str = "60";
+
+/// Runs the targets that `args` name, or all.
+pub(crate) fn run_targets(ws: &Workspace, args: &[String]) -> Outcome {
+    let (seconds, named) = match args.split_first() {
+        Some((first, rest)) if first.parse::<u64>().is_ok() => (first.as_str(), rest),
+        _ => (SECONDS, args),
+    };
+    let all = targets(ws)?;
+    if let Some(unknown) = named.iter().find(|name| !all.contains(name)) {
+        return Err(Failure::usage(format!("no target is named {unknown:?}; there are {}", all.join(", "))));
+    }
+    build(ws)?;
+    let mut tries = 0;
+    for target in if named.is_empty() { &all } else { named } {
+        tries += Target { ws, name: target }.run(seconds)?;
+    }
+    say(format!("{tries} executions, no failure"));
+    Ok(())
+}
+
+/// Framing, and each dialect that has fixtures.
+fn targets(ws: &Workspace) -> Outcome<Vec<String>> {
+    let folder = ws.path(FIXTURES);
+    let entries = std::fs::read_dir(&folder).map_err(Failure::io("reading the fixtures"))?;
+    let mut names: Vec<_> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.push("framing".to_owned());
+    names.sort();
+    Ok(names)
+}
+
+fn build(ws: &Workspace) -> Outcome {
+    let fuzz = Toolbox::find()?.cargo_fuzz(ws)?;
+    let mut build = ws.command(fuzz);
+    build.args(["build", "--sanitizer", "none", "--target-dir"]).arg(ws.target().join("fuzz"));
+    // The coverage that the fuzzer follows needs no nightly compiler, only leave to name its flags.
+    run(build.env("RUSTC_BOOTSTRAP", "1"))
+}
+
+struct Target<'a> {
+    ws: &'a Workspace,
+    name: &'a str,
+}
+
+impl Target<'_> {
+    /// Runs for `seconds`; gives the number of executions.
+    fn run(&self, seconds: &str) -> Outcome<u64> {
+        let (corpus, found) = (self.scratch("corpus")?, self.scratch("found")?);
+        self.unpack(&corpus)?;
+        say(format!("fuzzing {} for {seconds} s", self.name));
+        let mut fuzzer = self.fuzzer();
+        fuzzer.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={LENGTH_MAX}"));
+        fuzzer.args([&found, &corpus]).args(self.fixtures());
+        let output = fuzzer.output().map_err(Failure::io("starting the fuzzer"))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            let what = format!("{} failed:\n{said}", self.name);
+            return Err(Failure::new(what).mend("make the input a fixture in `odd`, and mend the decoder"));
+        }
+        self.keep(&corpus, &found)?;
+        let tries = said.lines().find_map(executions).unwrap_or(0);
+        say(format!("{}: {tries} executions", self.name));
+        Ok(tries)
+    }
+
+    /// Keeps the smallest set of short inputs that reaches all that was reached.
+    fn keep(&self, corpus: &Path, found: &Path) -> Outcome {
+        let kept = self.scratch("kept")?;
+        let mut fuzzer = self.fuzzer();
+        fuzzer.arg("-merge=1").arg(format!("-max_len={KEPT_MAX}"));
+        let output =
+            fuzzer.args([&kept, corpus, found]).output().map_err(Failure::io("starting the fuzzer"))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(Failure::new(format!(
+                "the corpus of {} could not be made small:\n{said}",
+                self.name
+            )));
+        }
+        self.pack(&kept).map_err(Failure::io("keeping the corpus"))
+    }
+
+    /// The corpus is one file with one input on each line, in hex: thousands of tiny files are a burden to all.
+    fn packed(&self) -> PathBuf {
+        self.ws.path("fuzz/corpus").join(format!("{}.txt", self.name))
+    }
+
+    fn pack(&self, folder: &Path) -> std::io::Result<()> {
+        let mut lines = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let mut line = String::new();
+            for byte in std::fs::read(entry?.path())? {
+                write!(line, "{byte:02x}").map_err(std::io::Error::other)?;
+            }
+            lines.push(line);
+        }
+        lines.sort();
+        std::fs::create_dir_all(self.ws.path("fuzz/corpus"))?;
+        std::fs::write(self.packed(), lines.join("\n") + "\n")
+    }
+
+    fn unpack(&self, folder: &Path) -> Outcome {
+        let packed = std::fs::read_to_string(self.packed()).unwrap_or_default();
+        for (number, line) in packed.lines().enumerate() {
+            let place = || format!("{}, line {}, is no hex", self.packed().display(), number + 1);
+            let input = bytes(line).ok_or_else(|| Failure::new(place()))?;
+            std::fs::write(folder.join(number.to_string()), input)
+                .map_err(Failure::io("unpacking the corpus"))?;
+        }
+        Ok(())
+    }
+
+    fn fuzzer(&self) -> std::process::Command {
+        let program = if self.name == "framing" { "framing" } else { "decode" };
+        let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+        let mut fuzzer =
+            self.ws.command(self.ws.target().join("fuzz").join(host).join("release").join(program));
+        fuzzer.env("FUZZ_DIALECT", self.name).args(["-rss_limit_mb=1024", "-print_final_stats=1"]);
+        // An input that fails is kept where a person finds it.
+        fuzzer.arg(format!("-artifact_prefix={}/", self.ws.path("fuzz/artifacts").display()));
+        fuzzer
+    }
+
+    fn fixtures(&self) -> Vec<PathBuf> {
+        let folder = self.ws.path(FIXTURES).join(self.name);
+        [folder.clone(), folder.join("odd")].into_iter().filter(|folder| folder.is_dir()).collect()
+    }
+
+    /// An empty folder.
+    fn scratch(&self, what: &str) -> Outcome<PathBuf> {
+        let folder = self.ws.target().join("fuzz").join(what).join(self.name);
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).map_err(Failure::io("clearing a folder"))?;
+        }
+        std::fs::create_dir_all(&folder).map_err(Failure::io("making a folder"))?;
+        Ok(folder)
+    }
+}
+
+/// The bytes that are written in `hex`.
+fn bytes(hex: &str) -> Option<Vec<u8>> {
+    let digits = |at: usize| hex.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    (0..hex.len()).step_by(2).map(digits).collect()
+}
+
+/// The number in the line with which the fuzzer ends.
+fn executions(line: &str) -> Option<u64> {
+    line.strip_prefix("stat::number_of_executed_units:")?.trim().parse().ok()
+}
