@@ -6,6 +6,7 @@ use super::{AgentId, AnomalyCode, Decoded, Kind, Nesting, ToolCallId, ToolState,
 
 /// A call whose arguments are being written, or were.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(crate) struct OpenCall {
     /// The dialect's own id; empty when it gave none.
     id: CompactString,
@@ -22,6 +23,8 @@ pub(crate) struct OpenCall {
     head: String,
     nesting: Nesting,
     written: bool,
+    /// The provider executes it.
+    running: bool,
     /// The arguments are JSON, not just any text.
     promises_json: bool,
 }
@@ -40,6 +43,7 @@ impl OpenCall {
             head: String::new(),
             nesting: Nesting::default(),
             written: false,
+            running: false,
             promises_json: true,
         }
     }
@@ -100,8 +104,45 @@ impl OpenCall {
     /// The call is written: `arguments` where they are not the streamed ones. What the provider executes itself runs
     /// from now on, everything else is handed over to the caller.
     pub(crate) fn written(&mut self, arguments: Option<String>, writer: &mut Writer, out: &mut Decoded) {
-        if std::mem::replace(&mut self.written, true) {
+        if !self.tell(arguments, writer, out) {
             return;
+        }
+        if self.server {
+            self.runs(writer, out);
+        } else {
+            writer.handed_over = writer.handed_over.saturating_add(1);
+        }
+    }
+
+    /// The call is written, and a person is asked `question` before anybody executes it.
+    pub(crate) fn asks(
+        &mut self,
+        arguments: Option<String>,
+        question: Option<String>,
+        writer: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        if self.tell(arguments, writer, out) {
+            let kind = Kind::ApprovalRequest { tool: self.tool.clone(), text: question };
+            writer.push_by(self.agent.as_ref(), kind, out);
+        }
+    }
+
+    /// The provider executes the call from now on, whether or not its arguments are told already.
+    pub(crate) fn runs(&mut self, writer: &mut Writer, out: &mut Decoded) {
+        if std::mem::replace(&mut self.running, true) {
+            return;
+        }
+        writer.wait_for(self.id(), &self.tool);
+        let (tool, state) = (self.tool.clone(), ToolState::Executing);
+        let change = ToolStateChange { tool, state, queued_ms: None, exec_ms: None };
+        writer.push_by(self.agent.as_ref(), Kind::ToolState(change), out);
+    }
+
+    /// Tells name and arguments as they are in the end; false when they were told before.
+    fn tell(&mut self, arguments: Option<String>, writer: &Writer, out: &mut Decoded) -> bool {
+        if std::mem::replace(&mut self.written, true) {
+            return false;
         }
         if arguments.is_none() && self.promises_json && !self.is_nothing() && !self.is_whole() {
             let detail = format!("{}: the arguments of {} are no whole object", self.tool, self.name);
@@ -110,13 +151,6 @@ impl OpenCall {
         let name = (self.name != self.told).then(|| self.name.clone());
         let tool = self.tool.clone();
         writer.push_by(self.agent.as_ref(), Kind::ToolCall { tool, name, arguments }, out);
-        if !self.server {
-            writer.handed_over = writer.handed_over.saturating_add(1);
-            return;
-        }
-        writer.wait_for(self.id(), &self.tool);
-        let (tool, state) = (self.tool.clone(), ToolState::Executing);
-        let change = ToolStateChange { tool, state, queued_ms: None, exec_ms: None };
-        writer.push_by(self.agent.as_ref(), Kind::ToolState(change), out);
+        true
     }
 }
