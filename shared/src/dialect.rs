@@ -25,6 +25,7 @@ pub mod deep_agent;
 pub mod fanlight;
 pub mod forge;
 pub mod openai_chat;
+pub mod openai_responses;
 pub mod ralph;
 pub mod text_calls;
 
@@ -102,6 +103,7 @@ const DECODERS: &[(&str, Make)] = &[
     (deep_agent::NAME, deep_agent::decoder),
     (forge::NAME, forge::decoder),
     (ralph::NAME, ralph::decoder),
+    (openai_responses::NAME, openai_responses::decoder),
 ];
 
 /// The names of the dialects that can be decoded.

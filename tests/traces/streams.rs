@@ -76,6 +76,7 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("openai-chat", "openai-chat"),
         ("openai-completions", "openai-completions-legacy"),
         ("anthropic", "anthropic-messages"),
+        ("openai-responses", "openai-responses"),
     ];
     let streams = folders
         .into_iter()

@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The dialects whose decoders are held against the recordings; each new decoder adds its name.
-const RECORDED_DIALECTS: &str = "openai-chat,anthropic";
+const RECORDED_DIALECTS: &str = "openai-chat,anthropic,openai-responses";
 
 /// One step of the gate.
 struct Step {

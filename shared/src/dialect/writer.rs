@@ -30,7 +30,6 @@ mod whole;
 pub(crate) use call::OpenCall;
 pub(crate) use outcome::Outcome;
 pub(crate) use part::OpenPart;
-#[expect(unused_imports, reason = "the dialects of agents use it")]
 pub(crate) use whole::{WholeCall, WholePart};
 
 /// Writes the events of one stream.

@@ -15,6 +15,11 @@ fn each_dialect_is_known_by_its_beginning() {
     assert_eq!(detect(b"data: {\"type\":\"token\",\"data\":{\"content\":\"a\"}}"), Some("deep-agent"));
     assert_eq!(detect(b"event: token\ndata: {\"token\":\"a\",\"cumulative\":\"a\"}"), Some("forge"));
     assert_eq!(detect(b"event: message\r\ndata: {\"type\": \"status\", \"content\": \"x\"}"), Some("ralph"));
+    assert_eq!(detect(b"event: response.created\ndata: {}"), Some("openai-responses"));
+    assert_eq!(
+        detect(b"{\"id\": \"resp_1\", \"object\": \"response\", \"output\": []}"),
+        Some("openai-responses")
+    );
     assert_eq!(detect(b"\xEF\xBB\xBF{\"k\":\"run.start\",\"run\":\"r1\"}"), Some("fanlight"));
     assert_eq!(detect(b"[{\"k\": \"part.delta\"}]"), Some("fanlight"));
 }
