@@ -17,9 +17,10 @@ pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     codes(tree, findings);
 }
 
-/// Each crate inherits the workspace's lints.
+/// Each crate inherits the workspace's lints, unless it is a workspace of its own.
 fn manifests(tree: &Tree, findings: &mut Vec<Finding>) {
-    for (path, text) in tree.texts.iter().filter(|(path, _)| path.ends_with("/Cargo.toml")) {
+    let manifests = tree.texts.iter().filter(|(path, _)| path.ends_with("/Cargo.toml"));
+    for (path, text) in manifests.filter(|(_, text)| !text.lines().any(|line| line == "[workspace]")) {
         let mut lines = text.lines().skip_while(|line| line.trim() != "[lints]").skip(1);
         if lines.next().is_none_or(|line| line.replace(' ', "") != "workspace=true") {
             let message =

@@ -1,3 +1,5 @@
+//! Streams that are not what they are said to be.
+
 use super::*;
 use crate::dialect::{DecodeOptions, decoder};
 
