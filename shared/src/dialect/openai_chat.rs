@@ -17,8 +17,7 @@ use super::objects::{Meaning, Objects};
 use super::writer::{Ending, Writer};
 use super::{Decode, DecodeOptions, Decoded};
 use crate::anomaly::AnomalyCode;
-use crate::event::{AgentStart, ErrorFact, Kind, Usage};
-use crate::ids::AgentId;
+use crate::event::{ErrorFact, Usage};
 
 mod calls;
 mod choice;
@@ -135,7 +134,7 @@ impl Chat {
             if self.choices.len() >= CHOICES_MAX {
                 return;
             }
-            self.choices.insert(index, Choice::new(begin_choice(index, writer, out)));
+            self.choices.insert(index, Choice::new(writer.open_choice(index, out)));
         }
         let Some(choice) = self.choices.get_mut(&index) else { return };
         let delta = if chunk.delta.is_some() { chunk.delta } else { chunk.message };
@@ -188,17 +187,6 @@ impl Chat {
         let usage = self.usage.take();
         self.writer.end(Ending { is_whole, finish_reason, usage, ..Ending::default() }, out);
     }
-}
-
-/// The first choice is the main agent's; each other one gets an agent of its own.
-fn begin_choice(index: u64, writer: &Writer, out: &mut Decoded) -> Option<AgentId> {
-    if index == 0 {
-        return None;
-    }
-    let agent = AgentId::new(&format!("choice-{index}"));
-    let name = Some(compact_str::format_compact!("choice {index}"));
-    writer.push_by(Some(&agent), Kind::AgentStart(AgentStart { name, ..AgentStart::default() }), out);
-    Some(agent)
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ impl Choice {
         tags.push(text, &mut |thought| match thought {
             Thought::Piece(kind, text) => {
                 *has_thought |= kind == PartKind::Thinking;
-                write(part, kind, text, agent.as_ref(), w, out);
+                OpenPart::go_on(part, kind, text, agent.as_ref(), w, out);
             }
             Thought::Retract(text) => {
                 *has_thought = true;
@@ -123,7 +123,7 @@ impl Choice {
         flush(&mut self.text, part, agent.as_ref(), w, out);
         tags.push(text, &mut |thought| {
             if let Thought::Piece(_, text) = thought {
-                write(part, PartKind::Thinking, text, agent.as_ref(), w, out);
+                OpenPart::go_on(part, PartKind::Thinking, text, agent.as_ref(), w, out);
             }
         });
     }
@@ -132,7 +132,7 @@ impl Choice {
     fn write(&mut self, kind: PartKind, text: &str, w: &mut Writer, out: &mut Decoded) {
         flush(&mut self.reasoning, &mut self.part, self.agent.as_ref(), w, out);
         flush(&mut self.text, &mut self.part, self.agent.as_ref(), w, out);
-        write(&mut self.part, kind, text, self.agent.as_ref(), w, out);
+        OpenPart::go_on(&mut self.part, kind, text, self.agent.as_ref(), w, out);
     }
 
     fn close_part(&mut self, w: &mut Writer, out: &mut Decoded) {
@@ -226,32 +226,9 @@ fn flush(
 ) {
     tags.flush(&mut |thought| {
         if let Thought::Piece(kind, text) = thought {
-            write(part, kind, text, agent, w, out);
+            OpenPart::go_on(part, kind, text, agent, w, out);
         }
     });
-}
-
-/// More text of a kind: goes on with the open part, or ends it and begins another.
-fn write(
-    part: &mut Option<OpenPart>,
-    kind: PartKind,
-    text: &str,
-    agent: Option<&AgentId>,
-    w: &mut Writer,
-    out: &mut Decoded,
-) {
-    if text.is_empty() {
-        return;
-    }
-    if part.as_ref().is_some_and(|part| part.kind() != kind)
-        && let Some(other) = part.take()
-    {
-        other.end(false, w, out);
-    }
-    if part.is_none() && !w.has_room(out) {
-        return;
-    }
-    part.get_or_insert_with(|| w.open_part(kind, agent, out)).delta(text, w, out);
 }
 
 /// What stands in the open part was reasoning: it moves to a part of its own.

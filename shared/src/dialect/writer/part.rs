@@ -19,6 +19,29 @@ impl OpenPart {
         Self { id, kind, agent, len: 0 }
     }
 
+    /// More text of a kind: goes on with the part in `open`, or ends it and begins another. An empty piece is nothing.
+    pub(crate) fn go_on(
+        open: &mut Option<Self>,
+        kind: PartKind,
+        text: &str,
+        agent: Option<&AgentId>,
+        writer: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        if text.is_empty() {
+            return;
+        }
+        if open.as_ref().is_some_and(|part| part.kind != kind)
+            && let Some(other) = open.take()
+        {
+            other.end(false, writer, out);
+        }
+        if open.is_none() && !writer.has_room(out) {
+            return;
+        }
+        open.get_or_insert_with(|| writer.open_part(kind, agent, out)).delta(text, writer, out);
+    }
+
     pub(crate) fn kind(&self) -> PartKind {
         self.kind
     }
