@@ -24,6 +24,7 @@ pub mod anthropic;
 pub mod deep_agent;
 pub mod fanlight;
 pub mod forge;
+pub mod gemini;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod ralph;
@@ -104,6 +105,7 @@ const DECODERS: &[(&str, Make)] = &[
     (forge::NAME, forge::decoder),
     (ralph::NAME, ralph::decoder),
     (openai_responses::NAME, openai_responses::decoder),
+    (gemini::NAME, gemini::decoder),
 ];
 
 /// The names of the dialects that can be decoded.

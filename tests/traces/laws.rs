@@ -28,7 +28,7 @@ pub(crate) fn assert_lawful(decoded: &Decoded, run_goes_on: bool, what: &str) {
             Kind::Anomaly(_) | Kind::ToolResult(_) => {}
             // History stands between runs, or belongs to the one that goes on.
             Kind::Message(_) if event.run.is_none() => {
-                assert_eq!(running, None, "{what}: {event:?} inside of a run")
+                assert_eq!(running, None, "{what}: {event:?} inside of a run");
             }
             _ => assert_eq!(running, Some(run), "{what}: {event:?} outside of its run"),
         }

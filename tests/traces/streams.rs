@@ -77,6 +77,7 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("openai-completions", "openai-completions-legacy"),
         ("anthropic", "anthropic-messages"),
         ("openai-responses", "openai-responses"),
+        ("gemini", "gemini-generatecontent"),
     ];
     let streams = folders
         .into_iter()

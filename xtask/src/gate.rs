@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 /// The dialects whose decoders are held against the recordings; each new decoder adds its name.
 const RECORDED_DIALECTS: &str = "openai-chat,anthropic,openai-responses";
+const RECORDED_DIALECTS: &str = "openai-chat,anthropic,gemini";
 
 /// One step of the gate.
 struct Step {

@@ -37,6 +37,7 @@ const MARKS: &[(&str, &[&str])] = &[
             ": OPENROUTER PROCESSING",
         ],
     ),
+    (super::gemini::NAME, &["\"candidates\":[", "\"usageMetadata\":{", "\"promptFeedback\":{"]),
     (super::fanlight::NAME, &["\"k\":\"", "\"t\":\"batch\"", "\"t\":\"snap\""]),
 ];
 

@@ -20,6 +20,8 @@ fn each_dialect_is_known_by_its_beginning() {
         detect(b"{\"id\": \"resp_1\", \"object\": \"response\", \"output\": []}"),
         Some("openai-responses")
     );
+    assert_eq!(detect(b"data: {\"candidates\": [{\"content\": "), Some("gemini"));
+    assert_eq!(detect(b"[{\n  \"promptFeedback\": {\n"), Some("gemini"));
     assert_eq!(detect(b"\xEF\xBB\xBF{\"k\":\"run.start\",\"run\":\"r1\"}"), Some("fanlight"));
     assert_eq!(detect(b"[{\"k\": \"part.delta\"}]"), Some("fanlight"));
 }
