@@ -18,8 +18,10 @@ mod field;
 mod markup;
 mod objects;
 mod plausible;
+mod tokens;
 mod writer;
 
+pub mod ag_ui;
 pub mod anthropic;
 pub mod deep_agent;
 pub mod fanlight;
@@ -106,6 +108,7 @@ const DECODERS: &[(&str, Make)] = &[
     (ralph::NAME, ralph::decoder),
     (openai_responses::NAME, openai_responses::decoder),
     (gemini::NAME, gemini::decoder),
+    (ag_ui::NAME, ag_ui::decoder),
 ];
 
 /// The names of the dialects that can be decoded.

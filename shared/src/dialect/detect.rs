@@ -6,6 +6,7 @@ const LOOKED_AT_BYTES: usize = 4 << 10;
 /// Marks of each dialect: any of them in the beginning of a stream is enough. The more telling come first.
 const MARKS: &[(&str, &[&str])] = &[
     (super::openai_responses::NAME, &["event: response.", "\"type\":\"response.", "\"object\":\"response\""]),
+    (super::ag_ui::NAME, &["\"type\":\"RUN_STARTED\"", "\"type\":\"TEXT_MESSAGE_", "\"type\":\"RUN_ERROR\""]),
     (
         super::anthropic::NAME,
         &[

@@ -113,6 +113,60 @@ impl<'a> Field<'a> {
     }
 }
 
+/// The fields of an object by name, for dialects whose producers do not agree on names. Case and underscores make no
+/// difference: `messageId` finds `message_id` too.
+#[derive(Debug, Default)]
+pub(crate) struct Fields<'a>(Vec<(Cow<'a, str>, Field<'a>)>);
+
+impl<'a> Fields<'a> {
+    /// The fields of `object`; none when it is no object.
+    pub(crate) fn of(object: Field<'a>) -> Self {
+        object.object()
+    }
+
+    /// The field `name`; of several the first that is not `null`.
+    pub(crate) fn get(&self, name: &str) -> Field<'a> {
+        let named =
+            |(known, field): &&(Cow<'_, str>, Field<'a>)| field.is_some() && is_same_name(known, name);
+        self.0.iter().find(named).map_or(Field::default(), |(_, field)| *field)
+    }
+
+    /// The first of the fields `names` that is there.
+    pub(crate) fn any(&self, names: &[&str]) -> Field<'a> {
+        names.iter().map(|name| self.get(name)).find(|field| field.is_some()).unwrap_or_default()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+        struct Visitor<'a>(std::marker::PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> serde::de::Visitor<'de> for Visitor<'a> {
+            type Value = Fields<'a>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Fields<'a>, A::Error> {
+                let mut fields = Vec::new();
+                while let Some((Name(name), field)) = map.next_entry()? {
+                    fields.push((name, field));
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Visitor(std::marker::PhantomData))
+    }
+}
+
+fn is_same_name(one: &str, other: &str) -> bool {
+    one == other || plain(one).eq(plain(other))
+}
+
+fn plain(name: &str) -> impl Iterator<Item = u8> + '_ {
+    name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase())
+}
+
 /// `text` as JSON to hand on; as a string where it nests deeper than readers take, nothing when it is no JSON.
 pub(crate) fn json_within_depth(text: &str) -> Option<Json> {
     if is_too_deep(text) {

@@ -18,6 +18,11 @@ pub(super) trait Meaning: std::fmt::Debug + Send {
     /// An error, in whatever shape.
     fn fail(&mut self, whole: Field<'_>, out: &mut Decoded);
 
+    /// A line that is neither an SSE field nor JSON. Whether it meant something.
+    fn line(&mut self, _line: u64, _text: &str, _out: &mut Decoded) -> bool {
+        false
+    }
+
     /// The terminator `[DONE]`. Gateways add it to dialects that have none.
     fn done(&mut self, _out: &mut Decoded) {}
 
@@ -81,6 +86,7 @@ impl<M: Meaning> Taking<M> {
             FrameBody::Stray(text) if text.starts_with('{') && Field::parse(text).is_some() => {
                 self.meaning.object(line, "", text, out);
             }
+            FrameBody::Stray(text) if self.meaning.line(line, text, out) => {}
             FrameBody::Stray(text) => {
                 self.stray.get_or_insert_with(|| (line, excerpt(text).to_owned()));
             }

@@ -1,6 +1,6 @@
 //! What is read out of fields of unexpected types.
 
-use super::Field;
+use super::{Field, Fields};
 
 fn text_of(json: &str) -> Option<String> {
     Field::parse(json)?.text().map(std::borrow::Cow::into_owned)
@@ -36,4 +36,14 @@ fn json_that_is_too_deep_is_handed_on_as_a_string() {
     let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
     let json = Field::parse(&deep).map(Field::json);
     assert!(json.is_some_and(|json| json.as_str().starts_with("\"[[")));
+}
+
+#[test]
+fn fields_are_found_by_either_spelling_and_null_is_absent() {
+    let object = Field::parse(r#"{"message_id":null,"messageId":"m","RUN_ID":7,"x":[]}"#).unwrap_or_default();
+    let fields = Fields::of(object);
+    assert_eq!(fields.get("messageId").text().as_deref(), Some("m"));
+    assert_eq!(fields.any(&["absent", "runId"]).count(), Some(7));
+    assert!(!fields.get("absent").is_some());
+    assert!(!Fields::of(Field::parse("[1]").unwrap_or_default()).get("x").is_some());
 }

@@ -11,7 +11,13 @@ impl Writer {
     pub(crate) fn message(&mut self, role: &str, text: &str, out: &mut Decoded) {
         self.messages = self.messages.saturating_add(1);
         let (prefix, run) = (&self.options.part_prefix, &self.options.run);
-        let message = MessageId::new(&format!("{prefix}{run}-m{}", self.messages));
+        let id = format!("{prefix}{run}-m{}", self.messages);
+        self.message_as(&id, role, text, out);
+    }
+
+    /// The same, with an id of the dialect: a message that comes again replaces itself.
+    pub(crate) fn message_as(&mut self, id: &str, role: &str, text: &str, out: &mut Decoded) {
+        let message = MessageId::new(id);
         let kind = Kind::Message(Message { message, role: CompactString::new(role), text: text.to_owned() });
         let run = if self.is_running { self.run.clone() } else { RunId::none() };
         self.put(Event::new(&run, kind), out);

@@ -7,9 +7,9 @@ use super::{AgentId, Decoded, Kind, PartEnd, PartId, PartKind, Writer};
 /// A part that has begun and not ended.
 #[derive(Debug)]
 pub(crate) struct OpenPart {
-    id: PartId,
+    pub(super) id: PartId,
     kind: PartKind,
-    agent: Option<AgentId>,
+    pub(super) agent: Option<AgentId>,
     /// Bytes so far.
     len: u64,
 }

@@ -5,11 +5,11 @@ use std::hash::Hasher as _;
 
 use fnv::FnvHasher;
 
-use super::{Decoded, OpenCall, OpenPart, Writer};
+use super::{AgentId, Decoded, Kind, OpenCall, OpenPart, PartId, RunId, Writer};
 
 /// What was told of a text.
-#[derive(Debug)]
-struct Told {
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
     len: usize,
     hash: u64,
 }
@@ -21,7 +21,8 @@ impl Default for Told {
 }
 
 impl Told {
-    fn add(&mut self, text: &str) {
+    /// More of it.
+    pub(crate) fn add(&mut self, text: &str) {
         self.len = self.len.saturating_add(text.len());
         let mut hash = FnvHasher::with_key(self.hash);
         hash.write(text.as_bytes());
@@ -29,11 +30,16 @@ impl Told {
     }
 
     /// What `whole` has beyond what was told; nothing when it does not begin with that.
-    fn rest<'a>(&self, whole: &'a str) -> Option<&'a str> {
+    pub(crate) fn rest<'a>(&self, whole: &'a str) -> Option<&'a str> {
         let (head, rest) = whole.split_at_checked(self.len)?;
         let mut hash = FnvHasher::default();
         hash.write(head.as_bytes());
         (hash.finish() == self.hash).then_some(rest)
+    }
+
+    /// It was exactly `whole`.
+    pub(crate) fn is(&self, whole: &str) -> bool {
+        self.rest(whole).is_some_and(str::is_empty)
     }
 }
 
@@ -67,16 +73,41 @@ impl WholePart {
 
     /// The text is exactly `whole` now.
     pub(crate) fn is(&self, whole: &str) -> bool {
-        self.told.rest(whole).is_some_and(str::is_empty)
+        self.told.is(whole)
     }
 
     pub(crate) fn part(&self) -> &OpenPart {
         &self.part
     }
 
-    /// It is whole.
-    pub(crate) fn end(self, hidden: bool, writer: &Writer, out: &mut Decoded) {
-        self.part.end(hidden, writer, out);
+    /// It is whole. What comes back stands for it, should the stream think better of it.
+    pub(crate) fn end(self, hidden: bool, writer: &Writer, out: &mut Decoded) -> EndedPart {
+        let Self { part, told } = self;
+        let (id, agent, run) = (part.id.clone(), part.agent.clone(), writer.run.clone());
+        part.end(hidden, writer, out);
+        EndedPart { id, agent, run, told }
+    }
+}
+
+/// A part that has ended. Some streams tell its text once more, changed, or take it back.
+#[derive(Debug)]
+pub(crate) struct EndedPart {
+    id: PartId,
+    agent: Option<AgentId>,
+    run: RunId,
+    told: Told,
+}
+
+impl EndedPart {
+    /// The text is `whole` after all. Parts of a run that is over stay as they are.
+    pub(crate) fn set(&mut self, whole: &str, writer: &Writer, out: &mut Decoded) {
+        if self.told.is(whole) || !writer.is_running || self.run != writer.run {
+            return;
+        }
+        self.told = Told::default();
+        self.told.add(whole);
+        let kind = Kind::PartReplace { part: self.id.clone(), text: whole.to_owned() };
+        writer.push_by(self.agent.as_ref(), kind, out);
     }
 }
 
@@ -115,6 +146,11 @@ impl WholeCall {
             // Arguments cannot be taken back while they stream: the final ones stand in `tool.call`.
             None => self.instead = Some(whole.to_owned()),
         }
+    }
+
+    /// The arguments are exactly `whole` now.
+    pub(crate) fn is(&self, whole: &str) -> bool {
+        self.instead.as_deref().map_or_else(|| self.told.is(whole), |instead| instead == whole)
     }
 
     pub(crate) fn call(&mut self) -> &mut OpenCall {
