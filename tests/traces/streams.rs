@@ -76,12 +76,9 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("openai-chat", "openai-chat"),
         ("openai-completions", "openai-completions-legacy"),
         ("anthropic", "anthropic-messages"),
-<<<<<<< HEAD
         ("openai-responses", "openai-responses"),
         ("gemini", "gemini-generatecontent"),
-=======
         ("ag-ui", "ag-ui"),
->>>>>>> 0ede304 (dialect: read AG-UI)
     ];
     let streams = folders
         .into_iter()

@@ -30,11 +30,7 @@ mod whole;
 pub(crate) use call::OpenCall;
 pub(crate) use outcome::Outcome;
 pub(crate) use part::OpenPart;
-<<<<<<< HEAD
-pub(crate) use whole::{WholeCall, WholePart};
-=======
 pub(crate) use whole::{EndedPart, Told, WholeCall, WholePart};
->>>>>>> 0ede304 (dialect: read AG-UI)
 
 /// Writes the events of one stream.
 #[derive(Debug)]
