@@ -21,7 +21,6 @@ mod call;
 mod foreign;
 #[expect(dead_code, reason = "the dialects of agents use it")]
 mod history;
-#[expect(dead_code, reason = "the dialects of agents use it")]
 mod outcome;
 mod part;
 #[expect(dead_code, reason = "the dialects of agents use it")]
