@@ -7,6 +7,7 @@
 )]
 
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
+mod bounded; // endless input
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
 mod drain; // SIGTERM: everybody is told, the process ends
 mod ingest; // streams come in, events show while the body still arrives
