@@ -23,6 +23,7 @@ mod writer;
 
 pub mod ag_ui;
 pub mod anthropic;
+pub mod codex;
 pub mod deep_agent;
 pub mod fanlight;
 pub mod forge;
@@ -109,6 +110,7 @@ const DECODERS: &[(&str, Make)] = &[
     (openai_responses::NAME, openai_responses::decoder),
     (gemini::NAME, gemini::decoder),
     (ag_ui::NAME, ag_ui::decoder),
+    (codex::NAME, codex::decoder),
 ];
 
 /// The names of the dialects that can be decoded.

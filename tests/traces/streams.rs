@@ -79,6 +79,7 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("openai-responses", "openai-responses"),
         ("gemini", "gemini-generatecontent"),
         ("ag-ui", "ag-ui"),
+        ("codex", "codex-exec-json"),
     ];
     let streams = folders
         .into_iter()

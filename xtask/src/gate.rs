@@ -19,6 +19,7 @@ const RECORDED_DIALECTS: &[&str] = &[
     "anthropic",
     "openai-responses",
     "gemini",
+    "codex",
 ];
 
 /// One step of the gate.

@@ -91,6 +91,11 @@ impl<'a> Field<'a> {
         if self.is_object() { serde_json::from_str(self.raw()).unwrap_or_default() } else { T::default() }
     }
 
+    /// All fields of an object; none when it is no object.
+    pub(crate) fn fields(self) -> Fields<'a> {
+        Fields::of(self)
+    }
+
     /// The items of a list; a single object counts as a list of one.
     pub(crate) fn list(self) -> Vec<Self> {
         if self.is_list() {
@@ -134,6 +139,24 @@ impl<'a> Fields<'a> {
     /// The first of the fields `names` that is there.
     pub(crate) fn any(&self, names: &[&str]) -> Field<'a> {
         names.iter().map(|name| self.get(name)).find(|field| field.is_some()).unwrap_or_default()
+    }
+
+    /// The field `name`, exactly; of several the last, as most readers of JSON have it.
+    pub(crate) fn last(&self, name: &str) -> Field<'a> {
+        self.0.iter().rev().find(|(known, _)| known == name).map_or(Field::default(), |(_, field)| *field)
+    }
+
+    /// All of them, by name.
+    pub(crate) fn into_all(self) -> impl Iterator<Item = (Cow<'a, str>, Field<'a>)> {
+        self.0.into_iter()
+    }
+
+    /// A JSON object of those fields among `names` that are there.
+    pub(crate) fn pick(&self, names: &[&str]) -> String {
+        let there = names.iter().map(|name| (name, self.get(name))).filter(|(_, field)| field.is_some());
+        let written: Vec<_> =
+            there.map(|(name, field)| format!("\"{name}\":{}", field.as_json_text())).collect();
+        format!("{{{}}}", written.join(","))
     }
 }
 

@@ -4,11 +4,13 @@
 pub mod body;
 pub mod json;
 pub mod lines;
+pub mod records;
 pub mod sse;
 
 pub use body::Body;
 pub use json::{Nesting, Values};
 pub use lines::{Line, Lines};
+pub use records::Records;
 pub use sse::Sse;
 
 /// One piece of a stream, and where it stands.

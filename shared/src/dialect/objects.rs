@@ -2,7 +2,7 @@
 //! odd places, lines that are no event. A dialect says what an object means ([`Meaning`]); the rest is here.
 
 use super::field::Field;
-use super::framing::{Body, Frame, FrameBody, excerpt};
+use super::framing::{Body, Frame, FrameBody, Records, excerpt};
 use super::writer::Writer;
 use super::{Decode, Decoded};
 use crate::anomaly::AnomalyCode;
@@ -36,8 +36,15 @@ pub(super) trait Meaning: std::fmt::Debug + Send {
 /// Decodes one stream of objects.
 #[derive(Debug)]
 pub(super) struct Objects<M> {
-    body: Body,
+    pieces: Pieces,
     taking: Taking<M>,
+}
+
+/// How the bytes fall into objects.
+#[derive(Debug)]
+enum Pieces {
+    Body(Body),
+    Records(Records),
 }
 
 #[derive(Debug)]
@@ -50,19 +57,32 @@ struct Taking<M> {
 impl<M: Meaning> Objects<M> {
     /// A decoder for one stream.
     pub(super) fn new(meaning: M) -> Self {
-        Self { body: Body::default(), taking: Taking { meaning, stray: None } }
+        Self { pieces: Pieces::Body(Body::default()), taking: Taking { meaning, stray: None } }
+    }
+
+    /// The same for programs that print an object a line, between lines that are none.
+    pub(super) fn records(meaning: M) -> Self {
+        Self { pieces: Pieces::Records(Records::default()), ..Self::new(meaning) }
     }
 }
 
 impl<M: Meaning> Decode for Objects<M> {
     fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
-        let Self { body, taking } = self;
-        body.feed(bytes, &mut |frame| taking.frame(frame, out));
+        let Self { pieces, taking } = self;
+        let take = &mut |frame: Frame<'_>| taking.frame(frame, out);
+        match pieces {
+            Pieces::Body(body) => body.feed(bytes, take),
+            Pieces::Records(records) => records.feed(bytes, take),
+        }
     }
 
     fn end(&mut self, out: &mut Decoded) {
-        let Self { body, taking } = self;
-        body.end(&mut |frame| taking.frame(frame, out));
+        let Self { pieces, taking } = self;
+        let take = &mut |frame: Frame<'_>| taking.frame(frame, out);
+        match pieces {
+            Pieces::Body(body) => body.end(take),
+            Pieces::Records(records) => records.end(take),
+        }
         taking.meaning.finish(out);
         if !taking.meaning.writer().has_begun()
             && let Some((line, text)) = taking.stray.take()

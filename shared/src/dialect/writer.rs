@@ -29,7 +29,7 @@ mod whole;
 pub(crate) use call::OpenCall;
 pub(crate) use outcome::Outcome;
 pub(crate) use part::OpenPart;
-pub(crate) use whole::{EndedPart, Told, WholeCall, WholePart};
+pub(crate) use whole::{EndedPart, Told, WholeCall, WholeOutput, WholePart};
 
 /// Writes the events of one stream.
 #[derive(Debug)]

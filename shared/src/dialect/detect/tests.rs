@@ -23,6 +23,7 @@ fn each_dialect_is_known_by_its_beginning() {
     assert_eq!(detect(b"data: {\"candidates\": [{\"content\": "), Some("gemini"));
     assert_eq!(detect(b"[{\n  \"promptFeedback\": {\n"), Some("gemini"));
     assert_eq!(detect(b"data: {\"type\": \"RUN_STARTED\", \"threadId\": \"t\"}\n\n"), Some("ag-ui"));
+    assert_eq!(detect(b"noise\n{\"type\": \"thread.started\", \"thread_id\": \"t\"}"), Some("codex"));
     assert_eq!(detect(b"\xEF\xBB\xBF{\"k\":\"run.start\",\"run\":\"r1\"}"), Some("fanlight"));
     assert_eq!(detect(b"[{\"k\": \"part.delta\"}]"), Some("fanlight"));
 }

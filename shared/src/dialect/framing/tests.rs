@@ -1,6 +1,6 @@
 //! The rules of each framing. That cuts do not matter is tested on whole streams, with the decoders (I11).
 
-use super::{Body, Frame, FrameBody, Sse, Values, excerpt};
+use super::{Body, Frame, FrameBody, Records, Sse, Values, excerpt};
 use crate::limits::LINE_BYTES_MAX;
 
 /// What a frame is, as one line.
@@ -122,6 +122,38 @@ fn the_first_byte_decides_what_a_body_is() {
     assert_eq!(body(b"\n\ndata: x\n\n"), ["3 event \"\" \"x\""]);
     assert_eq!(body(b""), Vec::<String>::new());
     assert_eq!(body(b" \n "), Vec::<String>::new());
+}
+
+fn records(stream: &str) -> Vec<String> {
+    let (mut splitter, mut frames) = (Records::default(), Vec::new());
+    for piece in stream.as_bytes().chunks(3) {
+        splitter.feed(piece, &mut |frame| frames.push(told(frame)));
+    }
+    splitter.end(&mut |frame| frames.push(told(frame)));
+    frames
+}
+
+#[test]
+fn the_output_of_a_program_is_records_and_noise() {
+    assert_eq!(
+        records("\u{feff}\nstarting\r\n{\"a\":1}\r\n\n  warning: {x}\n{\"b\":{}}"),
+        ["2 stray \"starting\"", "3 json {\"a\":1}", "5 stray \"warning: {x}\"", "6 json {\"b\":{}}"]
+    );
+    assert_eq!(records("data: {\"a\":1}\n\ndata:{\"b\":2}\n"), ["1 json {\"a\":1}", "3 json {\"b\":2}"]);
+    assert_eq!(records("[{\"a\":1},\n{\"b\":2}]\n"), ["1 json {\"a\":1}", "2 json {\"b\":2}"]);
+    assert_eq!(
+        records("{\n  \"a\": [\n {} ]\n}\n{\"b\":2}\n"),
+        ["1 json {\n\"a\": [\n{} ]\n}", "5 json {\"b\":2}"]
+    );
+}
+
+#[test]
+fn a_record_that_breaks_off_costs_no_other() {
+    assert_eq!(
+        records("{\"a\":\"x\n{\"b\":2}\nnoise\n{\"c\":["),
+        ["1 cut {\"a\":\"x", "2 json {\"b\":2}", "3 stray \"noise\"", "4 cut {\"c\":["]
+    );
+    assert_eq!(records(" \n"), [""; 0]);
 }
 
 #[test]

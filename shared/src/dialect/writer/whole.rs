@@ -111,6 +111,33 @@ impl EndedPart {
     }
 }
 
+/// What a call prints, of which the stream tells all so far.
+#[derive(Debug, Default)]
+pub(crate) struct WholeOutput(Told);
+
+impl WholeOutput {
+    /// Nothing was printed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.len == 0
+    }
+
+    /// The call `id` has printed `whole` by now. What was printed cannot be taken back: a text that does not begin with
+    /// that is left to the result.
+    pub(crate) fn set(
+        &mut self,
+        id: &str,
+        whole: &str,
+        agent: Option<&AgentId>,
+        writer: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        if let Some(rest) = self.0.rest(whole) {
+            self.0.add(rest);
+            writer.output(id, rest, agent, out);
+        }
+    }
+}
+
 /// A call of which the stream tells the whole arguments so far, deltas, or both.
 #[derive(Debug)]
 pub(crate) struct WholeCall {
