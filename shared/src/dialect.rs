@@ -23,6 +23,7 @@ mod writer;
 
 pub mod ag_ui;
 pub mod anthropic;
+pub mod bernard;
 pub mod codex;
 pub mod deep_agent;
 pub mod fanlight;
@@ -104,6 +105,7 @@ const DECODERS: &[(&str, Make)] = &[
     // The legacy completions API has the same frame, with `text` for a delta.
     ("openai-completions", openai_chat::decoder),
     (anthropic::NAME, anthropic::decoder),
+    (bernard::NAME, bernard::decoder),
     (deep_agent::NAME, deep_agent::decoder),
     (forge::NAME, forge::decoder),
     (ralph::NAME, ralph::decoder),

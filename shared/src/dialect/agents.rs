@@ -94,6 +94,11 @@ impl Unanswered {
         self.0.shift_remove(id).is_some()
     }
 
+    /// The newest call of the tool `name`.
+    pub(super) fn newest(&self, name: &str) -> Option<&CompactString> {
+        self.0.iter().rev().find(|(_, tool)| *tool == name).map(|(id, _)| id)
+    }
+
     /// The oldest call of the tool `name`, or of any tool when it says none.
     pub(super) fn oldest(&self, name: &str) -> Option<CompactString> {
         self.0.iter().find(|(_, tool)| name.is_empty() || *tool == name).map(|(id, _)| id.clone())

@@ -24,6 +24,10 @@ const MARKS: &[(&str, &[&str])] = &[
         super::deep_agent::NAME,
         &["\"agent_depth\":", "\"type\":\"agent_start\"", "\"type\":\"token\",\"data\":{"],
     ),
+    (
+        super::bernard::NAME,
+        &["\"_type\":\"tool_progress\"", "{\"event\":\"messages/partial\"", "\"model\":\"bernard"],
+    ),
     (super::forge::NAME, &["\"cumulative\":"]),
     (
         super::ralph::NAME,

@@ -36,17 +36,12 @@ const CHOICES_MAX: usize = 128;
 
 /// A decoder for one answer.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(Chat {
-        writer: Writer::new(NAME, options),
-        choices: BTreeMap::new(),
-        usage: None,
-        told: 0,
-    }))
+    Box::new(Objects::new(Chat::new(NAME, options)))
 }
 
 /// What the objects mean.
 #[derive(Debug)]
-struct Chat {
+pub(super) struct Chat {
     writer: Writer,
     choices: BTreeMap<u64, Choice>,
     usage: Option<Usage>,
@@ -112,6 +107,18 @@ impl Meaning for Chat {
 }
 
 impl Chat {
+    /// For a dialect called `name` that is this one with something added.
+    pub(super) fn new(name: &'static str, options: DecodeOptions) -> Self {
+        Self { writer: Writer::new(name, options), choices: BTreeMap::new(), usage: None, told: 0 }
+    }
+
+    /// The calls so far are written, and so is the text before them.
+    pub(super) fn settle(&mut self, out: &mut Decoded) {
+        for choice in self.choices.values_mut() {
+            choice.settle(&mut self.writer, out);
+        }
+    }
+
     /// An object that is no chunk: an error in one of its other shapes, or something of the vendor's own.
     fn odd_object(&mut self, name: &str, text: &str, chunk: &Chunk<'_>, out: &mut Decoded) {
         let is_error_object = chunk.object.text().is_some_and(|object| object == "error");

@@ -13,6 +13,14 @@ fn each_dialect_is_known_by_its_beginning() {
         Some("deep-agent")
     );
     assert_eq!(detect(b"data: {\"type\":\"token\",\"data\":{\"content\":\"a\"}}"), Some("deep-agent"));
+    assert_eq!(
+        detect(b"data: {\"object\": \"chat.completion.chunk\", \"model\": \"bernard-v1\"}"),
+        Some("bernard")
+    );
+    assert_eq!(
+        detect(b"event: messages/partial\ndata: {\"event\":\"messages/partial\",\"data\":[]}"),
+        Some("bernard")
+    );
     assert_eq!(detect(b"event: token\ndata: {\"token\":\"a\",\"cumulative\":\"a\"}"), Some("forge"));
     assert_eq!(detect(b"event: message\r\ndata: {\"type\": \"status\", \"content\": \"x\"}"), Some("ralph"));
     assert_eq!(detect(b"event: response.created\ndata: {}"), Some("openai-responses"));

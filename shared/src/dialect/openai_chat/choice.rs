@@ -80,8 +80,7 @@ impl Choice {
 
     /// The model said why it stopped. More may still come: vendors repeat themselves.
     pub(super) fn finish(&mut self, reason: &str, w: &mut Writer, out: &mut Decoded) {
-        self.close_part(w, out);
-        self.calls.finish(true, w, out);
+        self.settle(w, out);
         self.finish = Some(CompactString::new(reason));
     }
 
@@ -208,10 +207,15 @@ impl Choice {
         }
     }
 
-    /// A server that runs its tools itself tells the results as deltas too (Bernard).
-    fn tool_result(&mut self, delta: &Delta<'_>, w: &mut Writer, out: &mut Decoded) {
+    /// Something else comes than text or calls: those so far are whole.
+    pub(super) fn settle(&mut self, w: &mut Writer, out: &mut Decoded) {
         self.close_part(w, out);
         self.calls.finish(true, w, out);
+    }
+
+    /// A server that runs its tools itself tells the results as deltas too (Bernard).
+    fn tool_result(&mut self, delta: &Delta<'_>, w: &mut Writer, out: &mut Decoded) {
+        self.settle(w, out);
         let id = delta.tool_call_id.words().unwrap_or_default();
         w.result(&id, Outcome::of(delta.content.json()), self.agent.as_ref(), out);
     }
