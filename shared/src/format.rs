@@ -90,6 +90,21 @@ pub fn short_age(ms: u64) -> String {
     }
 }
 
+/// A moment in UTC, from milliseconds since 1970: `2026-11-22 06:15 UTC`.
+pub fn date(ms: u64) -> String {
+    let (minutes, days) = (ms / 60_000 % 1440, ms / 86_400_000);
+    // Years are counted from March of the year 0, so that the day that comes and goes is a year's last.
+    let days = days.saturating_add(719_468);
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let date = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year + era * 400 + u64::from(month <= 2);
+    format!("{year}-{month:02}-{date:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+}
+
 /// A number with its noun: `1 tool`, `3 tools`.
 pub fn counted(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }

@@ -33,6 +33,7 @@ pub mod flow;
 pub mod format;
 pub mod preview;
 
+pub mod document;
 pub mod reconstruct;
 
 #[cfg(any(test, feature = "testkit"))]

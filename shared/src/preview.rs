@@ -137,5 +137,14 @@ fn looks_like_json(text: &str) -> bool {
     shaped && text.len() <= PARSED_BYTES_MAX * 16 && Json::parse(text).is_some()
 }
 
+/// `url` where it may be followed from a model's text: absolute, and http, https or mailto. Nothing else: relative
+/// links would point into the page that shows it, `javascript:` and `data:` into its origin.
+pub fn safe_link(url: &str) -> Option<String> {
+    let clean: String = url.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
+    let scheme = clean.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase())?;
+    let known = matches!(scheme.as_str(), "http" | "https" | "mailto");
+    (known && clean == url).then_some(clean)
+}
+
 #[cfg(test)]
 mod tests;

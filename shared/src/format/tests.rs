@@ -55,3 +55,17 @@ fn ages_are_coarse() {
     assert_eq!(short_age(430), "0.4 s");
     assert_eq!(short_age(12_000), "12 s");
 }
+
+#[test]
+fn moments_are_told_in_utc() {
+    let cases = [
+        (0, "1970-01-01 00:00 UTC"),
+        (951_782_400_000, "2000-02-29 00:00 UTC"),
+        (1_795_327_259_000, "2026-11-22 06:00 UTC"),
+        (4_107_542_399_999, "2100-02-28 23:59 UTC"),
+        (4_107_542_400_000, "2100-03-01 00:00 UTC"),
+    ];
+    for (ms, text) in cases {
+        assert_eq!(date(ms), text);
+    }
+}

@@ -81,15 +81,6 @@ pub enum Align {
     End,
 }
 
-/// `url` where it may be followed from a model's text: absolute, and http, https or mailto. Nothing else: relative
-/// links would point into this page, `javascript:` and `data:` into its origin.
-pub(super) fn safe_link(url: &str) -> Option<String> {
-    let clean: String = url.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
-    let scheme = clean.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase())?;
-    let known = matches!(scheme.as_str(), "http" | "https" | "mailto");
-    (known && clean == url).then_some(clean)
-}
-
 /// Joins neighbouring texts and splits long ones again, at places that do not move when text is appended.
 pub(super) fn settle(children: Vec<Node>, is_code: bool) -> Vec<Node> {
     let mut settled: Vec<Node> = Vec::with_capacity(children.len());

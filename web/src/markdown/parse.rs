@@ -6,7 +6,9 @@ use pulldown_cmark::{
     Alignment, BrokenLink, CodeBlockKind, CowStr, Event, Options, Parser, Tag as Mark, TagEnd,
 };
 
-use super::node::{Align, Node, Tag, safe_link, settle, stretch};
+use shared::preview::safe_link;
+
+use super::node::{Align, Node, Tag, settle, stretch};
 
 /// Links that are defined apart from where they stand: label and place.
 pub(super) type Definitions = Vec<(String, String)>;

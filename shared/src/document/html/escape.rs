@@ -1,0 +1,37 @@
+//! Text as text in HTML, between tags and in attributes alike.
+
+/// Adds `text` so that a browser shows it and acts on nothing in it.
+pub(in crate::document) fn text(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(c),
+            // A carriage return with its line feed is one line end, alone it is one too.
+            '\r' => {}
+            c if c.is_control() || is_noncharacter(c) => out.push(char::REPLACEMENT_CHARACTER),
+            c => out.push(c),
+        }
+    }
+}
+
+/// `text` for a line of its own: no line ends, and nothing that turns the direction of what follows.
+pub(in crate::document) fn label(label: &str) -> String {
+    let one = |c: char| match c {
+        '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    let line: String = label.chars().map(one).collect();
+    let mut out = String::with_capacity(line.len());
+    text(&line, &mut out);
+    out
+}
+
+/// Numbers that are no characters and that a document must not hold.
+fn is_noncharacter(c: char) -> bool {
+    matches!(c, '\u{fdd0}'..='\u{fdef}') || u32::from(c) & 0xfffe == 0xfffe
+}

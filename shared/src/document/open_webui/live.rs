@@ -1,0 +1,137 @@
+//! A conversation as events for the emitter of an Open WebUI function, while it goes on.
+//!
+//! ```text
+//! {"type":"replace","data":{"content":"…"}}        the newest run so far, as a whole
+//! {"type":"status","data":{"description":"…","done":false}}
+//! {"type":"chat:message:error","data":{"error":{"content":"…"}}}
+//! ```
+
+use serde_json::{Value, json};
+
+use super::{Form, Options, content};
+use crate::envelope::Envelope;
+use crate::event::{Class, Kind, RunStatus, ToolState};
+use crate::fold::{complete, fold};
+use crate::ids::RunId;
+use crate::preview;
+use crate::view::{ToolView, View};
+
+/// Longest result in a content that is sent again and again, in bytes; the whole is in the export.
+const BYTES_MAX: usize = 16 << 10;
+
+/// Shortest time between two contents of a text that grows, in milliseconds.
+const PAUSE_MS: u64 = 100;
+
+/// A content of so many bytes may come once a millisecond: 1 MB a second, however long it is.
+const BYTES_EACH_MS: u64 = 1_000;
+
+/// Turns events into events for Open WebUI.
+#[derive(Debug, Default)]
+pub struct Live {
+    form: Form,
+    view: View,
+    run: Option<RunId>,
+    /// The content that was sent last.
+    sent: String,
+    sent_at: u64,
+    /// Whether something came since.
+    is_stale: bool,
+}
+
+impl Live {
+    /// For content of that form.
+    pub fn new(form: Form) -> Self {
+        Self { form, ..Self::default() }
+    }
+
+    /// Takes the next event; adds what Open WebUI is to be told.
+    pub fn event(&mut self, envelope: &Envelope, out: &mut Vec<Value>) {
+        let mut envelope = envelope.clone();
+        complete(&self.view, &mut envelope.event);
+        let before = self.tool(&envelope).map(|tool| tool.state);
+        fold(&mut self.view, &envelope, &mut |_change| {});
+        let kind = &envelope.event.kind;
+        if kind.class() == Class::Ephemeral || envelope.event.run.is_none() {
+            return;
+        }
+        if self.run.as_ref() != Some(&envelope.event.run) && matches!(kind, Kind::RunStart(_))
+            || self.run.is_none()
+        {
+            self.run = Some(envelope.event.run.clone());
+            self.sent.clear();
+        }
+        if self.run.as_ref() != Some(&envelope.event.run) {
+            return;
+        }
+        self.is_stale = true;
+        let pause = PAUSE_MS.max(self.sent.len() as u64 / BYTES_EACH_MS);
+        if kind.class() == Class::Critical || envelope.at.saturating_sub(self.sent_at) >= pause {
+            self.replace(envelope.at, out);
+        }
+        self.tell(&envelope, before, out);
+    }
+
+    /// There are no more events.
+    pub fn end(&mut self, out: &mut Vec<Value>) {
+        let at = self.sent_at;
+        self.replace(at, out);
+    }
+
+    fn replace(&mut self, at: u64, out: &mut Vec<Value>) {
+        let run = self.run.as_ref().and_then(|id| self.view.runs.get(id));
+        let Some(run) = run.filter(|_| self.is_stale) else { return };
+        self.is_stale = false;
+        self.sent_at = at;
+        let content = content(run, Options { form: self.form, bytes_max: BYTES_MAX });
+        if content != self.sent {
+            out.push(json!({"type": "replace", "data": {"content": content}}));
+            self.sent = content;
+        }
+    }
+
+    fn tool(&self, envelope: &Envelope) -> Option<&ToolView> {
+        let id = match &envelope.event.kind {
+            Kind::ToolState(change) => &change.tool,
+            Kind::ToolResult(result) => &result.tool,
+            _ => return None,
+        };
+        self.view.runs.get(&envelope.event.run)?.tools.get(id)
+    }
+
+    /// The line about what goes on.
+    fn tell(&self, envelope: &Envelope, before: Option<ToolState>, out: &mut Vec<Value>) {
+        let mut status = |description: String, done: bool| {
+            out.push(json!({"type": "status", "data": {"description": description, "done": done}}));
+        };
+        match &envelope.event.kind {
+            Kind::Status { text } => status(preview::one_line(text), false),
+            Kind::ToolState(_) | Kind::ToolResult(_) => {
+                let Some(tool) = self.tool(envelope).filter(|tool| Some(tool.state) != before) else {
+                    return;
+                };
+                let name = super::facts::tool_name(tool);
+                match tool.state {
+                    ToolState::Executing => status(format!("Executing {name}…"), false),
+                    ToolState::Approval => status(format!("{name} waits for consent"), false),
+                    ToolState::Error => status(format!("{name} failed"), false),
+                    _ => {}
+                }
+            }
+            Kind::AgentStart(start) => {
+                let name = start.name.as_deref().map(preview::one_line).unwrap_or_default();
+                status(format!("Sub-agent: {name}…"), false);
+            }
+            Kind::AgentEnd { .. } => status("Sub-agent completed".to_owned(), false),
+            Kind::RunEnd(end) => {
+                status(super::facts::status(end.status).to_owned(), true);
+                if end.status == RunStatus::Error {
+                    let error = self.view.runs.get(&envelope.event.run).and_then(|run| run.error.as_ref());
+                    let text =
+                        error.map_or_else(|| "The run failed".to_owned(), |error| error.message.clone());
+                    out.push(json!({"type": "chat:message:error", "data": {"error": {"content": text}}}));
+                }
+            }
+            _ => {}
+        }
+    }
+}
