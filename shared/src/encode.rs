@@ -14,7 +14,17 @@ pub mod object;
 pub mod serial;
 pub mod teller;
 
-pub mod openai_chat;
+mod names;
+
+mod ag_ui;
+mod ai_sdk;
+mod anthropic;
+mod deep_agent;
+mod fanlight;
+mod forge;
+mod openai_chat;
+mod ralph;
+mod rye;
 
 use fact::{Fact, PartStep, Scene, ToolStep};
 use object::{Object, data_event};
@@ -70,24 +80,42 @@ pub struct Encoding {
     pub framing: Framing,
     /// What else an HTTP answer must say of them.
     pub headers: &'static [(&'static str, &'static str)],
-    make: fn(EncodeOptions) -> Box<dyn Encode>,
+    make: fn(&EncodeOptions) -> Box<dyn Encode>,
 }
 
 impl Encoding {
     /// An encoding whose streams are server-sent events.
-    const fn sse(name: &'static str, make: fn(EncodeOptions) -> Box<dyn Encode>) -> Self {
+    const fn sse(name: &'static str, make: fn(&EncodeOptions) -> Box<dyn Encode>) -> Self {
         Self { name, content_type: "text/event-stream", framing: Framing::Sse, headers: &[], make }
     }
 
+    /// An encoding whose streams have one object in each line.
+    const fn ndjson(name: &'static str, make: fn(&EncodeOptions) -> Box<dyn Encode>) -> Self {
+        Self { name, content_type: "application/x-ndjson", framing: Framing::Ndjson, headers: &[], make }
+    }
+
     /// An encoder for one stream.
-    pub fn encoder(&self, options: EncodeOptions) -> Box<dyn Encode> {
+    pub fn encoder(&self, options: &EncodeOptions) -> Box<dyn Encode> {
         (self.make)(options)
     }
 }
 
 /// The dialects that can be encoded.
-pub const ENCODINGS: &[Encoding] =
-    &[Encoding::sse("openai-chat", openai_chat::encoder), Encoding::sse("bernard", openai_chat::bernard)];
+pub const ENCODINGS: &[Encoding] = &[
+    Encoding::ndjson("fanlight", fanlight::encoder),
+    Encoding::sse("openai-chat", openai_chat::encoder),
+    Encoding::sse("anthropic", anthropic::encoder),
+    Encoding::sse("ag-ui", ag_ui::encoder),
+    Encoding {
+        headers: &[("x-vercel-ai-ui-message-stream", "v1")],
+        ..Encoding::sse("ai-sdk", ai_sdk::encoder)
+    },
+    Encoding::sse("ralph", ralph::encoder),
+    Encoding::sse("deep-agent", deep_agent::encoder),
+    Encoding::sse("forge", forge::encoder),
+    Encoding::sse("bernard", openai_chat::bernard),
+    Encoding::ndjson("rye", rye::encoder),
+];
 
 /// The encoding `name`, or nothing when there is none of that name.
 pub fn encoding(name: &str) -> Option<&'static Encoding> {

@@ -40,7 +40,7 @@ pub enum Fact<'a> {
     Tool(&'a ToolCallId, &'a ToolView, ToolStep<'a>),
     /// A line about what goes on.
     Status(&'a str),
-    /// Something failed. The run may go on all the same.
+    /// Something failed that did not end the run: that is told with the run's end.
     Error(&'a ErrorFact),
     /// An event of the agent's own.
     Custom(&'a str, &'a Json),

@@ -52,8 +52,12 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// Adds `text` as JSON where it is JSON, else as a string: arguments are what a model wrote.
-    pub fn put_json(&mut self, key: &str, text: &str) -> &mut Self {
+    /// Adds arguments as JSON where they are JSON, else as a string: they are what a model wrote. None at all are an
+    /// object without fields.
+    pub fn put_arguments(&mut self, key: &str, text: &str) -> &mut Self {
+        if text.trim().is_empty() {
+            return self.nest(key, |_nothing| {});
+        }
         match crate::Json::parse(text) {
             Some(json) => self.put(key, &json),
             None => self.put(key, text),

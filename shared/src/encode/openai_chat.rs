@@ -21,7 +21,7 @@ pub(super) use bernard::encoder as bernard;
 const MODEL: &str = "fanlight";
 
 /// An encoder for one stream.
-pub(super) fn encoder(_options: EncodeOptions) -> Box<dyn Encode> {
+pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(Serial::new(Teller::new(Chat::default())))
 }
 
@@ -46,6 +46,7 @@ impl Tell for Chat {
         }
         match fact {
             Fact::Part(_, part, PartStep::Delta(text)) => text_chunk(scene, part, text, out),
+            Fact::Part(_, part, PartStep::Replaced) => replaced(scene, part, out),
             Fact::Part(_, part, PartStep::End) => image_chunk(scene, part, out),
             Fact::Tool(id, tool, step) => self.call(scene, id, tool, step, out),
             Fact::RunEnd => self.end_run(scene, out),
@@ -139,6 +140,13 @@ fn text_chunk(scene: &Scene<'_>, part: &PartView, text: &str, out: &mut Vec<u8>)
     delta_chunk(scene, out, |delta| {
         delta.put(field, text);
     });
+}
+
+/// What was said cannot be taken back: what stands now follows, set apart.
+fn replaced(scene: &Scene<'_>, part: &PartView, out: &mut Vec<u8>) {
+    if !part.body.text.is_empty() {
+        text_chunk(scene, part, &format!("\n\n{}", part.body.text), out);
+    }
 }
 
 /// A file, once its address is whole. Other parts need no end.

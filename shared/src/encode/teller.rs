@@ -3,8 +3,9 @@
 
 use super::{Encode, Fact, PartStep, Scene, ToolStep};
 use crate::envelope::Envelope;
-use crate::event::{Event, Kind, ToolState};
+use crate::event::{ErrorFact, Event, Kind, RunStatus, ToolState};
 use crate::fold::fold;
+use crate::ids::{AgentId, RunId};
 use crate::json::Json;
 use crate::view::{Item, RunView, Streamed, ToolView, View};
 
@@ -22,12 +23,22 @@ pub trait Tell: std::fmt::Debug + Send {
 pub struct Teller<T> {
     view: View,
     tell: T,
+    /// The last failure. Whether it ended its run is known only with what comes next.
+    held: Option<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    run: RunId,
+    agent: Option<AgentId>,
+    error: ErrorFact,
+    at: u64,
 }
 
 impl<T: Tell> Teller<T> {
     /// An encoder around `tell`.
     pub fn new(tell: T) -> Self {
-        Self { view: View::default(), tell }
+        Self { view: View::default(), tell, held: None }
     }
 }
 
@@ -47,7 +58,28 @@ impl<T: Tell> Encode for Teller<T> {
         }
         let Some(run) = self.view.runs.get(&event.run) else { return };
         let scene = Scene { run_id: &event.run, run, agent: event.agent.as_ref(), at };
-        before.tell(&scene, event, &mut |fact| self.tell.fact(&scene, fact, out));
+        let is_end_by_failure = matches!(event.kind, Kind::RunEnd(_)) && run.status == RunStatus::Error;
+        if let Some(held) = self.held.take_if(|held| held.run == event.run)
+            && !is_end_by_failure
+        {
+            held.tell(run, &mut self.tell, out);
+        }
+        if let Kind::Error(error) = &event.kind {
+            let (run, agent, error) = (event.run.clone(), event.agent.clone(), error.clone());
+            let other = self.held.replace(Held { run, agent, error, at });
+            if let Some(other) = other
+                && let Some(run) = self.view.runs.get(&other.run)
+            {
+                other.tell(run, &mut self.tell, out);
+            }
+        }
+        let is_live = run.is_running() || before.is_running || !before.has_run;
+        before.tell(&scene, event, &mut |fact| {
+            // What else comes after the end of its run has no place that a client would know.
+            if is_live || matches!(fact, Fact::Tool(_, _, ToolStep::Result { .. })) {
+                self.tell.fact(&scene, fact, out);
+            }
+        });
         let Kind::RunEnd(_) = &event.kind else { return };
         if let Some(run) = self.view.runs.get_mut(&event.run) {
             forget_texts(run);
@@ -55,7 +87,22 @@ impl<T: Tell> Encode for Teller<T> {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {
+        if let Some(held) = self.held.take()
+            && let Some(run) = self.view.runs.get(&held.run)
+        {
+            held.tell(run, &mut self.tell, out);
+        }
         self.tell.end(out);
+    }
+}
+
+impl Held {
+    fn tell<T: Tell>(&self, run: &RunView, tell: &mut T, out: &mut Vec<u8>) {
+        if !run.is_running() && run.status == RunStatus::Error {
+            return;
+        }
+        let scene = Scene { run_id: &self.run, run, agent: self.agent.as_ref(), at: self.at };
+        tell.fact(&scene, Fact::Error(&self.error), out);
     }
 }
 
@@ -154,7 +201,8 @@ impl<'a> Before<'a> {
                 }
             }
             Kind::Status { text } => say(Fact::Status(text)),
-            Kind::Error(error) => say(Fact::Error(error)),
+            // Told when it is known that the run goes on.
+            Kind::Error(_) => {}
             Kind::Custom { name, value } => say(Fact::Custom(name, value)),
             Kind::Raw { name, value } => say(Fact::Raw(name, value)),
             Kind::Unknown(unknown) => say(Fact::Raw(&unknown.k, &Json::of(&unknown.fields))),

@@ -5,9 +5,11 @@ use proptest::prelude::*;
 use super::*;
 use crate::testkit::history;
 
+mod own_words;
+
 /// What `name` says of `lines`, native events.
 pub(super) fn encoded(name: &str, lines: &str) -> String {
-    let mut encoder = encoding(name).unwrap().encoder(EncodeOptions { conversation: "c".into() });
+    let mut encoder = encoding(name).unwrap().encoder(&EncodeOptions { conversation: "c".into() });
     let mut out = Vec::new();
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
         encoder.event(&Envelope::parse(line).unwrap(), &mut out);
@@ -20,7 +22,7 @@ proptest! {
     #[test]
     fn any_history_can_be_encoded(history in history(1..60)) {
         for encoding in ENCODINGS {
-            let mut encoder = encoding.encoder(EncodeOptions::default());
+            let mut encoder = encoding.encoder(&EncodeOptions::default());
             let mut out = Vec::new();
             for envelope in &history {
                 encoder.event(envelope, &mut out);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{call_chunk, chunk_id, delta_chunk, end_run, image_chunk, text_chunk};
+use super::{call_chunk, chunk_id, delta_chunk, end_run, image_chunk, replaced, text_chunk};
 use crate::encode::{
     Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
 };
@@ -11,7 +11,7 @@ use crate::ids::ToolCallId;
 use crate::view::ToolView;
 
 /// An encoder for one stream.
-pub(in crate::encode) fn encoder(_options: EncodeOptions) -> Box<dyn Encode> {
+pub(in crate::encode) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(Serial::new(Teller::new(Bernard::default())))
 }
 
@@ -39,6 +39,7 @@ impl Tell for Bernard {
             Fact::Tool(id, tool, step) => self.call(scene, id, tool, step, out),
             _ if !self.is_open => {}
             Fact::Part(_, part, PartStep::Delta(text)) => text_chunk(scene, part, text, out),
+            Fact::Part(_, part, PartStep::Replaced) => replaced(scene, part, out),
             Fact::Part(_, part, PartStep::End) => image_chunk(scene, part, out),
             Fact::RunEnd => {
                 self.is_open = false;

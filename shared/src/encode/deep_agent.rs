@@ -1,0 +1,105 @@
+//! Deep Agent: objects `{"type", "data"}` that say how deep the agent is whose fact it is. The dialect has neither
+//! arguments nor thinking, and no event for a failure: that one is a line of status, and `done` does not come.
+
+use super::{
+    Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
+};
+use crate::Json;
+use crate::event::{ErrorFact, PartKind, RunStatus};
+
+/// An encoder for one stream.
+pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
+    Box::new(Serial::new(Teller::new(DeepAgent { is_open: false, is_broken: false })))
+}
+
+#[derive(Debug)]
+struct DeepAgent {
+    /// A run goes on.
+    is_open: bool,
+    /// A run broke off or failed, so that the stream as a whole is not done.
+    is_broken: bool,
+}
+
+impl Tell for DeepAgent {
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+        match fact {
+            Fact::RunStart => self.is_open = true,
+            Fact::Tool(id, tool, step) => call(scene, id.as_str(), tool, step, out),
+            _ if !self.is_open => {}
+            Fact::Status(text) => status(scene, text, out),
+            Fact::Error(error) => status(scene, &line(error), out),
+            Fact::Part(_, part, PartStep::Delta(text)) => {
+                if matches!(part.kind, PartKind::Text | PartKind::Refusal) {
+                    token(scene, text, out);
+                }
+            }
+            Fact::Part(_, part, PartStep::Replaced) if part.kind == PartKind::Text && part.body.len > 0 => {
+                token(scene, &format!("\n\n{}", part.body.text), out);
+            }
+            Fact::AgentStart(id, agent) => told(out, "agent_start", |event| {
+                let name = agent.name.as_deref().unwrap_or(id.as_str());
+                event.put("agent_id", id.as_str()).put("name", name).put("depth", &agent.depth);
+            }),
+            Fact::AgentEnd(id, agent) => told(out, "agent_end", |event| {
+                event.put("agent_id", id.as_str()).put("depth", &agent.depth);
+            }),
+            Fact::RunEnd => {
+                self.is_open = false;
+                self.is_broken |= scene.run.status != RunStatus::Complete;
+                if let (RunStatus::Error, Some(error)) = (scene.run.status, &scene.run.error) {
+                    status(scene, &line(error), out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if !self.is_open && !self.is_broken {
+            data_event(out, |event| {
+                event.put("type", "done");
+            });
+        }
+    }
+}
+
+fn call(scene: &Scene<'_>, id: &str, tool: &crate::view::ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
+    match step {
+        ToolStep::Called { .. } => told(out, "tool_start", |event| {
+            event.put("tool_id", id).put("name", tool.name.as_str()).put("agent_depth", &depth(scene));
+        }),
+        ToolStep::Result { again: false } => told(out, "tool_end", |event| {
+            let text = tool.result.as_ref().map(Json::to_text).unwrap_or_default();
+            event.put("tool_id", id).put("name", tool.name.as_str()).put("result", &text);
+            event.put("agent_depth", &depth(scene));
+        }),
+        _ => {}
+    }
+}
+
+fn token(scene: &Scene<'_>, text: &str, out: &mut Vec<u8>) {
+    told(out, "token", |event| {
+        event.put("content", text).put("agent_depth", &depth(scene));
+    });
+}
+
+fn line(error: &ErrorFact) -> String {
+    format!("Error: {}", error.message)
+}
+
+fn status(scene: &Scene<'_>, text: &str, out: &mut Vec<u8>) {
+    told(out, "status", |event| {
+        event.put("description", text).put("agent_depth", &depth(scene));
+    });
+}
+
+fn depth(scene: &Scene<'_>) -> u32 {
+    let agent = scene.agent.and_then(|agent| scene.run.agents.get(agent));
+    agent.map_or(0, |agent| agent.depth)
+}
+
+fn told(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut Object<'_>)) {
+    data_event(out, |event| {
+        event.put("type", kind).nest("data", fill);
+    });
+}

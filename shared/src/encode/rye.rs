@@ -1,0 +1,184 @@
+//! Rye's `transcript.jsonl`: a line for each event, with its thread. A run is a thread, a sub-agent is a child thread;
+//! readers pick theirs. Texts stream as deltas and come once more as a whole, which supersedes them.
+
+use std::collections::HashMap;
+
+use super::object::data_line;
+use super::{Encode, EncodeOptions, Fact, Object, PartStep, Scene, Tell, Teller, ToolStep};
+use crate::Json;
+use crate::event::{ErrorFact, Message, PartKind, RunStatus, ToolState};
+use crate::ids::PartId;
+use crate::view::{PartView, RunView, ToolView};
+
+/// An encoder for one stream.
+pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
+    Box::new(Teller::new(Rye { conversation: options.conversation.to_string(), ..Rye::default() }))
+}
+
+#[derive(Debug, Default)]
+struct Rye {
+    conversation: String,
+    /// The number of the next turn of each thread.
+    turns: HashMap<String, u64>,
+    /// How many deltas each open text has had.
+    deltas: HashMap<(String, PartId), u64>,
+}
+
+impl Tell for Rye {
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+        let thread = thread(scene);
+        match fact {
+            Fact::Message(message) => self.message(scene, message, out),
+            Fact::RunStart => line(scene, &thread, "thread_started", out, |payload| {
+                let run = scene.run;
+                let directive = run.title.as_deref().or(run.name.as_deref()).unwrap_or(&thread);
+                payload.put("directive", directive).put("model", &run.model).nest("limits", |_none| {});
+            }),
+            Fact::AgentStart(id, agent) => {
+                let parent = agent.parent.as_ref().map_or(scene.run_id.as_str(), |parent| parent.as_str());
+                let directive = agent.task.as_deref().or(agent.name.as_deref()).unwrap_or(id.as_str());
+                line(scene, parent, "child_thread_started", out, |payload| {
+                    payload.put("child_thread_id", id.as_str()).put("child_directive", directive);
+                    payload.put("parent_thread_id", parent);
+                });
+            }
+            Fact::AgentEnd(_, agent) => ended(scene, &thread, agent.status, None, out),
+            Fact::Part(id, part, step) => self.part(scene, id, part, step, out),
+            Fact::Tool(id, tool, step) => call(scene, &thread, id.as_str(), tool, step, out),
+            Fact::Error(error) => failure(scene, &thread, error, out),
+            Fact::RunEnd => {
+                if let (RunStatus::Error, Some(error)) = (scene.run.status, &scene.run.error) {
+                    failure(scene, &thread, error, out);
+                }
+                ended(scene, &thread, scene.run.status, Some(scene.run), out);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, _out: &mut Vec<u8>) {}
+}
+
+impl Rye {
+    fn message(&self, scene: &Scene<'_>, message: &Message, out: &mut Vec<u8>) {
+        let thread = if scene.run_id.is_none() { &self.conversation } else { scene.run_id.as_str() };
+        line(scene, thread, "cognition_in", out, |payload| {
+            payload.put("text", &message.text).put("role", message.role.as_str());
+        });
+    }
+
+    fn part(
+        &mut self,
+        scene: &Scene<'_>,
+        id: &PartId,
+        part: &PartView,
+        step: PartStep<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let thread = thread(scene);
+        let is_text = matches!(part.kind, PartKind::Text | PartKind::Refusal);
+        match (part.kind, step) {
+            (_, PartStep::Delta(text)) if is_text => {
+                let turn = *self.turns.entry(thread.clone()).or_insert(1);
+                let number = self.deltas.entry((thread.clone(), id.clone())).or_insert(0);
+                line(scene, &thread, "cognition_out_delta", out, |payload| {
+                    payload.put("text", text).put("turn", &turn).put("chunk_index", number);
+                    payload.put("is_final", &false);
+                });
+                *number = number.saturating_add(1);
+            }
+            (_, PartStep::End) if is_text => {
+                self.deltas.remove(&(thread.clone(), id.clone()));
+                self.whole(scene, &thread, part, out);
+            }
+            (PartKind::Thinking, PartStep::End) if !part.body.text.is_empty() => {
+                line(scene, &thread, "cognition_reasoning", out, |payload| {
+                    payload.put("text", &part.body.text).put("is_partial", &is_broken(scene.run));
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// A text as a whole, or as much of it as there will be.
+    fn whole(&mut self, scene: &Scene<'_>, thread: &str, part: &PartView, out: &mut Vec<u8>) {
+        let turn = self.turns.entry(thread.to_owned()).or_insert(1);
+        let is_partial = is_broken(scene.run);
+        line(scene, thread, "cognition_out", out, |payload| {
+            payload.put("text", &part.body.text).put_some("model", scene.run.model.as_ref());
+            payload.put("turn", turn).put("is_partial", &is_partial);
+            if is_partial {
+                let error = scene.run.error.as_ref().map(|error| &error.message);
+                payload.put("truncated", &true).put_some("error", error);
+            }
+        });
+        *turn = turn.saturating_add(1);
+    }
+}
+
+/// Whether a run ended otherwise than it should have.
+fn is_broken(run: &RunView) -> bool {
+    !matches!(run.status, RunStatus::Running | RunStatus::Complete)
+}
+
+fn call(scene: &Scene<'_>, thread: &str, id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
+    match step {
+        ToolStep::Called { .. } => line(scene, thread, "tool_call_start", out, |payload| {
+            payload.put("tool", tool.name.as_str()).put("call_id", id);
+            payload.put_arguments("input", &tool.arguments.text);
+        }),
+        ToolStep::Result { again: false } => line(scene, thread, "tool_call_result", out, |payload| {
+            let (output, error) = match &tool.result {
+                Some(result) if tool.is_error => (None, Some(result.to_text())),
+                result => (result.as_ref().map(Json::to_text), None),
+            };
+            payload.put("call_id", id).put("output", &output).put("error", &error);
+            payload.put_some("duration_ms", tool.latency_ms());
+        }),
+        _ => {}
+    }
+}
+
+fn failure(scene: &Scene<'_>, thread: &str, error: &ErrorFact, out: &mut Vec<u8>) {
+    line(scene, thread, "error_classified", out, |payload| {
+        payload.put("error_code", error.code.as_str()).put("category", &error.message);
+        payload.put("retryable", &error.retryable);
+    });
+}
+
+/// The end of a thread; there is none for one that broke off.
+fn ended(scene: &Scene<'_>, thread: &str, status: RunStatus, run: Option<&RunView>, out: &mut Vec<u8>) {
+    let waits = run.is_some_and(|run| run.tools.values().any(|tool| tool.state == ToolState::Approval));
+    match status {
+        RunStatus::Complete if waits => line(scene, thread, "thread_suspended", out, |payload| {
+            payload.put("suspend_reason", "approval");
+        }),
+        RunStatus::Complete => line(scene, thread, "thread_completed", out, |payload| {
+            payload.nest("cost", |cost| {
+                if let Some(usage) = run.and_then(|run| run.usage) {
+                    cost.put("input_tokens", &usage.input_tokens).put("output_tokens", &usage.output_tokens);
+                }
+            });
+        }),
+        RunStatus::Error => line(scene, thread, "thread_suspended", out, |payload| {
+            payload.put("suspend_reason", "error");
+        }),
+        RunStatus::Cancelled => line(scene, thread, "thread_cancelled", out, |payload| {
+            payload.put("reason", "cancelled");
+        }),
+        RunStatus::Running | RunStatus::Interrupted => {}
+    }
+}
+
+fn thread(scene: &Scene<'_>) -> String {
+    scene.agent.map_or(scene.run_id.as_str(), |agent| agent.as_str()).to_owned()
+}
+
+fn line(scene: &Scene<'_>, thread: &str, kind: &str, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    // Seconds, with the milliseconds behind the point: written as digits, since no float holds them exactly.
+    let timestamp = Json::parse(&format!("{}.{:03}", scene.at / 1000, scene.at % 1000));
+    data_line(out, |line| {
+        line.put("timestamp", &timestamp).put("thread_id", thread).put("event_type", kind);
+        line.nest("payload", fill);
+    });
+}
