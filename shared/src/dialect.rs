@@ -29,6 +29,7 @@ pub mod deep_agent;
 pub mod fanlight;
 pub mod forge;
 pub mod gemini;
+pub mod gemini_interactions;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod ralph;
@@ -111,6 +112,7 @@ const DECODERS: &[(&str, Make)] = &[
     (ralph::NAME, ralph::decoder),
     (openai_responses::NAME, openai_responses::decoder),
     (gemini::NAME, gemini::decoder),
+    (gemini_interactions::NAME, gemini_interactions::decoder),
     (ag_ui::NAME, ag_ui::decoder),
     (codex::NAME, codex::decoder),
 ];

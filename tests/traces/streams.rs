@@ -78,6 +78,7 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("anthropic", "anthropic-messages"),
         ("openai-responses", "openai-responses"),
         ("gemini", "gemini-generatecontent"),
+        ("gemini-interactions", "gemini-interactions"),
         ("ag-ui", "ag-ui"),
         ("codex", "codex-exec-json"),
     ];

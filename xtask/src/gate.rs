@@ -20,6 +20,7 @@ const RECORDED_DIALECTS: &[&str] = &[
     "openai-responses",
     "gemini",
     "codex",
+    "gemini-interactions",
 ];
 
 /// One step of the gate.

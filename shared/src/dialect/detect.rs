@@ -46,6 +46,10 @@ const MARKS: &[(&str, &[&str])] = &[
             ": OPENROUTER PROCESSING",
         ],
     ),
+    (
+        super::gemini_interactions::NAME,
+        &["event: interaction.", "\"event_type\":\"interaction.", "\"object\":\"interaction\""],
+    ),
     (super::gemini::NAME, &["\"candidates\":[", "\"usageMetadata\":{", "\"promptFeedback\":{"]),
     (super::fanlight::NAME, &["\"k\":\"", "\"t\":\"batch\"", "\"t\":\"snap\""]),
 ];

@@ -18,9 +18,11 @@ use crate::event::{ErrorFact, Usage};
 
 mod candidate;
 mod partial;
-pub(super) mod wire;
+mod wire;
 
 use candidate::Candidate;
+pub(super) use candidate::data_url;
+pub(super) use wire::failure;
 use wire::{Answer, CandidateBody, PromptFeedback};
 
 /// The name of the dialect.
@@ -68,7 +70,7 @@ impl Meaning for Gemini {
     }
 
     fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(wire::failure(whole), out);
+        self.writer.fail(failure(whole), out);
     }
 
     fn done(&mut self, out: &mut Decoded) {

@@ -19,7 +19,6 @@ use crate::limits::ITEMS_PER_RUN_MAX;
 mod agent;
 mod call;
 mod foreign;
-#[expect(dead_code, reason = "the dialects of agents use it")]
 mod history;
 mod outcome;
 mod part;

@@ -28,6 +28,8 @@ fn each_dialect_is_known_by_its_beginning() {
         detect(b"{\"id\": \"resp_1\", \"object\": \"response\", \"output\": []}"),
         Some("openai-responses")
     );
+    assert_eq!(detect(b"event: interaction.created\ndata: {}"), Some("gemini-interactions"));
+    assert_eq!(detect(b"data: {\"event_type\": \"interaction.start\"}"), Some("gemini-interactions"));
     assert_eq!(detect(b"data: {\"candidates\": [{\"content\": "), Some("gemini"));
     assert_eq!(detect(b"[{\n  \"promptFeedback\": {\n"), Some("gemini"));
     assert_eq!(detect(b"data: {\"type\": \"RUN_STARTED\", \"threadId\": \"t\"}\n\n"), Some("ag-ui"));
