@@ -33,6 +33,7 @@ pub mod gemini_interactions;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod ralph;
+pub mod rye;
 pub mod text_calls;
 
 pub use detect::detect;
@@ -110,6 +111,7 @@ const DECODERS: &[(&str, Make)] = &[
     (deep_agent::NAME, deep_agent::decoder),
     (forge::NAME, forge::decoder),
     (ralph::NAME, ralph::decoder),
+    (rye::NAME, rye::decoder),
     (openai_responses::NAME, openai_responses::decoder),
     (gemini::NAME, gemini::decoder),
     (gemini_interactions::NAME, gemini_interactions::decoder),

@@ -30,6 +30,15 @@ const MARKS: &[(&str, &[&str])] = &[
     ),
     (super::forge::NAME, &["\"cumulative\":"]),
     (
+        super::rye::NAME,
+        &[
+            "\"event_type\":\"thread_started\"",
+            "\"event_type\":\"cognition_",
+            "\"event_type\":\"tool_call_",
+            "\"type\":\"cognition_",
+        ],
+    ),
+    (
         super::ralph::NAME,
         &[
             "\"type\":\"message\",\"content\":\"",

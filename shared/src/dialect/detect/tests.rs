@@ -21,6 +21,11 @@ fn each_dialect_is_known_by_its_beginning() {
         detect(b"event: messages/partial\ndata: {\"event\":\"messages/partial\",\"data\":[]}"),
         Some("bernard")
     );
+    assert_eq!(
+        detect(b"{\"timestamp\": 1.5, \"thread_id\": \"t\", \"event_type\": \"cognition_in\"}"),
+        Some("rye")
+    );
+    assert_eq!(detect(b"{\"type\":\"cognition_out_delta\",\"text\":\"a\"}"), Some("rye"));
     assert_eq!(detect(b"event: token\ndata: {\"token\":\"a\",\"cumulative\":\"a\"}"), Some("forge"));
     assert_eq!(detect(b"event: message\r\ndata: {\"type\": \"status\", \"content\": \"x\"}"), Some("ralph"));
     assert_eq!(detect(b"event: response.created\ndata: {}"), Some("openai-responses"));

@@ -1,0 +1,355 @@
+//! Rye: the transcript of a thread, one object a line, with what happened in `payload` or, as its documents print it, in
+//! the line itself. A turn is a cognition: its deltas may be incomplete, the text at its end counts, also when the turn
+//! broke off. Calls run while the text still streams. Other threads in the file are sub-agents.
+
+use std::time::Duration;
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use super::field::Field;
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::openai_chat::usage;
+use super::writer::{Ending, Outcome, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use crate::anomaly::AnomalyCode;
+use crate::event::{AgentStart, ErrorFact, Kind, RunStatus, RunUpdate, ToolState};
+use crate::ids::AgentId;
+use crate::json::Json;
+
+mod turn;
+
+use turn::Turn;
+
+/// The name of the dialect.
+pub const NAME: &str = "rye";
+
+/// A decoder for one transcript.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    let writer = Writer::new(NAME, options);
+    Box::new(Objects::records(Rye { writer, root: None, turns: IndexMap::new() }))
+}
+
+#[derive(Debug)]
+struct Rye {
+    writer: Writer,
+    /// The thread of the run.
+    root: Option<CompactString>,
+    /// The turn that each thread is in.
+    turns: IndexMap<Option<AgentId>, Turn>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow)]
+    timestamp: Field<'a>,
+    #[serde(borrow)]
+    thread_id: Field<'a>,
+    #[serde(borrow)]
+    event_type: Field<'a>,
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    payload: Field<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    directive: Field<'a>,
+    #[serde(borrow)]
+    model: Field<'a>,
+    #[serde(borrow)]
+    limits: Field<'a>,
+    #[serde(borrow)]
+    cost: Field<'a>,
+    #[serde(borrow)]
+    suspend_reason: Field<'a>,
+    #[serde(borrow)]
+    reason: Field<'a>,
+    #[serde(borrow)]
+    text: Field<'a>,
+    #[serde(borrow)]
+    role: Field<'a>,
+    #[serde(borrow)]
+    turn: Field<'a>,
+    #[serde(borrow)]
+    is_partial: Field<'a>,
+    #[serde(borrow)]
+    was_interrupted: Field<'a>,
+    #[serde(borrow)]
+    truncated: Field<'a>,
+    #[serde(borrow)]
+    completion_percentage: Field<'a>,
+    #[serde(borrow)]
+    tool: Field<'a>,
+    #[serde(borrow)]
+    call_id: Field<'a>,
+    #[serde(borrow)]
+    input: Field<'a>,
+    #[serde(borrow)]
+    output: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+    #[serde(borrow)]
+    duration_ms: Field<'a>,
+    #[serde(borrow)]
+    child_thread_id: Field<'a>,
+    #[serde(borrow)]
+    child_directive: Field<'a>,
+    #[serde(borrow)]
+    error_code: Field<'a>,
+    #[serde(borrow)]
+    category: Field<'a>,
+    #[serde(borrow)]
+    retryable: Field<'a>,
+    #[serde(borrow)]
+    limit_code: Field<'a>,
+    #[serde(borrow)]
+    current_value: Field<'a>,
+    #[serde(borrow)]
+    current_max: Field<'a>,
+}
+
+impl Meaning for Rye {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+        let Some(whole) = Field::parse(text) else {
+            let detail = format!("line {line}: no JSON: {}", excerpt(text));
+            return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+        };
+        let event: Line<'_> = whole.object();
+        let kind = event.event_type.word().or_else(|| event.kind.word()).unwrap_or_else(|| name.into());
+        let payload = if event.payload.is_object() { event.payload } else { whole };
+        let payload: Payload<'_> = payload.object();
+        self.writer.set_time(millis(event.timestamp));
+        if !self.writer.is_running() {
+            self.root = event.thread_id.words().map(|id| CompactString::new(&id));
+        }
+        // A child's model is not that of the run.
+        let is_child =
+            event.thread_id.words().is_some_and(|id| self.root.as_ref().is_some_and(|root| *root != id));
+        self.writer.begin(payload.model.text().filter(|_| !is_child).as_deref(), out);
+        let agent = self.agent(&event, &payload, out);
+        self.take(&kind, whole, &payload, agent.as_ref(), out);
+    }
+
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        self.writer.fail(super::fault::fault(whole), out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.close(Ending::default(), out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+impl Rye {
+    fn take(
+        &mut self,
+        kind: &str,
+        whole: Field<'_>,
+        payload: &Payload<'_>,
+        agent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) {
+        let Self { writer: w, turns, .. } = self;
+        let text = payload.text.text().unwrap_or_default();
+        let turn = turns.entry(agent.cloned()).or_default();
+        match kind {
+            "cognition_in" => w.message(payload.role.word().as_deref().unwrap_or("user"), &text, out),
+            "cognition_out_delta" => turn.text(payload.turn.count(), &text, agent, w, out),
+            "cognition_reasoning" => {
+                let is_all = payload.is_partial.is_true() || payload.was_interrupted.is_true();
+                turn.reasoning(&text, is_all, agent, w, out);
+            }
+            "cognition_out" => {
+                turn.finish(payload.turn.count(), payload.text.text().as_deref(), agent, w, out);
+                partial(payload, agent, w, out);
+            }
+            "tool_call_start" => self.call(payload, agent, out),
+            "tool_call_result" => self.result(payload, agent, out),
+            _ => self.thread(kind, whole, payload, agent, out),
+        }
+    }
+
+    /// The sub-agent that the thread of a line is; nothing for the thread of the run.
+    fn agent(&mut self, event: &Line<'_>, payload: &Payload<'_>, out: &mut Decoded) -> Option<AgentId> {
+        let thread = event.thread_id.words()?;
+        let root = self.root.get_or_insert_with(|| CompactString::new(&thread));
+        if *root == thread {
+            return None;
+        }
+        let directive = payload.directive.word();
+        self.child(&thread, directive.as_deref(), None, out)
+    }
+
+    /// A thread below that of the run; begins it where it is not known yet.
+    fn child(
+        &mut self,
+        thread: &str,
+        name: Option<&str>,
+        parent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) -> Option<AgentId> {
+        let agent = AgentId::new(thread);
+        if !self.turns.contains_key(&Some(agent.clone())) {
+            if !self.writer.has_room(out) {
+                return None;
+            }
+            let name = name.map(CompactString::new);
+            let start = AgentStart { name, parent: parent.cloned(), ..AgentStart::default() };
+            self.turns.insert(Some(agent.clone()), Turn::default());
+            self.writer.open_agent(thread, start, out);
+        }
+        Some(agent)
+    }
+
+    fn call(&mut self, payload: &Payload<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+        let w = &mut self.writer;
+        if !w.has_room(out) {
+            return;
+        }
+        let (id, name) =
+            (payload.call_id.words().unwrap_or_default(), payload.tool.word().unwrap_or_default());
+        let input = payload.input.words().unwrap_or_else(|| "{}".into());
+        let call = w.whole_call(&id, &name, Some(&input), agent, out);
+        w.state(call.id(), ToolState::Executing, agent, out);
+    }
+
+    fn result(&mut self, payload: &Payload<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+        let id = payload.call_id.words().unwrap_or_default();
+        let outcome = if payload.error.is_truthy() {
+            Outcome::error(payload.error.json())
+        } else {
+            Outcome::of(payload.output.json())
+        };
+        self.writer.result(&id, outcome.took(payload.duration_ms.count()), agent, out);
+    }
+
+    /// What becomes of threads.
+    fn thread(
+        &mut self,
+        kind: &str,
+        whole: Field<'_>,
+        payload: &Payload<'_>,
+        agent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) {
+        let reason = payload.suspend_reason.word().or_else(|| payload.reason.word());
+        let status = match (kind, reason.as_deref()) {
+            ("thread_completed", _) => RunStatus::Complete,
+            ("thread_cancelled", _) => RunStatus::Cancelled,
+            ("thread_suspended", Some("error")) | ("thread_failed", _) => RunStatus::Error,
+            ("thread_suspended", _) => RunStatus::Interrupted,
+            _ => return self.other(kind, whole, payload, agent, out),
+        };
+        if payload.cost.is_object() {
+            self.writer.custom("cost", payload.cost, agent, out);
+        }
+        if let Some(agent) = agent {
+            let Self { writer: w, turns, .. } = self;
+            turns.entry(Some(agent.clone())).or_default().close(w, out);
+            return w.close_agent(agent, status, out);
+        }
+        let finish_reason = match (kind, reason) {
+            ("thread_suspended", Some(reason)) => Some(compact_str::format_compact!("suspended: {reason}")),
+            ("thread_suspended", None) => Some(CompactString::const_new("suspended")),
+            (_, reason) => reason.map(|reason| CompactString::new(&reason)),
+        };
+        let ending =
+            Ending { status: Some(status), finish_reason, usage: usage(payload.cost), ..Ending::default() };
+        self.close(ending, out);
+    }
+
+    fn other(
+        &mut self,
+        kind: &str,
+        whole: Field<'_>,
+        payload: &Payload<'_>,
+        agent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) {
+        match kind {
+            "thread_started" => {
+                let title =
+                    payload.directive.word().filter(|_| agent.is_none()).map(std::borrow::Cow::into_owned);
+                if title.is_some() {
+                    self.writer.push(Kind::RunUpdate(RunUpdate { title, ..RunUpdate::default() }), out);
+                }
+                if payload.limits.is_truthy() {
+                    self.writer.custom("limits", payload.limits, agent, out);
+                }
+            }
+            "child_thread_started" => {
+                let thread = payload.child_thread_id.words().unwrap_or_default();
+                let name = payload.child_directive.word();
+                self.child(&thread, name.as_deref(), agent, out);
+            }
+            "error_classified" => {
+                let code = payload.error_code.words().unwrap_or_else(|| "error".into());
+                let message = payload.category.words().unwrap_or_default().into_owned();
+                let (code, retryable) = (CompactString::new(&code), payload.retryable.is_true());
+                // Its thread goes on, or says itself that it does not.
+                let fact = ErrorFact { code, message, retryable, retry_after_ms: None };
+                self.writer.push_by(agent, Kind::Error(fact), out);
+            }
+            "limit_escalation_requested" => {
+                let limit = payload.limit_code.words().unwrap_or_default();
+                let [at, most] = [payload.current_value, payload.current_max]
+                    .map(|value| value.words().unwrap_or_default());
+                self.writer.push_by(
+                    agent,
+                    Kind::Status { text: format!("asks for more than {most} {limit}, is at {at}") },
+                    out,
+                );
+                self.writer.custom("limit_escalation_requested", whole, agent, out);
+            }
+            _ => self.writer.raw(whole, agent, out),
+        }
+    }
+
+    fn close(&mut self, ending: Ending, out: &mut Decoded) {
+        for (_, mut turn) in std::mem::take(&mut self.turns) {
+            turn.close(&self.writer, out);
+        }
+        self.writer.end(ending, out);
+    }
+}
+
+/// What is said of a cognition that broke off.
+fn partial(payload: &Payload<'_>, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+    if payload.is_partial.is_true() || payload.truncated.is_true() {
+        let percentage = payload.completion_percentage;
+        let at = percentage.words().map(|at| format!(" at {at} %")).unwrap_or_default();
+        w.push_by(agent, Kind::Status { text: format!("the answer was interrupted{at}") }, out);
+        let value = Json::of(&serde_json::json!({
+            "completion_percentage": percentage.json(),
+            "truncated": payload.truncated.is_true(),
+        }));
+        w.push_by(agent, Kind::Custom { name: CompactString::const_new("partial_cognition"), value }, out);
+    }
+    if let Some(message) = payload.error.words() {
+        let fact = ErrorFact {
+            code: CompactString::const_new("cognition_failed"),
+            message: message.into_owned(),
+            retryable: false,
+            retry_after_ms: None,
+        };
+        w.push_by(agent, Kind::Error(fact), out);
+    }
+}
+
+/// Seconds since 1970 with their fraction, as milliseconds.
+fn millis(seconds: Field<'_>) -> Option<u64> {
+    let seconds = seconds.as_json_text().trim_matches('"').parse().ok()?;
+    u64::try_from(Duration::try_from_secs_f64(seconds).ok()?.as_millis()).ok()
+}
