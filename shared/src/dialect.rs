@@ -18,6 +18,7 @@ mod field;
 mod markup;
 mod objects;
 mod plausible;
+mod time;
 mod tokens;
 mod writer;
 
@@ -25,11 +26,13 @@ pub mod ag_ui;
 pub mod anthropic;
 pub mod bernard;
 pub mod codex;
+pub mod cohere;
 pub mod deep_agent;
 pub mod fanlight;
 pub mod forge;
 pub mod gemini;
 pub mod gemini_interactions;
+pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod ralph;
@@ -117,6 +120,8 @@ const DECODERS: &[(&str, Make)] = &[
     (gemini_interactions::NAME, gemini_interactions::decoder),
     (ag_ui::NAME, ag_ui::decoder),
     (codex::NAME, codex::decoder),
+    (cohere::NAME, cohere::decoder),
+    (ollama::NAME, ollama::decoder),
 ];
 
 /// The names of the dialects that can be decoded.

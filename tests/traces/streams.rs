@@ -81,6 +81,8 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("gemini-interactions", "gemini-interactions"),
         ("ag-ui", "ag-ui"),
         ("codex", "codex-exec-json"),
+        ("cohere", "cohere-v2"),
+        ("ollama", "ollama-ndjson"),
     ];
     let streams = folders
         .into_iter()

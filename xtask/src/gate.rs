@@ -21,6 +21,8 @@ const RECORDED_DIALECTS: &[&str] = &[
     "gemini",
     "codex",
     "gemini-interactions",
+    "cohere",
+    "ollama",
 ];
 
 /// One step of the gate.

@@ -60,6 +60,16 @@ const MARKS: &[(&str, &[&str])] = &[
         &["event: interaction.", "\"event_type\":\"interaction.", "\"object\":\"interaction\""],
     ),
     (super::gemini::NAME, &["\"candidates\":[", "\"usageMetadata\":{", "\"promptFeedback\":{"]),
+    (
+        super::cohere::NAME,
+        &[
+            "event: message-start",
+            "\"type\":\"message-start\"",
+            "\"tool_plan\":",
+            "\"finish_reason\":\"COMPLETE\"",
+        ],
+    ),
+    (super::ollama::NAME, &["},\"done\":false", "\",\"response\":\"", "\"done_reason\":", "\"eval_count\":"]),
     (super::fanlight::NAME, &["\"k\":\"", "\"t\":\"batch\"", "\"t\":\"snap\""]),
 ];
 

@@ -28,6 +28,12 @@ fn each_dialect_is_known_by_its_beginning() {
     assert_eq!(detect(b"{\"type\":\"cognition_out_delta\",\"text\":\"a\"}"), Some("rye"));
     assert_eq!(detect(b"event: token\ndata: {\"token\":\"a\",\"cumulative\":\"a\"}"), Some("forge"));
     assert_eq!(detect(b"event: message\r\ndata: {\"type\": \"status\", \"content\": \"x\"}"), Some("ralph"));
+    assert_eq!(detect(b"event: message-start\ndata: {\"type\":\"message-start\"}"), Some("cohere"));
+    assert_eq!(
+        detect(b"{\"model\":\"m\",\"created_at\":\"2026\",\"message\":{\"content\":\"a\"},\"done\":false}"),
+        Some("ollama")
+    );
+    assert_eq!(detect(b"{\"model\": \"m\", \"created_at\": \"2026\", \"response\": \"a\"}"), Some("ollama"));
     assert_eq!(detect(b"event: response.created\ndata: {}"), Some("openai-responses"));
     assert_eq!(
         detect(b"{\"id\": \"resp_1\", \"object\": \"response\", \"output\": []}"),
