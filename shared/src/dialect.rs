@@ -23,6 +23,7 @@ mod tokens;
 mod writer;
 
 pub mod ag_ui;
+pub mod ai_sdk;
 pub mod anthropic;
 pub mod bernard;
 pub mod codex;
@@ -122,6 +123,7 @@ const DECODERS: &[(&str, Make)] = &[
     (codex::NAME, codex::decoder),
     (cohere::NAME, cohere::decoder),
     (ollama::NAME, ollama::decoder),
+    (ai_sdk::NAME, ai_sdk::decoder),
 ];
 
 /// The names of the dialects that can be decoded.

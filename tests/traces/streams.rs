@@ -83,6 +83,7 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("codex", "codex-exec-json"),
         ("cohere", "cohere-v2"),
         ("ollama", "ollama-ndjson"),
+        ("ai-sdk", "vercel-ui-message-stream"),
     ];
     let streams = folders
         .into_iter()

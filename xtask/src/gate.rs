@@ -18,6 +18,7 @@ const RECORDED_DIALECTS: &[&str] = &[
     "openai-chat",
     "anthropic",
     "openai-responses",
+    "vercel-ui-message-stream",
     "gemini",
     "codex",
     "gemini-interactions",

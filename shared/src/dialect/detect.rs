@@ -70,6 +70,17 @@ const MARKS: &[(&str, &[&str])] = &[
         ],
     ),
     (super::ollama::NAME, &["},\"done\":false", "\",\"response\":\"", "\"done_reason\":", "\"eval_count\":"]),
+    (
+        super::ai_sdk::NAME,
+        &[
+            "\"type\":\"start\"",
+            "\"type\":\"start-step\"",
+            "\"type\":\"text-start\"",
+            "\"type\":\"tool-input-start\"",
+            "f:{\"messageId\":",
+            "\n0:\"",
+        ],
+    ),
     (super::fanlight::NAME, &["\"k\":\"", "\"t\":\"batch\"", "\"t\":\"snap\""]),
 ];
 
