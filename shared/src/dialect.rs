@@ -26,6 +26,7 @@ pub mod ag_ui;
 pub mod ai_sdk;
 pub mod anthropic;
 pub mod bernard;
+pub mod claude_code;
 pub mod codex;
 pub mod cohere;
 pub mod deep_agent;
@@ -120,6 +121,7 @@ const DECODERS: &[(&str, Make)] = &[
     (gemini::NAME, gemini::decoder),
     (gemini_interactions::NAME, gemini_interactions::decoder),
     (ag_ui::NAME, ag_ui::decoder),
+    (claude_code::NAME, claude_code::decoder),
     (codex::NAME, codex::decoder),
     (cohere::NAME, cohere::decoder),
     (ollama::NAME, ollama::decoder),

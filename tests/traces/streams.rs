@@ -84,6 +84,7 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("cohere", "cohere-v2"),
         ("ollama", "ollama-ndjson"),
         ("ai-sdk", "vercel-ui-message-stream"),
+        ("claude-code", "claude-stream-json"),
     ];
     let streams = folders
         .into_iter()

@@ -24,6 +24,7 @@ const RECORDED_DIALECTS: &[&str] = &[
     "gemini-interactions",
     "cohere",
     "ollama",
+    "claude-code",
 ];
 
 /// One step of the gate.

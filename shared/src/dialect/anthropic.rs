@@ -1,8 +1,6 @@
 //! Anthropic messages: SSE with typed events and content blocks, or a JSON body where the answer was not streamed or
 //! failed. One message is one run; a second message in the same stream is a second run.
 
-use std::collections::BTreeMap;
-
 use compact_str::CompactString;
 
 use super::fault::fault;
@@ -14,23 +12,22 @@ use super::{Decode, DecodeOptions, Decoded};
 use crate::anomaly::AnomalyCode;
 
 mod block;
+mod blocks;
 mod wire;
 
-use block::Block;
-use wire::{Counts, Delta, MessageBody, StreamEvent};
+pub(super) use block::{Block, Stopped};
+pub(super) use blocks::Blocks;
+pub(super) use wire::{BlockBody, Counts, Delta, MessageBody, StreamEvent};
 
 /// The name of the dialect.
 pub const NAME: &str = "anthropic";
-
-/// Most blocks that may be open at the same time. The dialect has one; the limit is for streams that never stop any.
-const OPEN_BLOCKS_MAX: usize = 1024;
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     Box::new(Objects::new(Messages {
         writer: Writer::new(NAME, options),
         id: CompactString::default(),
-        blocks: BTreeMap::new(),
+        blocks: Blocks::default(),
         counts: Counts::default(),
         stop_reason: None,
     }))
@@ -42,7 +39,7 @@ struct Messages {
     writer: Writer,
     /// The id of the message that goes on.
     id: CompactString,
-    blocks: BTreeMap<u64, Block>,
+    blocks: Blocks,
     counts: Counts,
     stop_reason: Option<CompactString>,
 }
@@ -65,12 +62,16 @@ impl Meaning for Messages {
         match &*kind {
             "ping" => {}
             "message_start" => self.message_start(event.message, out),
-            "content_block_start" => self.block_start(&event, out),
-            "content_block_delta" => self.block_delta(&event, out),
+            "content_block_start" => {
+                self.writer.begin(None, out);
+                self.blocks.start(&event, &mut self.writer, out);
+            }
+            "content_block_delta" => {
+                self.writer.begin(None, out);
+                self.blocks.delta(&event, &mut self.writer, out);
+            }
             "content_block_stop" => {
-                if let Some(block) = self.blocks.remove(&event.index.count().unwrap_or(0)) {
-                    block.stop(true, &mut self.writer, out);
-                }
+                self.blocks.stop(&event, &mut self.writer, out);
             }
             "message_delta" => self.message_delta(&event, out),
             "message_stop" => self.close(true, out),
@@ -117,33 +118,6 @@ impl Messages {
         }
     }
 
-    fn block_start(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
-        self.writer.begin(None, out);
-        let index = event.index.count().unwrap_or(0);
-        if let Some(unstopped) = self.blocks.remove(&index) {
-            unstopped.stop(true, &mut self.writer, out);
-        }
-        if self.blocks.len() >= OPEN_BLOCKS_MAX
-            && let Some((_, oldest)) = self.blocks.pop_first()
-        {
-            oldest.stop(true, &mut self.writer, out);
-        }
-        let block = Block::start(event.content_block, &mut self.writer, out);
-        self.blocks.insert(index, block);
-    }
-
-    fn block_delta(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
-        self.writer.begin(None, out);
-        let index = event.index.count().unwrap_or(0);
-        if !self.blocks.contains_key(&index) && self.blocks.len() < OPEN_BLOCKS_MAX {
-            let block = Block::without_start(index, event.delta, &mut self.writer, out);
-            self.blocks.insert(index, block);
-        }
-        if let Some(block) = self.blocks.get_mut(&index) {
-            block.delta(event.delta, &mut self.writer, out);
-        }
-    }
-
     fn message_delta(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
         self.writer.begin(None, out);
         let delta: Delta<'_> = event.delta.object();
@@ -174,7 +148,7 @@ impl Messages {
 
     fn whole_blocks(&mut self, blocks: Field<'_>, out: &mut Decoded) {
         for block in blocks.list() {
-            Block::start(block, &mut self.writer, out).stop(true, &mut self.writer, out);
+            Block::start(block, None, &mut self.writer, out).stop(true, &mut self.writer, out);
         }
     }
 
@@ -185,9 +159,7 @@ impl Messages {
         }
         let finish_reason = self.stop_reason.take();
         let is_whole = is_stopped || finish_reason.is_some();
-        for (_, block) in std::mem::take(&mut self.blocks) {
-            block.stop(is_whole && !self.writer.has_failed(), &mut self.writer, out);
-        }
+        self.blocks.close(is_whole && !self.writer.has_failed(), &mut self.writer, out);
         let usage = std::mem::take(&mut self.counts).usage();
         let is_paused = finish_reason.as_deref() == Some("pause_turn");
         self.writer.end(Ending { is_whole, is_paused, finish_reason, usage, ..Ending::default() }, out);

@@ -5,6 +5,17 @@ const LOOKED_AT_BYTES: usize = 4 << 10;
 
 /// Marks of each dialect: any of them in the beginning of a stream is enough. The more telling come first.
 const MARKS: &[(&str, &[&str])] = &[
+    (
+        super::claude_code::NAME,
+        &[
+            "\"subtype\":\"init\"",
+            "\"parent_tool_use_id\":",
+            "\"claude_code_version\":",
+            "\"apiKeySource\":",
+            "\"type\":\"stream_event\"",
+            "\"type\":\"control_re",
+        ],
+    ),
     (super::openai_responses::NAME, &["event: response.", "\"type\":\"response.", "\"object\":\"response\""]),
     (super::ag_ui::NAME, &["\"type\":\"RUN_STARTED\"", "\"type\":\"TEXT_MESSAGE_", "\"type\":\"RUN_ERROR\""]),
     (

@@ -86,6 +86,13 @@ impl<'a> Field<'a> {
         })
     }
 
+    /// A number in thousandths of its unit: seconds as milliseconds.
+    pub(crate) fn thousandths(self) -> Option<u64> {
+        let number: f64 = self.raw().trim_matches('"').parse().ok()?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+        (number.is_finite() && number >= 0.0).then_some((number * 1000.0) as u64)
+    }
+
     /// The fields of an object that `T` names; all absent when it is no object.
     pub(crate) fn object<T: Deserialize<'a> + Default>(self) -> T {
         if self.is_object() { serde_json::from_str(self.raw()).unwrap_or_default() } else { T::default() }

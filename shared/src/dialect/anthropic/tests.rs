@@ -1,6 +1,7 @@
 //! Bounds of the decoder. What streams mean is tested on fixtures, in the package `tests`.
 
-use super::{OPEN_BLOCKS_MAX, decoder};
+use super::blocks::OPEN_BLOCKS_MAX;
+use super::decoder;
 use crate::dialect::{DecodeOptions, Decoded};
 use crate::event::Kind;
 

@@ -1,99 +1,114 @@
 //! The objects of the dialect.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
 use crate::dialect::field::Field;
-use crate::event::Usage;
+use crate::event::{PartKind, Usage};
 
 /// One event of a stream; a whole message and an error body have the same outer shape.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct StreamEvent<'a> {
+pub(in crate::dialect) struct StreamEvent<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(in crate::dialect) kind: Field<'a>,
     #[serde(borrow)]
-    pub(super) index: Field<'a>,
+    pub(in crate::dialect) index: Field<'a>,
     /// Of `message_start`.
     #[serde(borrow)]
-    pub(super) message: Field<'a>,
+    pub(in crate::dialect) message: Field<'a>,
     #[serde(borrow)]
-    pub(super) content_block: Field<'a>,
+    pub(in crate::dialect) content_block: Field<'a>,
     /// Of `content_block_delta` and `message_delta`.
     #[serde(borrow)]
-    pub(super) delta: Field<'a>,
+    pub(in crate::dialect) delta: Field<'a>,
     #[serde(borrow)]
-    pub(super) usage: Field<'a>,
+    pub(in crate::dialect) usage: Field<'a>,
     #[serde(borrow)]
-    pub(super) context_management: Field<'a>,
+    pub(in crate::dialect) context_management: Field<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(in crate::dialect) error: Field<'a>,
     /// Of the error bodies of gateways.
     #[serde(borrow)]
-    pub(super) detail: Field<'a>,
+    pub(in crate::dialect) detail: Field<'a>,
 }
 
 /// A message, at its start or whole.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct MessageBody<'a> {
+pub(in crate::dialect) struct MessageBody<'a> {
     #[serde(borrow)]
-    pub(super) id: Field<'a>,
+    pub(in crate::dialect) id: Field<'a>,
     #[serde(borrow)]
-    pub(super) model: Field<'a>,
+    pub(in crate::dialect) model: Field<'a>,
     #[serde(borrow)]
-    pub(super) content: Field<'a>,
+    pub(in crate::dialect) content: Field<'a>,
     #[serde(borrow)]
-    pub(super) usage: Field<'a>,
+    pub(in crate::dialect) usage: Field<'a>,
     #[serde(borrow)]
-    pub(super) stop_reason: Field<'a>,
+    pub(in crate::dialect) stop_reason: Field<'a>,
     #[serde(borrow)]
-    pub(super) stop_details: Field<'a>,
+    pub(in crate::dialect) stop_details: Field<'a>,
 }
 
 /// A content block.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct BlockBody<'a> {
+pub(in crate::dialect) struct BlockBody<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(in crate::dialect) kind: Field<'a>,
     #[serde(borrow)]
-    pub(super) text: Field<'a>,
+    pub(in crate::dialect) text: Field<'a>,
     #[serde(borrow)]
-    pub(super) thinking: Field<'a>,
+    pub(in crate::dialect) thinking: Field<'a>,
     #[serde(borrow)]
-    pub(super) id: Field<'a>,
+    pub(in crate::dialect) signature: Field<'a>,
     #[serde(borrow)]
-    pub(super) name: Field<'a>,
+    pub(in crate::dialect) id: Field<'a>,
     #[serde(borrow)]
-    pub(super) input: Field<'a>,
+    pub(in crate::dialect) name: Field<'a>,
     #[serde(borrow)]
-    pub(super) tool_use_id: Field<'a>,
+    pub(in crate::dialect) input: Field<'a>,
     #[serde(borrow)]
-    pub(super) content: Field<'a>,
+    pub(in crate::dialect) tool_use_id: Field<'a>,
     #[serde(borrow)]
-    pub(super) is_error: Field<'a>,
+    pub(in crate::dialect) content: Field<'a>,
     #[serde(borrow)]
-    pub(super) citations: Field<'a>,
+    pub(in crate::dialect) is_error: Field<'a>,
+    #[serde(borrow)]
+    pub(in crate::dialect) citations: Field<'a>,
+}
+
+impl<'a> BlockBody<'a> {
+    /// The text of a block that is one.
+    pub(in crate::dialect) fn told_text(&self) -> Option<(PartKind, Cow<'a, str>)> {
+        match self.kind.text().as_deref() {
+            Some("text") => Some((PartKind::Text, self.text.text().unwrap_or_default())),
+            Some("thinking") => Some((PartKind::Thinking, self.thinking.text().unwrap_or_default())),
+            _ => None,
+        }
+    }
 }
 
 /// A delta of a block or of the message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Delta<'a> {
+pub(in crate::dialect) struct Delta<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(in crate::dialect) kind: Field<'a>,
     #[serde(borrow)]
-    pub(super) text: Field<'a>,
+    pub(in crate::dialect) text: Field<'a>,
     #[serde(borrow)]
-    pub(super) thinking: Field<'a>,
+    pub(in crate::dialect) thinking: Field<'a>,
     #[serde(borrow)]
-    pub(super) partial_json: Field<'a>,
+    pub(in crate::dialect) partial_json: Field<'a>,
     #[serde(borrow)]
-    pub(super) citation: Field<'a>,
+    pub(in crate::dialect) citation: Field<'a>,
     #[serde(borrow)]
-    pub(super) stop_reason: Field<'a>,
+    pub(in crate::dialect) stop_reason: Field<'a>,
     #[serde(borrow)]
-    pub(super) stop_details: Field<'a>,
+    pub(in crate::dialect) stop_details: Field<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -120,7 +135,7 @@ struct OutputDetails<'a> {
 
 /// Tokens as they are told: first at the start, then cumulative, with fields left out or `null`.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Counts {
+pub(in crate::dialect) struct Counts {
     input: Option<u64>,
     cache_read: Option<u64>,
     cache_written: Option<u64>,
@@ -130,7 +145,7 @@ pub(super) struct Counts {
 
 impl Counts {
     /// What is told now supersedes; what is not told stays.
-    pub(super) fn update(&mut self, field: Field<'_>) {
+    pub(in crate::dialect) fn update(&mut self, field: Field<'_>) {
         let told: UsageFields<'_> = field.object();
         let details: OutputDetails<'_> = told.output_tokens_details.object();
         self.input = told.input_tokens.count().or(self.input);
@@ -141,7 +156,7 @@ impl Counts {
     }
 
     /// The tokens; the dialect's `input_tokens` leave out what went through the cache, ours do not.
-    pub(super) fn usage(self) -> Option<Usage> {
+    pub(in crate::dialect) fn usage(self) -> Option<Usage> {
         if self.input.is_none() && self.output.is_none() {
             return None;
         }

@@ -53,6 +53,11 @@ impl OpenCall {
         if self.id.is_empty() { self.tool.as_str() } else { &self.id }
     }
 
+    /// The agent that calls; nothing for the main one.
+    pub(crate) fn agent(&self) -> Option<&AgentId> {
+        self.agent.as_ref()
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
