@@ -20,6 +20,7 @@ mod objects;
 mod plausible;
 mod time;
 mod tokens;
+mod trajectory;
 mod writer;
 
 pub mod ag_ui;
@@ -39,6 +40,8 @@ pub mod openai_chat;
 pub mod openai_responses;
 pub mod ralph;
 pub mod rye;
+pub mod swe_agent;
+pub mod tau_bench;
 pub mod text_calls;
 
 pub use detect::detect;
@@ -120,6 +123,8 @@ const DECODERS: &[(&str, Make)] = &[
     (openai_responses::NAME, openai_responses::decoder),
     (gemini::NAME, gemini::decoder),
     (gemini_interactions::NAME, gemini_interactions::decoder),
+    (swe_agent::NAME, swe_agent::decoder),
+    (tau_bench::NAME, tau_bench::decoder),
     (ag_ui::NAME, ag_ui::decoder),
     (claude_code::NAME, claude_code::decoder),
     (codex::NAME, codex::decoder),

@@ -79,6 +79,8 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("openai-responses", "openai-responses"),
         ("gemini", "gemini-generatecontent"),
         ("gemini-interactions", "gemini-interactions"),
+        ("swe-agent", "trajectory-sweagent"),
+        ("tau-bench", "trajectory-taubench"),
         ("ag-ui", "ag-ui"),
         ("codex", "codex-exec-json"),
         ("cohere", "cohere-v2"),

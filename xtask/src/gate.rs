@@ -25,6 +25,8 @@ const RECORDED_DIALECTS: &[&str] = &[
     "cohere",
     "ollama",
     "claude-code",
+    "swe-agent",
+    "tau-bench",
 ];
 
 /// One step of the gate.

@@ -70,6 +70,15 @@ const MARKS: &[(&str, &[&str])] = &[
         super::gemini_interactions::NAME,
         &["event: interaction.", "\"event_type\":\"interaction.", "\"object\":\"interaction\""],
     ),
+    (
+        super::swe_agent::NAME,
+        &[
+            "\"trajectory\":[",
+            "\"message_type\":\"system_prompt\"",
+            "\"trajectory_format\":\"mini-swe-agent",
+            "mswea_bash_command",
+        ],
+    ),
     (super::gemini::NAME, &["\"candidates\":[", "\"usageMetadata\":{", "\"promptFeedback\":{"]),
     (
         super::cohere::NAME,
@@ -93,6 +102,8 @@ const MARKS: &[(&str, &[&str])] = &[
         ],
     ),
     (super::fanlight::NAME, &["\"k\":\"", "\"t\":\"batch\"", "\"t\":\"snap\""]),
+    // Last: messages may stand in the streams of others too.
+    (super::tau_bench::NAME, &["\"traj\":[", "{\"role\":\"system\",\"content\":"]),
 ];
 
 /// The dialect of a stream that begins with `bytes`, where that can be told. White space in JSON does not matter.

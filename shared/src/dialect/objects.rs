@@ -26,6 +26,9 @@ pub(super) trait Meaning: std::fmt::Debug + Send {
     /// The terminator `[DONE]`. Gateways add it to dialects that have none.
     fn done(&mut self, _out: &mut Decoded) {}
 
+    /// The bytes end inside of an object.
+    fn cut(&mut self) {}
+
     /// The bytes are over: whatever is open ends.
     fn finish(&mut self, out: &mut Decoded);
 
@@ -115,6 +118,7 @@ impl<M: Meaning> Taking<M> {
                 self.meaning.writer().anomaly(AnomalyCode::TooLarge, detail, out);
             }
             FrameBody::Cut(text) => {
+                self.meaning.cut();
                 let writer = self.meaning.writer();
                 writer.begin(None, out);
                 let detail = format!("line {line}: cut off: {}", excerpt(text));

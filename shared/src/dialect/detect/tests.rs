@@ -39,6 +39,10 @@ fn each_dialect_is_known_by_its_beginning() {
         detect(b"{\"id\": \"resp_1\", \"object\": \"response\", \"output\": []}"),
         Some("openai-responses")
     );
+    assert_eq!(detect(b"{\"environment\": \"main\", \"trajectory\": [{\"action\""), Some("swe-agent"));
+    assert_eq!(detect(b"{\n  \"history\": [{\"message_type\": \"system_prompt\""), Some("swe-agent"));
+    assert_eq!(detect(b"{\"role\": \"system\", \"content\": \"# Policy\"}\n"), Some("tau-bench"));
+    assert_eq!(detect(b"[{\"task_id\": 3, \"reward\": 1.0, \"traj\": ["), Some("tau-bench"));
     assert_eq!(detect(b"event: interaction.created\ndata: {}"), Some("gemini-interactions"));
     assert_eq!(detect(b"data: {\"event_type\": \"interaction.start\"}"), Some("gemini-interactions"));
     assert_eq!(detect(b"data: {\"candidates\": [{\"content\": "), Some("gemini"));
