@@ -36,6 +36,7 @@ pub mod forge;
 pub mod gemini;
 pub mod gemini_interactions;
 pub mod ollama;
+pub mod open_webui;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod ralph;
@@ -118,6 +119,7 @@ const DECODERS: &[(&str, Make)] = &[
     (bernard::NAME, bernard::decoder),
     (deep_agent::NAME, deep_agent::decoder),
     (forge::NAME, forge::decoder),
+    (open_webui::NAME, open_webui::decoder),
     (ralph::NAME, ralph::decoder),
     (rye::NAME, rye::decoder),
     (openai_responses::NAME, openai_responses::decoder),

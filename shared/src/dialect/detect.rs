@@ -50,6 +50,17 @@ const MARKS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        super::open_webui::NAME,
+        &[
+            "\"type\":\"chat:",
+            "<details type=\\\"tool_calls",
+            "<details type=\\\"reasoning",
+            "\"type\":\"message\",\"data\":{",
+            "\"type\":\"status\",\"data\":{",
+            "\"type\":\"replace\",\"data\":{",
+        ],
+    ),
+    (
         super::ralph::NAME,
         &[
             "\"type\":\"message\",\"content\":\"",

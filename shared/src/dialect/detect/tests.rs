@@ -26,6 +26,8 @@ fn each_dialect_is_known_by_its_beginning() {
         Some("rye")
     );
     assert_eq!(detect(b"{\"type\":\"cognition_out_delta\",\"text\":\"a\"}"), Some("rye"));
+    let emitted = b"{\"type\": \"status\", \"data\": {\"description\": \"Thinking\", \"done\": false}}";
+    assert_eq!(detect(emitted), Some("open-webui"));
     assert_eq!(detect(b"event: token\ndata: {\"token\":\"a\",\"cumulative\":\"a\"}"), Some("forge"));
     assert_eq!(detect(b"event: message\r\ndata: {\"type\": \"status\", \"content\": \"x\"}"), Some("ralph"));
     assert_eq!(detect(b"event: message-start\ndata: {\"type\":\"message-start\"}"), Some("cohere"));
