@@ -35,6 +35,7 @@ pub mod fanlight;
 pub mod forge;
 pub mod gemini;
 pub mod gemini_interactions;
+pub mod langgraph;
 pub mod ollama;
 pub mod open_webui;
 pub mod openai_chat;
@@ -133,6 +134,7 @@ const DECODERS: &[(&str, Make)] = &[
     (cohere::NAME, cohere::decoder),
     (ollama::NAME, ollama::decoder),
     (ai_sdk::NAME, ai_sdk::decoder),
+    (langgraph::NAME, langgraph::decoder),
 ];
 
 /// The names of the dialects that can be decoded.

@@ -87,6 +87,10 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("ollama", "ollama-ndjson"),
         ("ai-sdk", "vercel-ui-message-stream"),
         ("claude-code", "claude-stream-json"),
+        ("langgraph", "langgraph-platform"),
+        ("langgraph", "langgraph-protocol-v3"),
+        ("langgraph", "langgraph-stream-tuples"),
+        ("langgraph", "langchain-astream-events-v2"),
     ];
     let streams = folders
         .into_iter()

@@ -27,6 +27,7 @@ const RECORDED_DIALECTS: &[&str] = &[
     "claude-code",
     "swe-agent",
     "tau-bench",
+    "langgraph",
 ];
 
 /// One step of the gate.

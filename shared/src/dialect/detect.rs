@@ -92,6 +92,23 @@ const MARKS: &[(&str, &[&str])] = &[
     ),
     (super::gemini::NAME, &["\"candidates\":[", "\"usageMetadata\":{", "\"promptFeedback\":{"]),
     (
+        super::langgraph::NAME,
+        &[
+            "event: metadata",
+            "event: messages/",
+            "event: messages|",
+            "\"langgraph_",
+            "\"lc\":1,",
+            "\"AIMessageChunk\"",
+            "\"method\":\"lifecycle\"",
+            "\"event\":\"on_chain_start\"",
+            "\"event\":\"on_chat_model_st",
+            "[\"messages\",",
+            "[\"values\",",
+            "[\"updates\",",
+        ],
+    ),
+    (
         super::cohere::NAME,
         &[
             "event: message-start",

@@ -114,6 +114,38 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// The fields of an object with their names, in order; nothing for any other type.
+    pub(crate) fn entries(self) -> Vec<(String, Self)> {
+        struct Entries<'a>(Vec<(String, Field<'a>)>);
+        impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor<'a>(std::marker::PhantomData<&'a ()>);
+                impl<'de: 'a, 'a> serde::de::Visitor<'de> for Visitor<'a> {
+                    type Value = Entries<'a>;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(
+                        self,
+                        mut map: A,
+                    ) -> Result<Entries<'a>, A::Error> {
+                        let mut entries = Vec::new();
+                        while let Some(entry) = map.next_entry()? {
+                            entries.push(entry);
+                        }
+                        Ok(Entries(entries))
+                    }
+                }
+                deserializer.deserialize_map(Visitor(std::marker::PhantomData))
+            }
+        }
+        if self.is_object() {
+            serde_json::from_str::<Entries<'a>>(self.raw()).map(|entries| entries.0).unwrap_or_default()
+        } else {
+            Vec::new()
+        }
+    }
+
     /// As JSON to hand on; what nests deeper than readers take becomes a string.
     pub(crate) fn json(self) -> Json {
         json_within_depth(self.raw()).unwrap_or_else(|| Json::of(&()))

@@ -67,6 +67,11 @@ impl<M: Meaning> Objects<M> {
     pub(super) fn records(meaning: M) -> Self {
         Self { pieces: Pieces::Records(Records::default()), ..Self::new(meaning) }
     }
+
+    /// The same for a dialect in which an array is an event.
+    pub(super) fn with_arrays(meaning: M) -> Self {
+        Self { pieces: Pieces::Body(Body::keeping_arrays()), ..Self::new(meaning) }
+    }
 }
 
 impl<M: Meaning> Decode for Objects<M> {

@@ -56,6 +56,9 @@ fn each_dialect_is_known_by_its_beginning() {
     assert_eq!(detect(b"f:{\"messageId\":\"m\"}\n0:\"Hi\"\n"), Some("ai-sdk"));
     assert_eq!(detect(b"\xEF\xBB\xBF{\"k\":\"run.start\",\"run\":\"r1\"}"), Some("fanlight"));
     assert_eq!(detect(b"[{\"k\": \"part.delta\"}]"), Some("fanlight"));
+    assert_eq!(detect(b"event: metadata\ndata: {\"run_id\": \"1\"}\n\n"), Some("langgraph"));
+    assert_eq!(detect(b"[\"messages\", [{\"type\": \"AIMessageChunk\"}, {}]]\n"), Some("langgraph"));
+    assert_eq!(detect(b"{\"event\": \"on_chain_start\", \"run_id\": \"1\"}\n"), Some("langgraph"));
 }
 
 #[test]

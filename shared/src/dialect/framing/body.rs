@@ -6,7 +6,11 @@ use super::{Frame, Sse, Values};
 
 /// Splits a body into pieces.
 #[derive(Debug)]
-pub struct Body(State);
+pub struct Body {
+    state: State,
+    /// An array at the top of a JSON body is a value, not a list of values.
+    keeps_arrays: bool,
+}
 
 #[derive(Debug)]
 enum State {
@@ -21,24 +25,30 @@ enum State {
 
 impl Default for Body {
     fn default() -> Self {
-        Self(State::Undecided { bom: 0, lines: 0 })
+        Self { state: State::Undecided { bom: 0, lines: 0 }, keeps_arrays: false }
     }
 }
 
 impl Body {
+    /// A body whose arrays are values like any other.
+    pub fn keeping_arrays() -> Self {
+        Self { keeps_arrays: true, ..Self::default() }
+    }
+
     /// Takes the next bytes and gives each piece that is whole.
     pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(Frame<'_>)) {
         let mut bytes = bytes;
-        if let State::Undecided { bom, lines } = &mut self.0 {
+        if let State::Undecided { bom, lines } = &mut self.state {
             let Some((first, rest)) = first_byte(bytes, bom, lines) else { return };
             bytes = rest;
-            self.0 = if matches!(first, b'{' | b'[') {
-                State::Json(Values::items(lines.saturating_add(1)))
+            self.state = if matches!(first, b'{' | b'[') {
+                let line = lines.saturating_add(1);
+                State::Json(if self.keeps_arrays { Values::whole(line) } else { Values::items(line) })
             } else {
                 State::Sse(Sse::after(*lines))
             };
         }
-        match &mut self.0 {
+        match &mut self.state {
             State::Sse(sse) => sse.feed(bytes, take),
             State::Json(values) => values.feed(bytes, take),
             State::Undecided { .. } => {}
@@ -47,7 +57,7 @@ impl Body {
 
     /// The stream is over.
     pub fn end(&mut self, take: &mut dyn FnMut(Frame<'_>)) {
-        match &mut self.0 {
+        match &mut self.state {
             State::Sse(sse) => sse.end(take),
             State::Json(values) => values.end(take),
             State::Undecided { .. } => {}
