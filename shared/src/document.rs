@@ -9,8 +9,11 @@
 //! Everything in a view was written by models, tools and foreign hubs and counts as hostile. Each writer escapes all of
 //! it for the place where it stands; none lets markup of a text through.
 
+use serde::{Deserialize, Serialize};
+
 use crate::view::View;
 
+pub mod export;
 mod facts;
 mod html;
 mod markdown;
@@ -18,7 +21,8 @@ pub mod open_webui;
 mod outline;
 
 /// How the steps of a run are shown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Steps {
     /// Each where it happened.
     #[default]

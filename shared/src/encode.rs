@@ -115,6 +115,7 @@ pub const ENCODINGS: &[Encoding] = &[
     Encoding::sse("forge", forge::encoder),
     Encoding::sse("bernard", openai_chat::bernard),
     Encoding::ndjson("rye", rye::encoder),
+    Encoding::sse("open-webui", crate::document::open_webui::encoder),
 ];
 
 /// The encoding `name`, or nothing when there is none of that name.

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A view has what each API wants to have apart: texts, calls and results of one run in the order in which they came,
-//! results often in the middle of a text that went on. [`history`] takes that apart into steps, each one answer of the
+//! results often in the middle of a text that went on. [`mod@history`] takes that apart into steps, each one answer of the
 //! model with its calls and their results; [`openai`] and [`anthropic`] write the steps by the rules of their API:
 //!
 //! * A call with a result is kept, with its id, and its result stands directly behind it.

@@ -22,7 +22,7 @@ pub(super) fn run(run: &RunView) -> Vec<String> {
         [&run.name, &run.model].into_iter().flatten().map(|it| preview::one_line(it)).collect();
     facts.retain(|fact| !fact.is_empty());
     facts.push(status(run.status).to_owned());
-    facts.extend(took(run.started_at, run.ended_at));
+    facts.extend(run_took(run));
     if let Some(usage) = run.usage {
         facts.push(format!("{} tokens in", format::count(usage.input_tokens)));
         facts.push(format!("{} out", format::count(usage.output_tokens)));
@@ -39,8 +39,7 @@ pub(super) fn steps(flow: &Flow) -> String {
 pub(super) fn steps_more(flow: &Flow, run: &RunView) -> String {
     let failed = (flow.failed > 0).then(|| format!("{} failed", flow.failed));
     let agents = (flow.agents > 0).then(|| format::counted(flow.agents, "sub-agent"));
-    let took = took(run.started_at, run.ended_at);
-    failed.into_iter().chain(agents).chain(took).collect::<Vec<_>>().join(" · ")
+    failed.into_iter().chain(agents).chain(run_took(run)).collect::<Vec<_>>().join(" · ")
 }
 
 /// How a run ended, when not well.
@@ -174,6 +173,13 @@ pub(super) fn sign(state: ToolState) -> &'static str {
         ToolState::Cancelled => "⊘",
         ToolState::Interrupted => "⚠",
     }
+}
+
+/// How long a run took; nothing where a call took longer: then it was recorded, and sent at once.
+fn run_took(run: &RunView) -> Option<String> {
+    let longest = run.tools.values().filter_map(ToolView::latency_ms).max().unwrap_or(0);
+    let is_measured = run.ended_at.is_some_and(|end| end.saturating_sub(run.started_at) >= longest);
+    took(run.started_at, run.ended_at.filter(|_| is_measured))
 }
 
 fn took(from: u64, to: Option<u64>) -> Option<String> {

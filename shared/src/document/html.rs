@@ -18,12 +18,12 @@ use escape::{label, text};
 const STYLE: &str = include_str!("html/style.css");
 
 /// SHA-256 of [`STYLE`] in Base64: the only style that the file's policy lets in. A test says what it has to be.
-const STYLE_HASH: &str = "Su+UsTYBCMcnLevCJ9DF3xouwRgtZ8IO7w04YEF2Bs8=";
+const STYLE_HASH: &str = "fAB28jewkG3QHVfax848Fa5JK8BihvsYLTWazIvtdtA=";
 
 /// The icons.
 const SPRITE: &str = include_str!("html/sprite.svg");
 
-/// See [`super::html`].
+/// See [`super::html()`].
 pub(super) fn document(view: &View, name: &str, steps: Steps) -> String {
     let title = label(&facts::title(view, name));
     let mut out = String::with_capacity(64 << 10);

@@ -13,7 +13,7 @@ pub(super) mod tame;
 
 use tame::{code, plain, tame};
 
-/// See [`super::markdown`].
+/// See [`super::markdown()`].
 pub(super) fn document(view: &View, name: &str, steps: Steps) -> String {
     let mut out = format!("# {}\n", inline(&facts::title(view, name)));
     for section in outline(view) {

@@ -7,22 +7,27 @@
 //! between, and it ends where as many blocks have ended as have begun. So all that models and tools wrote is escaped until
 //! it has none of these, and texts between blocks cannot begin one.
 
+use serde::{Deserialize, Serialize};
+
 use super::facts;
 use super::markdown::tame::tame;
 use crate::event::{PartKind, ToolState};
+use crate::flow::{Turn, turns};
 use crate::format;
 use crate::json::Json;
 use crate::preview;
-use crate::view::{Item, NoteBody, PartView, RunView, ToolView};
+use crate::view::{Item, NoteBody, PartView, RunView, ToolView, View};
 
 mod chat;
 mod live;
 
 pub use chat::chat;
 pub use live::Live;
+pub(crate) use live::encoder;
 
 /// Where a result stands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// In the attribute `result`, as up to Open WebUI 0.8.
     Attributes,
@@ -49,6 +54,33 @@ impl Default for Options {
 /// The content of the message that `run` is.
 pub fn content(run: &RunView, options: Options) -> String {
     stretch(run, &run.items, options)
+}
+
+/// All that was answered in `view` as one content. What people said in between is quoted.
+pub fn transcript(view: &View, options: Options) -> String {
+    let mut out = String::new();
+    let mut has_begun = false;
+    for turn in turns(view) {
+        match turn {
+            Turn::Run(part) => {
+                let items = part.run.items.get(part.items.clone()).unwrap_or_default();
+                let content = stretch(part.run, items, options);
+                if !content.trim().is_empty() {
+                    line(&mut out);
+                    out.push_str(&content);
+                }
+                has_begun = true;
+            }
+            Turn::Message(message) if has_begun && message.role == "user" => {
+                line(&mut out);
+                for said in tame(&message.text).lines() {
+                    out.push_str(&["> ", said, "\n"].concat());
+                }
+            }
+            Turn::Message(_) => {}
+        }
+    }
+    out
 }
 
 /// The content of some items of `run`.

@@ -80,9 +80,10 @@ fn run_section<'a>(stretch: &Stretch<'a>) -> RunSection<'a> {
     let last_step = rows.iter().rposition(is_step);
     let (mut steps, mut answer) = (Vec::new(), Vec::new());
     for (at, row) in rows.iter().enumerate() {
-        let is_answer = row.rank == Rank::Kept && matches!(row.item, Item::Part(_));
-        let place =
-            if is_answer || last_step.is_none_or(|last| at > last) { &mut answer } else { &mut steps };
+        let is_behind = last_step.is_none_or(|last| at > last);
+        // The agent's own events stand with the steps wherever they came: an answer is not taken apart by them.
+        let is_answer = row.rank == Rank::Kept && (is_behind || matches!(row.item, Item::Part(_)));
+        let place = if is_answer { &mut answer } else { &mut steps };
         put(run, &flow, row, 1, &mut VecDeque::new(), place);
     }
     RunSection { run, steps, answer, flow, is_last: stretch.is_last }

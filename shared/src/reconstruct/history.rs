@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
 
 use super::Partial;
 use crate::event::{PartKind, RunStatus, ToolState};
@@ -12,7 +13,8 @@ use crate::json::Json;
 use crate::view::{Item, NoteBody, PartView, RunView, ToolView, View};
 
 /// What becomes of a call that has no result.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Unfinished {
     /// It is left out.
     #[default]

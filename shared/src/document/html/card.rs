@@ -78,7 +78,12 @@ pub(super) fn put_event(name: &str, value: &Json, out: &mut String) {
     element("span", "nm", &preview::one_line(name), out);
     element("span", "pv", &preview::one_line(value.as_str()), out);
     out.push_str(
-        &["<span></span><span></span>", &icon("right", "chevron"), "</summary><div class=\"body\">"].concat(),
+        &[
+            "<span class=\"st\"></span><span></span>",
+            &icon("right", "chevron"),
+            "</summary><div class=\"body\">",
+        ]
+        .concat(),
     );
     put_pre(value.as_str(), out);
     out.push_str("</div></details>\n");

@@ -13,8 +13,13 @@ const DEPTH_MAX: usize = 48;
 /// Adds `markdown` as HTML.
 pub(super) fn put(markdown: &str, out: &mut String) {
     let mut writer = Writer { out, open: Vec::new(), columns: Vec::new(), column: 0, in_head: false };
-    for event in Parser::new_ext(markdown, OPTIONS) {
-        writer.take(event);
+    let mut events = Parser::new_ext(markdown, OPTIONS).peekable();
+    while let Some(event) = events.next() {
+        let is_task = matches!(events.peek(), Some(Event::TaskListMarker(_)));
+        match event {
+            Event::Start(Tag::Item) if is_task => writer.start_task(),
+            event => writer.take(event),
+        }
     }
     while let Some(close) = writer.open.pop() {
         writer.out.push_str(close);
@@ -104,6 +109,15 @@ impl Writer<'_> {
             _ => ("<p>", "</p>"),
         };
         self.put(start, close);
+    }
+
+    /// An item whose box stands where others have their bullet.
+    fn start_task(&mut self) {
+        if self.open.len() >= DEPTH_MAX {
+            self.open.push("");
+        } else {
+            self.put("<li class=\"task\">", "</li>");
+        }
     }
 
     fn put(&mut self, start: &str, close: &'static str) {

@@ -9,6 +9,7 @@
 use serde_json::{Value, json};
 
 use super::{Form, Options, content};
+use crate::encode::{Encode, EncodeOptions};
 use crate::envelope::Envelope;
 use crate::event::{Class, Kind, RunStatus, ToolState};
 use crate::fold::{complete, fold};
@@ -22,8 +23,43 @@ const BYTES_MAX: usize = 16 << 10;
 /// Shortest time between two contents of a text that grows, in milliseconds.
 const PAUSE_MS: u64 = 100;
 
+/// Longest content that is sent at once when a state changes, in bytes; longer ones wait for their pause.
+const BYTES_AT_ONCE_MAX: usize = 256 << 10;
+
 /// A content of so many bytes may come once a millisecond: 1 MB a second, however long it is.
 const BYTES_EACH_MS: u64 = 1_000;
+
+/// The stream of these events, for a function that reads it line by line.
+pub(crate) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
+    Box::new(Sse::default())
+}
+
+#[derive(Debug, Default)]
+struct Sse {
+    live: Live,
+}
+
+impl Encode for Sse {
+    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let mut told = Vec::new();
+        self.live.event(envelope, &mut told);
+        put(&told, out);
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        let mut told = Vec::new();
+        self.live.end(&mut told);
+        put(&told, out);
+    }
+}
+
+fn put(told: &[Value], out: &mut Vec<u8>) {
+    for event in told {
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(event.to_string().as_bytes());
+        out.extend_from_slice(b"\n\n");
+    }
+}
 
 /// Turns events into events for Open WebUI.
 #[derive(Debug, Default)]
@@ -64,8 +100,14 @@ impl Live {
             return;
         }
         self.is_stale = true;
-        let pause = PAUSE_MS.max(self.sent.len() as u64 / BYTES_EACH_MS);
-        if kind.class() == Class::Critical || envelope.at.saturating_sub(self.sent_at) >= pause {
+        let pause = self.sent.len() as u64 / BYTES_EACH_MS;
+        let pause = match kind {
+            Kind::RunEnd(_) => 0,
+            // What a state says must not wait for the next event, which may be long in coming.
+            kind if kind.class() == Class::Critical && self.sent.len() < BYTES_AT_ONCE_MAX => 0,
+            _ => pause.max(PAUSE_MS),
+        };
+        if envelope.at.saturating_sub(self.sent_at) >= pause {
             self.replace(envelope.at, out);
         }
         self.tell(&envelope, before, out);
