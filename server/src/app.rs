@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::config::Config;
 use crate::http::problem::Problem;
-use crate::http::{conversations, events, guard, health, ingest, native, page};
+use crate::http::{conversations, events, export, guard, health, ingest, native, page};
 use crate::state::Shared;
 use crate::ws;
 
@@ -114,6 +114,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1/conversations", get(conversations::list))
         .route("/v1/conversations/{conversation}", get(conversations::one))
         .route("/v1/conversations/{conversation}/events", get(events::events).post(native::publish))
+        .route("/v1/conversations/{conversation}/export/{format}", get(export::export))
         .route("/v1/conversations/{conversation}/wait", get(conversations::wait))
         .fallback(page::file)
         .method_not_allowed_fallback(|| async {

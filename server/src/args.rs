@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 mod client;
 mod serve;
 
-pub(crate) use client::{Level, ReplayArgs, Speed, TailArgs, TeeArgs, Until};
+pub(crate) use client::{ExportArgs, Level, ReplayArgs, Speed, TailArgs, TeeArgs, Until};
 pub(crate) use serve::{ServeArgs, Settings, TraceFormat};
 
 /// Watch AI agents work.
@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Tail(TailArgs),
     /// Publish a recording at a believable pace
     Replay(ReplayArgs),
+    /// Write a conversation to stdout as a file of some format
+    Export(ExportArgs),
     /// Fold a stream from stdin into what a viewer would see, as JSON. Needs no hub
     Fold(FoldArgs),
 }

@@ -5,11 +5,13 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 mod address;
+mod download;
 mod link;
 mod publisher;
 mod session;
 
 pub use address::{AddressError, HubAddress};
+pub use download::download;
 pub use publisher::{PublishError, Publisher, Taken};
 pub use session::{Session, SessionError, Update};
 

@@ -6,6 +6,7 @@ use server::client::PublishError;
 
 use crate::args::{Args, Command};
 
+mod export;
 mod fold;
 mod output;
 mod replay;
@@ -75,6 +76,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Tee(args) => tee::run(&args, output),
         Command::Tail(args) => tail::run(&args, output),
         Command::Replay(args) => replay::run(&args, output),
+        Command::Export(args) => export::run(&args, output),
         Command::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
     };
     match done {

@@ -2,6 +2,7 @@
 
 pub(crate) mod conversations;
 pub(crate) mod events;
+pub(crate) mod export;
 pub(crate) mod guard;
 pub(crate) mod health;
 pub(crate) mod ingest;

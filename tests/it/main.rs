@@ -10,6 +10,7 @@ mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies tha
 mod bounded; // endless input
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
 mod drain; // SIGTERM: everybody is told, the process ends
+mod export; // conversations as files
 mod ingest; // streams come in, events show while the body still arrives
 mod main_job; // recordings at their pace, several viewers, a terminal among them
 mod publish; // acks, duplicates, gaps, older lives

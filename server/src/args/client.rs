@@ -86,6 +86,28 @@ pub(crate) struct TailArgs {
     pub(crate) hub: HubArgs,
 }
 
+/// See [`super::Command::Export`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExportArgs {
+    /// The conversation
+    #[arg(value_name = "CONVERSATION")]
+    pub(crate) conversation: ConversationId,
+    /// What it is written as: jsonl, native, md, html, openai, anthropic, open-webui, open-webui-chat, or a dialect
+    #[arg(long, value_name = "FORMAT", env = "FANLIGHT_FORMAT")]
+    pub(crate) format: String,
+    /// For md and html: each step where it happened, or all in one block before the answer
+    #[arg(long, value_name = "each|one-block", value_parser = ["each", "one-block"])]
+    pub(crate) steps: Option<String>,
+    /// For open-webui: results in the block, as from 0.9 on, or in an attribute
+    #[arg(long, value_name = "body|attributes", value_parser = ["body", "attributes"])]
+    pub(crate) form: Option<String>,
+    /// For openai and anthropic: leave calls without a result out, or answer them with what is known
+    #[arg(long, value_name = "leave-out|answer", value_parser = ["leave-out", "answer"])]
+    pub(crate) unfinished: Option<String>,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
+}
+
 /// How much of a conversation is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Level {

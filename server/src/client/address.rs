@@ -62,6 +62,11 @@ impl HubAddress {
         self.door(&["v1", "conversations", conversation.as_str()])
     }
 
+    /// Where a conversation can be had as a file.
+    pub fn export(&self, conversation: &ConversationId, format: &str) -> Url {
+        self.door(&["v1", "conversations", conversation.as_str(), "export", format])
+    }
+
     fn door(&self, path: &[&str]) -> Url {
         let mut url = Url::clone(&self.base);
         if let Ok(mut segments) = url.path_segments_mut() {

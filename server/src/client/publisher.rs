@@ -136,7 +136,7 @@ impl Publisher {
 }
 
 /// The answer, as far as it is worth reading.
-async fn beginning(mut response: Response) -> Result<Vec<u8>, reqwest::Error> {
+pub(super) async fn beginning(mut response: Response) -> Result<Vec<u8>, reqwest::Error> {
     let mut text = Vec::new();
     while let Some(piece) = response.chunk().await? {
         let room = ANSWER_BYTES_MAX.saturating_sub(text.len()).min(piece.len());
@@ -149,7 +149,7 @@ async fn beginning(mut response: Response) -> Result<Vec<u8>, reqwest::Error> {
 }
 
 /// What a refusal says: the detail of a problem document, else its beginning.
-fn message(text: &[u8]) -> String {
+pub(super) fn message(text: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Problem {
         code: String,
@@ -162,7 +162,7 @@ fn message(text: &[u8]) -> String {
 }
 
 /// The innermost cause: "connection refused" rather than "error sending request".
-fn root(error: &(dyn std::error::Error + 'static)) -> String {
+pub(super) fn root(error: &(dyn std::error::Error + 'static)) -> String {
     let mut error = error;
     while let Some(cause) = error.source() {
         error = cause;

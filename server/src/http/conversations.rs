@@ -70,10 +70,8 @@ pub(crate) async fn one(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let conversation = find(&shared, &name)?;
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
-    let now = tag(&conversation, conversation.head());
-    if known.is_some_and(|known| known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == now)) {
-        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, now)]).into_response());
+    if let Some(unchanged) = unchanged(&conversation, &headers) {
+        return Ok(unchanged);
     }
     let view = conversation.view();
     let body = if query.summary.is_some() { short(&view)? } else { snapshot::encode(&view) };
@@ -99,7 +97,16 @@ pub(crate) fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation>, Pro
     })
 }
 
-fn tag(conversation: &Conversation, seq: shared::Seq) -> String {
+/// The answer to who knows it already: the request names the position at which the conversation stands.
+pub(crate) fn unchanged(conversation: &Conversation, headers: &HeaderMap) -> Option<Response> {
+    let known = headers.get(header::IF_NONE_MATCH)?.to_str().ok()?;
+    let now = tag(conversation, conversation.head());
+    let is_known = known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == now);
+    is_known.then(|| (StatusCode::NOT_MODIFIED, [(header::ETAG, now)]).into_response())
+}
+
+/// What stands for the conversation's content at `seq`.
+pub(crate) fn tag(conversation: &Conversation, seq: shared::Seq) -> String {
     format!("\"{}:{seq}\"", conversation.epoch())
 }
 

@@ -1,0 +1,29 @@
+//! `fanlight export`: a conversation as a file, on stdout.
+
+use server::client::{PublishError, download};
+
+use super::{Failure, Output, runtime};
+use crate::args::ExportArgs;
+
+/// Writes the file as it comes.
+pub(crate) fn run(args: &ExportArgs, mut output: Output) -> Result<(), Failure> {
+    let address = args.hub.address();
+    let mut url = address.export(&args.conversation, &args.format);
+    for (name, value) in [("steps", &args.steps), ("form", &args.form), ("unfinished", &args.unfinished)] {
+        if let Some(value) = value {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+    }
+    runtime::one_thread()?.block_on(download(&address, url, |piece| output.bytes(&piece)))
+}
+
+impl From<PublishError> for Failure {
+    fn from(error: PublishError) -> Self {
+        match error {
+            PublishError::Broken { .. } => {
+                Self::new(error.to_string(), "what was written so far is not all of it; try again")
+            }
+            error => Self::publishing(&error),
+        }
+    }
+}

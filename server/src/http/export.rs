@@ -1,0 +1,225 @@
+//! `GET /v1/conversations/{c}/export/{format}`: a conversation as a file. Documents are made of the view, native events
+//! and dialects of the log, page by page.
+
+use std::io;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
+use futures_util::stream;
+use shared::code::ErrorCode;
+use shared::document::export::{Choice, FORMATS, Format, format};
+use shared::encode::{ENCODINGS, Encode, EncodeOptions, Encoding, encoding};
+use shared::{Envelope, Position, Seq};
+
+use super::conversations::{find, tag, unchanged};
+use super::params::{Path, Query};
+use super::problem::Problem;
+use crate::hub::Conversation;
+use crate::state::Shared;
+
+/// Events that are read from the log at once.
+const PAGE: usize = 1_000;
+
+/// The names of the two formats that are the events themselves.
+const NATIVE: [&str; 2] = ["jsonl", "native"];
+
+/// Should a browser show it after all: as a page of no origin that may do nothing.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+
+/// See the module.
+pub(crate) async fn export(
+    State(shared): State<Arc<Shared>>,
+    Path((name, wanted)): Path<(String, String)>,
+    Query(choice): Query<Choice>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let conversation = find(&shared, &name)?;
+    let wanted = Wanted::of(&wanted).ok_or_else(|| unknown(&wanted))?;
+    if let Some(unchanged) = unchanged(&conversation, &headers) {
+        return Ok(unchanged);
+    }
+    match wanted {
+        Wanted::Document(format) => document_of(&conversation, format, choice).await,
+        Wanted::Events => stream_of(shared, conversation, "application/x-ndjson", "jsonl", Writer::Native),
+        Wanted::Dialect(dialect) => {
+            let extension = if dialect.content_type.contains("json") { "jsonl" } else { "sse" };
+            let options = EncodeOptions { conversation: CompactString::new(conversation.id().as_str()) };
+            let writer = Writer::Dialect(dialect.encoder(&options));
+            stream_of(shared, conversation, dialect.content_type, extension, writer)
+        }
+    }
+}
+
+/// What a format is made of.
+enum Wanted {
+    Document(&'static Format),
+    Events,
+    Dialect(&'static Encoding),
+}
+
+impl Wanted {
+    fn of(name: &str) -> Option<Self> {
+        if NATIVE.contains(&name) {
+            return Some(Self::Events);
+        }
+        format(name).map(Self::Document).or_else(|| encoding(name).map(Self::Dialect))
+    }
+}
+
+fn unknown(wanted: &str) -> Problem {
+    let documents = FORMATS.iter().map(|format| format.name);
+    // Where a dialect and a document have one name, the name is the document's.
+    let dialects = ENCODINGS.iter().map(|encoding| encoding.name).filter(|name| format(name).is_none());
+    let names: Vec<&str> = NATIVE.into_iter().chain(documents).chain(dialects).collect();
+    let detail = format!("there is no format {wanted:?}; there are {}", names.join(", "));
+    Problem::new(ErrorCode::UnknownDialect, detail)
+}
+
+/// A document of the whole view.
+async fn document_of(
+    conversation: &Arc<Conversation>,
+    format: &'static Format,
+    choice: Choice,
+) -> Result<Response, Problem> {
+    let view = conversation.view();
+    let seq = view.seq;
+    let name = conversation.id().clone();
+    // Some hundreds of milliseconds for the largest views: too long for a thread that serves sockets.
+    let made = tokio::task::spawn_blocking(move || format.document(&view, name.as_str(), choice)).await;
+    let text = made.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
+    Ok(file(conversation, format.content_type, format.extension, seq, Body::from(text)))
+}
+
+/// What events become.
+enum Writer {
+    /// Themselves, one a line.
+    Native,
+    /// A stream in a dialect.
+    Dialect(Box<dyn Encode>),
+}
+
+impl Writer {
+    fn events(&mut self, envelopes: &[Arc<Envelope>], out: &mut Vec<u8>) -> io::Result<()> {
+        for envelope in envelopes {
+            match self {
+                Self::Native => {
+                    serde_json::to_writer(&mut *out, envelope)?;
+                    out.push(b'\n');
+                }
+                Self::Dialect(encoder) => encoder.event(envelope, out),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file that is written while it is sent.
+struct Sending {
+    shared: Arc<Shared>,
+    conversation: Arc<Conversation>,
+    writer: Writer,
+    /// The last event that was sent, and the last that will be.
+    at: Position,
+    head: Seq,
+    is_over: bool,
+}
+
+fn stream_of(
+    shared: Arc<Shared>,
+    conversation: Arc<Conversation>,
+    content_type: &'static str,
+    extension: &str,
+    writer: Writer,
+) -> Result<Response, Problem> {
+    let at = Position { epoch: conversation.epoch().clone(), seq: 0 };
+    let head = conversation.head();
+    let mut sending = Sending { shared, conversation, writer, at, head, is_over: false };
+    // What cannot even begin is a refusal, not a file that breaks off.
+    let first = sending.next().map_err(|error| Problem::new(ErrorCode::Gone, error.to_string()))?;
+    let conversation = Arc::clone(&sending.conversation);
+    let rest = stream::unfold(Some(sending), |sending| async {
+        let mut sending = sending?;
+        match sending.next() {
+            Ok(Some(piece)) => Some((Ok(piece), Some(sending))),
+            Ok(None) => None,
+            Err(error) => Some((Err(error), None)),
+        }
+    });
+    let pieces = futures_util::StreamExt::chain(stream::iter(first.map(Ok::<_, io::Error>)), rest);
+    Ok(file(&conversation, content_type, extension, head, Body::from_stream(pieces)))
+}
+
+impl Sending {
+    /// The next piece; nothing when all is sent.
+    fn next(&mut self) -> io::Result<Option<Bytes>> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let mut out = Vec::new();
+        let left = usize::try_from(self.head.saturating_sub(self.at.seq)).unwrap_or(usize::MAX);
+        if left > 0 {
+            let log = self.shared.hub.log();
+            let page =
+                log.read(self.conversation.id(), &self.at, left.min(PAGE)).map_err(io::Error::other)?;
+            let envelopes = page.envelopes;
+            self.writer.events(&envelopes, &mut out)?;
+            let last = envelopes.last().ok_or_else(|| io::Error::other("the log has less than its head"))?;
+            self.at.seq = last.seq;
+        }
+        if self.at.seq >= self.head {
+            self.is_over = true;
+            if let Writer::Dialect(encoder) = &mut self.writer {
+                encoder.end(&mut out);
+            }
+        }
+        Ok(Some(Bytes::from(out)))
+    }
+}
+
+/// The answer: a file with a name, as it stands at `seq`.
+fn file(
+    conversation: &Conversation,
+    content_type: &'static str,
+    extension: &str,
+    seq: Seq,
+    body: Body,
+) -> Response {
+    let mut response = body.into_response();
+    let headers = response.headers_mut();
+    let name = format!("{}.{extension}", conversation.id());
+    let texts = [
+        (header::CONTENT_TYPE, content_type.to_owned()),
+        (header::CONTENT_DISPOSITION, disposition(&name)),
+        (header::CACHE_CONTROL, "no-cache".to_owned()),
+        (header::ETAG, tag(conversation, seq)),
+        (header::CONTENT_SECURITY_POLICY, POLICY.to_owned()),
+    ];
+    for (header, text) in texts {
+        // Made of ASCII letters above, so it can be a header.
+        if let Ok(value) = HeaderValue::try_from(text) {
+            headers.insert(header, value);
+        }
+    }
+    response
+}
+
+/// To be saved as `name`: in plain letters for old readers, exactly for the others.
+fn disposition(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let mut plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    if plain.starts_with('.') {
+        plain.insert(0, '_');
+    }
+    let letter = |byte: u8| {
+        if is_plain(char::from(byte)) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+    };
+    let exact = name.bytes().map(letter).collect::<Vec<_>>().concat();
+    format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{exact}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Conversations as files: over HTTP and on the command line.
+
+use serde_json::Value;
+use tests::wait::within;
+use tests::{Hub, hub};
+use tokio::process::Command;
+
+const TURN: &str = r#"
+    {"k":"message","message":"m","role":"user","text":"How much?"}
+    {"k":"run.start","run":"r","model":"m-1","title":"A <b>sum</b>"}
+    {"k":"tool.call","run":"r","tool":"t1","name":"add","arguments":"{\"a\":1}"}
+    {"k":"tool.result","run":"r","tool":"t1","output":"</details><script>alert(1)</script>"}
+    {"k":"part.start","run":"r","part":"p","kind":"text"}
+    {"k":"part.delta","run":"r","part":"p","text":"It is **2**."}
+    {"k":"run.end","run":"r","status":"complete"}
+"#;
+
+async fn export(hub: &Hub, path: &str) -> (reqwest::header::HeaderMap, String) {
+    let answer = hub.request("GET", &format!("/v1/conversations/{path}")).send().await.unwrap();
+    let status = answer.status();
+    let headers = answer.headers().clone();
+    let text = answer.text().await.unwrap();
+    assert!(status.is_success(), "{path}: {text}");
+    (headers, text)
+}
+
+#[tokio::test]
+async fn a_conversation_can_be_had_as_a_file_of_each_format() {
+    let hub = Hub::start().await;
+    hub.publisher("a sum").await.says(TURN).await;
+    for (format, kind, part) in [
+        ("md", "text/markdown", "It is **2**."),
+        ("html", "text/html", "<strong>2</strong>"),
+        ("openai", "application/json", "\"tool_call_id\": \"t1\""),
+        ("anthropic", "application/json", "\"tool_use_id\": \"t1\""),
+        ("open-webui", "text/markdown", "<details type=\"tool_calls\" done=\"true\" id=\"t1\""),
+        ("open-webui-chat", "application/json", "\"currentId\": \"m2\""),
+        ("jsonl", "application/x-ndjson", "\"k\":\"tool.result\""),
+        ("native", "application/x-ndjson", "\"k\":\"run.end\""),
+        ("openai-chat", "text/event-stream", "data: [DONE]"),
+    ] {
+        let (headers, text) = export(&hub, &format!("a%20sum/export/{format}")).await;
+        assert!(headers["content-type"].to_str().unwrap().starts_with(kind), "{format}");
+        let disposition = headers["content-disposition"].to_str().unwrap();
+        assert!(disposition.starts_with("attachment; filename=\"a_sum."), "{disposition}");
+        assert!(headers["content-security-policy"].to_str().unwrap().contains("sandbox"));
+        assert!(text.contains(part), "{format}: {text}");
+        if ["html", "open-webui"].contains(&format) {
+            assert!(!text.contains("<script>"), "{format}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_not_sent_twice_and_an_unknown_format_names_those_that_there_are() {
+    let hub = Hub::start().await;
+    hub.publisher("c").await.says(TURN).await;
+    let (headers, _) = export(&hub, "c/export/html").await;
+    let etag = headers["etag"].to_str().unwrap();
+    let again =
+        hub.request("GET", "/v1/conversations/c/export/html").header("if-none-match", etag).send().await;
+    assert_eq!(again.unwrap().status().as_u16(), 304);
+    let refused = hub.request("GET", "/v1/conversations/c/export/pdf").send().await.unwrap();
+    assert_eq!(refused.status().as_u16(), 404);
+    let problem: Value = refused.json().await.unwrap();
+    assert_eq!(problem["code"], "unknown_dialect");
+    assert!(problem["detail"].as_str().unwrap().contains("open-webui-chat"), "{problem}");
+    let refused = hub.request("GET", "/v1/conversations/c/export/md?steps=some").send().await.unwrap();
+    assert_eq!(refused.status().as_u16(), 400);
+}
+
+#[tokio::test]
+async fn exported_events_published_again_are_the_same_conversation() {
+    let hub = Hub::start().await;
+    hub.publisher("c").await.says(TURN).await;
+    let (_, lines) = export(&hub, "c/export/jsonl").await;
+    assert_eq!(lines.lines().count(), 7);
+    let again = hub.request("POST", "/v1/conversations/d/events").body(lines).send().await.unwrap();
+    assert!(again.status().is_success());
+    assert_eq!(hub.summary("c").await, hub.summary("d").await);
+}
+
+#[tokio::test]
+async fn the_command_writes_the_file_to_stdout_and_says_what_is_wrong() {
+    let hub = Hub::start().await;
+    hub.publisher("c").await.says(TURN).await;
+    let url = hub.url("");
+    let run = async |arguments: &[&str]| {
+        let mut command = Command::new(hub::binary());
+        command.arg("export").args(arguments).args(["--url", &url]).kill_on_drop(true);
+        within("the export", command.output()).await.unwrap()
+    };
+    let written = run(&["c", "--format", "md", "--steps", "one-block"]).await;
+    let text = String::from_utf8(written.stdout).unwrap();
+    assert_eq!(written.status.code(), Some(0));
+    assert!(text.contains("Execution Steps (1 tool)") && text.ends_with("It is **2**.\n"), "{text}");
+    let refused = run(&["c", "--format", "pdf"]).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("there are jsonl, native, md"), "{said}");
+    assert!(refused.stdout.is_empty());
+    let refused = run(&["nobody", "--format", "md"]).await;
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("unknown_conversation"));
+}
