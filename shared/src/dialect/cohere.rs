@@ -126,7 +126,7 @@ impl Chat {
         if !self.writer.has_room(out) {
             return;
         }
-        let call: Call<'_> = call.object();
+        let call: Call<'_> = first(call).object();
         let function: Function<'_> = call.function.object();
         let (id, name) = (call.id.words().unwrap_or_default(), function.name.text().unwrap_or_default());
         let mut open = self.writer.open_call(&id, &name, false, None, out);
@@ -145,7 +145,7 @@ impl Chat {
             self.writer.anomaly(AnomalyCode::ToolWithoutStart, detail, out);
             return self.call_start(index, call, out);
         }
-        let function: Function<'_> = call.object::<Call<'_>>().function.object();
+        let function: Function<'_> = first(call).object::<Call<'_>>().function.object();
         if let Some((_, open)) = &mut self.call {
             open.args(&function.arguments.text().unwrap_or_default(), &self.writer, out);
         }
@@ -202,4 +202,9 @@ impl Chat {
         self.call_end(ending.is_whole && !self.writer.has_failed(), out);
         self.writer.end(ending, out);
     }
+}
+
+/// The one call of an event, be it alone or in a list.
+fn first(call: Field<'_>) -> Field<'_> {
+    call.list().into_iter().next().unwrap_or_default()
 }

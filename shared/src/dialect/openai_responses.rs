@@ -5,7 +5,7 @@
 //! Items are known by their place in the output: servers have been seen to give an item another id with each event. What
 //! the end of an item says counts before what was streamed of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use compact_str::CompactString;
 
@@ -36,6 +36,8 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     Box::new(Objects::new(Responses {
         writer: Writer::new(NAME, options),
         items: BTreeMap::new(),
+        begun: 0,
+        ids: BTreeSet::new(),
         latest: 0,
         is_paused: false,
     }))
@@ -47,6 +49,10 @@ struct Responses {
     writer: Writer,
     /// The items of the response that goes on, by their place in the output.
     items: BTreeMap<u64, Item>,
+    /// How many items of it have begun; servers have been seen to give all of them the same place.
+    begun: usize,
+    /// The ids of those items.
+    ids: BTreeSet<CompactString>,
     /// The place of the item that was spoken of last.
     latest: u64,
     /// A person has to consent to a call before the provider goes on.
@@ -156,8 +162,9 @@ impl Responses {
         if let Some(mut unfinished) = self.items.remove(&index) {
             unfinished.stop(true, &mut self.writer, out);
         }
-        let item = Item::start(&event.item.object(), &mut self.writer, out);
-        self.items.insert(index, item);
+        let body: ItemBody<'_> = event.item.object();
+        self.note(&body);
+        self.items.insert(index, Item::start(&body, &mut self.writer, out));
     }
 
     fn item_done(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
@@ -171,10 +178,24 @@ impl Responses {
             return;
         }
         self.writer.begin(None, out);
-        let (writer, body) = (&mut self.writer, whole.object::<ItemBody<'_>>());
+        let body: ItemBody<'_> = whole.object();
+        if !self.items.contains_key(&index) {
+            self.note(&body);
+        }
+        let writer = &mut self.writer;
         let item = self.items.entry(index).or_insert_with(|| Item::start(&body, writer, out));
         self.is_paused |= item.is_asking();
         item.whole(whole, &body, writer, out);
+    }
+
+    /// An item begins.
+    fn note(&mut self, body: &ItemBody<'_>) {
+        self.begun = self.begun.saturating_add(1);
+        if self.ids.len() <= ITEMS_PER_RUN_MAX
+            && let Some(id) = body.id.word()
+        {
+            self.ids.insert(CompactString::new(&id));
+        }
     }
 
     /// Something about one item; false when nobody knows what `fact` means.
@@ -189,6 +210,9 @@ impl Responses {
         }
         self.writer.begin(None, out);
         self.latest = index;
+        if !self.items.contains_key(&index) {
+            self.note(&ItemBody { id: event.item_id, ..ItemBody::default() });
+        }
         let writer = &mut self.writer;
         let item =
             self.items.entry(index).or_insert_with(|| Item::without_start(index, fact, event, writer, out));
@@ -232,10 +256,18 @@ impl Responses {
     /// The whole output closes what is open, and has what was not streamed. Some servers leave it empty.
     fn fill(&mut self, output: Field<'_>, out: &mut Decoded) {
         let output = output.list();
-        let is_known = self.items.len() >= output.len();
+        let is_known = self.begun.max(self.items.len()) >= output.len();
         for (index, item) in (0_u64..).zip(output) {
-            if !is_known || self.items.contains_key(&index) {
-                self.whole_item(index, item, out);
+            let id = item.object::<ItemBody<'_>>().id.word();
+            let was_streamed = is_known || id.is_some_and(|id| self.ids.contains(&*id));
+            let is_taken = self.items.contains_key(&index);
+            match (was_streamed, is_taken) {
+                (true, false) => {}
+                (true, true) | (false, false) => self.whole_item(index, item, out),
+                (false, true) => {
+                    let last = self.items.last_key_value().map_or(0, |(last, _)| *last);
+                    self.whole_item(last.saturating_add(1), item, out);
+                }
             }
         }
     }
@@ -243,6 +275,8 @@ impl Responses {
     /// The response ends, be it that the stream said so, that another one begins or that no more bytes come.
     fn close(&mut self, ending: Ending, out: &mut Decoded) {
         let items = std::mem::take(&mut self.items);
+        self.ids.clear();
+        self.begun = 0;
         let is_paused = std::mem::take(&mut self.is_paused);
         if !self.writer.is_running() {
             return;
@@ -259,3 +293,6 @@ fn nameless_failure() -> ErrorFact {
     let (code, message) = (CompactString::const_new("failed"), String::from("the response failed"));
     ErrorFact { code, message, retryable: false, retry_after_ms: None }
 }
+
+#[cfg(test)]
+mod tests;

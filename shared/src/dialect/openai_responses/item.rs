@@ -108,6 +108,11 @@ impl Item {
             let kind = body.kind.text().unwrap_or_default();
             *self = Self::start_at_once(&kind, body, w, out);
         }
+        let is_prose = body.kind.text().is_some_and(|kind| matches!(&*kind, "message" | "reasoning"));
+        if matches!(self, Self::Prose(_)) != is_prose && matches!(self, Self::Prose(_) | Self::Call(_)) {
+            // The end of another item, by a server that mixes up their places.
+            return self.stop(true, w, out);
+        }
         match std::mem::replace(self, Self::Done) {
             Self::Prose(mut prose) => prose.whole(body, w, out),
             Self::Call(mut call) => call.whole(body, w, out),

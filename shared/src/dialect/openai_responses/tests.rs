@@ -1,0 +1,74 @@
+//! Bounds of the decoder. What streams mean is tested on fixtures, in the package `tests`.
+
+use super::decoder;
+use crate::anomaly::AnomalyCode;
+use crate::dialect::{DecodeOptions, Decoded};
+use crate::event::Kind;
+use crate::limits::ITEMS_PER_RUN_MAX;
+
+fn decoded(pieces: impl Iterator<Item = String>) -> Decoded {
+    let (mut decoder, mut out) = (decoder(DecodeOptions::default()), Decoded::default());
+    for piece in pieces {
+        decoder.feed(piece.as_bytes(), &mut out);
+    }
+    decoder.end(&mut out);
+    out
+}
+
+fn event(kind: &str, rest: &str) -> String {
+    format!("data: {{\"type\":\"response.{kind}\",{rest}}}\n\n")
+}
+
+fn count(out: &Decoded, wanted: impl Fn(&Kind) -> bool) -> usize {
+    out.envelopes.iter().filter(|envelope| wanted(&envelope.event.kind)).count()
+}
+
+fn too_many(out: &Decoded) -> usize {
+    count(out, |kind| matches!(kind, Kind::Anomaly(anomaly) if anomaly.code == AnomalyCode::TooMany))
+}
+
+#[test]
+fn items_over_the_limit_are_one_oddity() {
+    let item = r#""item":{"type":"function_call","call_id":"c","name":"f","arguments":""}"#;
+    let added = (0..ITEMS_PER_RUN_MAX + 10)
+        .map(|n| event("output_item.added", &format!("\"output_index\":{n},{item}")));
+    let deltas = (0..ITEMS_PER_RUN_MAX + 10)
+        .rev()
+        .take(20)
+        .map(|n| event("function_call_arguments.delta", &format!("\"output_index\":{n},\"delta\":\"{{}}\"")));
+    let out = decoded(added.chain(deltas));
+    assert_eq!(count(&out, |kind| matches!(kind, Kind::ToolStart(_))), ITEMS_PER_RUN_MAX);
+    assert_eq!(too_many(&out), 1);
+    assert_eq!(count(&out, |kind| matches!(kind, Kind::RunEnd(_))), 1);
+}
+
+#[test]
+fn parts_of_one_item_over_the_limit_are_one_oddity() {
+    let delta = |n: usize| {
+        event("output_text.delta", &format!("\"output_index\":0,\"content_index\":{n},\"delta\":\"a\""))
+    };
+    let start = event("output_item.added", r#""output_index":0,"item":{"type":"message"}"#);
+    let out = decoded(std::iter::once(start).chain((0..ITEMS_PER_RUN_MAX + 10).map(delta)));
+    // The item counts too.
+    assert_eq!(count(&out, |kind| matches!(kind, Kind::PartStart { .. })), ITEMS_PER_RUN_MAX - 1);
+    assert_eq!(too_many(&out), 1);
+    assert_eq!(count(&out, |kind| matches!(kind, Kind::PartEnd(_))), ITEMS_PER_RUN_MAX - 1);
+}
+
+#[test]
+fn a_call_that_repeats_its_end_is_told_once() {
+    let item = |status: &str| {
+        format!(
+            r#""output_index":0,"item":{{"type":"web_search_call","id":"ws","status":"{status}","action":{{"query":"q"}}}}"#
+        )
+    };
+    let out = decoded(
+        [
+            event("output_item.added", &item("in_progress")),
+            event("output_item.done", &item("completed")),
+            event("output_item.done", &item("completed")),
+        ]
+        .into_iter(),
+    );
+    assert_eq!(count(&out, |kind| matches!(kind, Kind::ToolResult(_))), 1);
+}
