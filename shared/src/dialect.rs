@@ -28,6 +28,7 @@ pub mod ai_sdk;
 pub mod anthropic;
 pub mod bernard;
 pub mod claude_code;
+pub mod claude_session;
 pub mod codex;
 pub mod cohere;
 pub mod deep_agent;
@@ -130,6 +131,7 @@ const DECODERS: &[(&str, Make)] = &[
     (tau_bench::NAME, tau_bench::decoder),
     (ag_ui::NAME, ag_ui::decoder),
     (claude_code::NAME, claude_code::decoder),
+    (claude_session::NAME, claude_session::decoder),
     (codex::NAME, codex::decoder),
     (cohere::NAME, cohere::decoder),
     (ollama::NAME, ollama::decoder),

@@ -91,6 +91,7 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("langgraph", "langgraph-protocol-v3"),
         ("langgraph", "langgraph-stream-tuples"),
         ("langgraph", "langchain-astream-events-v2"),
+        ("claude-session", "claude-session-jsonl"),
     ];
     let streams = folders
         .into_iter()

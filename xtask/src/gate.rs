@@ -28,6 +28,7 @@ const RECORDED_DIALECTS: &[&str] = &[
     "swe-agent",
     "tau-bench",
     "langgraph",
+    "claude-session",
 ];
 
 /// One step of the gate.

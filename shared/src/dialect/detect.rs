@@ -6,6 +6,16 @@ const LOOKED_AT_BYTES: usize = 4 << 10;
 /// Marks of each dialect: any of them in the beginning of a stream is enough. The more telling come first.
 const MARKS: &[(&str, &[&str])] = &[
     (
+        super::claude_session::NAME,
+        &[
+            "\"parentUuid\":",
+            "\"isSidechain\":",
+            "\"type\":\"file-history-snapshot\"",
+            "\"type\":\"queue-operation\"",
+            "\"leafUuid\":",
+        ],
+    ),
+    (
         super::claude_code::NAME,
         &[
             "\"subtype\":\"init\"",

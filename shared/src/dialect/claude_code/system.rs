@@ -8,7 +8,7 @@ use crate::json::Json;
 
 impl Work {
     /// A system line.
-    pub(super) fn system(&mut self, line: Line<'_, '_>, whole: Field<'_>, out: &mut Decoded) {
+    pub(in crate::dialect) fn system(&mut self, line: Line<'_, '_>, whole: Field<'_>, out: &mut Decoded) {
         let fields = line.fields;
         let subtype = fields.get("subtype").word().unwrap_or_default();
         if subtype == "init" {
@@ -23,12 +23,16 @@ impl Work {
             "task_progress" => self.task_progress(fields, out),
             "task_notification" => self.task_ended(fields, fields, out),
             "task_updated" => self.task_ended(fields, &Fields::of(fields.get("patch")), out),
-            "api_retry" => {
+            "api_retry" | "api_error" => {
                 let text = retry(fields);
                 self.status(&text, out);
             }
             "status" => {
                 let text = fields.get("status").words().unwrap_or_default().into_owned();
+                self.status(&text, out);
+            }
+            "informational" => {
+                let text = fields.get("content").words().unwrap_or_default().into_owned();
                 self.status(&text, out);
             }
             "hook_started" | "hook_progress" | "hook_response" => self.hook(fields, out),
@@ -80,6 +84,7 @@ fn retry(fields: &Fields<'_>) -> String {
     let (attempt, most) = (word(&["attempt", "retryAttempt"]), word(&["max_retries"]));
     let ms = fields.any(&["retry_delay_ms", "retryInMs"]).count().unwrap_or(0);
     let status = word(&["error_status"]);
-    let error = fields.get("error").word().unwrap_or_default();
-    format!("{error} {status}: attempt {attempt} of {most} in {ms} ms").trim().to_owned()
+    let error = fields.get("error").word().unwrap_or_else(|| "API error".into());
+    let error = format!("{error} {status}");
+    format!("{}: attempt {attempt} of {most} in {ms} ms", error.trim_end())
 }

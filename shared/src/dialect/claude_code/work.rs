@@ -294,7 +294,7 @@ impl Work {
     }
 
     /// The call `id` runs, as far as its agent says.
-    pub(super) fn runs(&mut self, id: &str, out: &mut Decoded) {
+    pub(in crate::dialect) fn runs(&mut self, id: &str, out: &mut Decoded) {
         if let Some(call) = self.calls.get_mut(id)
             && !std::mem::replace(&mut call.is_running, true)
         {

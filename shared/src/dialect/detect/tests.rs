@@ -51,6 +51,7 @@ fn each_dialect_is_known_by_its_beginning() {
     assert_eq!(detect(b"[{\n  \"promptFeedback\": {\n"), Some("gemini"));
     assert_eq!(detect(b"data: {\"type\": \"RUN_STARTED\", \"threadId\": \"t\"}\n\n"), Some("ag-ui"));
     assert_eq!(detect(b"{\"type\":\"system\",\"subtype\":\"init\",\"cwd\":\"/w\"}"), Some("claude-code"));
+    assert_eq!(detect(b"{\"parentUuid\":null,\"type\":\"user\"}"), Some("claude-session"));
     assert_eq!(detect(b"noise\n{\"type\": \"thread.started\", \"thread_id\": \"t\"}"), Some("codex"));
     assert_eq!(detect(b"data: {\"type\":\"start\"}\n\ndata: {\"type\":\"start-step\"}\n\n"), Some("ai-sdk"));
     assert_eq!(detect(b"f:{\"messageId\":\"m\"}\n0:\"Hi\"\n"), Some("ai-sdk"));
