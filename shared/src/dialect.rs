@@ -31,6 +31,8 @@ pub mod claude_code;
 pub mod claude_session;
 pub mod codex;
 pub mod cohere;
+#[cfg(feature = "user-dialects")]
+pub mod custom;
 pub mod deep_agent;
 pub mod fanlight;
 pub mod forge;

@@ -33,7 +33,7 @@ pub(crate) use whole::{EndedPart, Told, WholeCall, WholeOutput, WholePart};
 /// Writes the events of one stream.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    dialect: &'static str,
+    dialect: CompactString,
     options: DecodeOptions,
     run: RunId,
     /// Runs that have begun in this stream.
@@ -84,9 +84,9 @@ pub(crate) struct Ending {
 }
 
 impl Writer {
-    pub(crate) fn new(dialect: &'static str, options: DecodeOptions) -> Self {
+    pub(crate) fn new(dialect: &str, options: DecodeOptions) -> Self {
         Self {
-            dialect,
+            dialect: CompactString::new(dialect),
             run: options.run.clone(),
             options,
             runs: 0,
@@ -135,7 +135,7 @@ impl Writer {
             self.calls.clear();
             self.waiting.clear();
         }
-        let dialect = Some(CompactString::const_new(self.dialect));
+        let dialect = Some(self.dialect.clone());
         self.push(Kind::RunStart(RunStart { model, dialect, title: None, name: None }), out);
     }
 

@@ -28,7 +28,7 @@ const SECRET_NAME_END: &str = "apikey";
 impl Writer {
     /// A foreign object that the decoder has no other name for.
     pub(crate) fn raw(&self, value: Field<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
-        let kind = Kind::Raw { name: CompactString::const_new(self.dialect), value: without_secrets(value) };
+        let kind = Kind::Raw { name: self.dialect.clone(), value: without_secrets(value) };
         self.push_by(agent, kind, out);
     }
 
