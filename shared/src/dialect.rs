@@ -43,6 +43,7 @@ pub mod ollama;
 pub mod open_webui;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod opencode;
 pub mod ralph;
 pub mod rye;
 pub mod swe_agent;
@@ -139,6 +140,7 @@ const DECODERS: &[(&str, Make)] = &[
     (ollama::NAME, ollama::decoder),
     (ai_sdk::NAME, ai_sdk::decoder),
     (langgraph::NAME, langgraph::decoder),
+    (opencode::NAME, opencode::decoder),
 ];
 
 /// The names of the dialects that can be decoded.

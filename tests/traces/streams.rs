@@ -92,6 +92,8 @@ pub(crate) fn recorded() -> Vec<Stream> {
         ("langgraph", "langgraph-stream-tuples"),
         ("langgraph", "langchain-astream-events-v2"),
         ("claude-session", "claude-session-jsonl"),
+        ("opencode", "opencode-sse"),
+        ("opencode", "opencode-run-json"),
     ];
     let streams = folders
         .into_iter()

@@ -19,6 +19,8 @@ const RECORDED_DIALECTS: &[&str] = &[
     "anthropic",
     "openai-responses",
     "vercel-ui-message-stream",
+    "opencode-sse",
+    "opencode-run-json",
     "gemini",
     "codex",
     "gemini-interactions",

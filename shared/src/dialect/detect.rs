@@ -27,6 +27,16 @@ const MARKS: &[(&str, &[&str])] = &[
         ],
     ),
     (super::openai_responses::NAME, &["event: response.", "\"type\":\"response.", "\"object\":\"response\""]),
+    (
+        super::opencode::NAME,
+        &[
+            "\"type\":\"server.connected\"",
+            "\"type\":\"session.",
+            "\"type\":\"message.part.",
+            "\"type\":\"message.updated\"",
+            "\"sessionID\":\"ses_",
+        ],
+    ),
     (super::ag_ui::NAME, &["\"type\":\"RUN_STARTED\"", "\"type\":\"TEXT_MESSAGE_", "\"type\":\"RUN_ERROR\""]),
     (
         super::codex::NAME,

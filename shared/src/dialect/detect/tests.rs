@@ -55,6 +55,8 @@ fn each_dialect_is_known_by_its_beginning() {
     assert_eq!(detect(b"noise\n{\"type\": \"thread.started\", \"thread_id\": \"t\"}"), Some("codex"));
     assert_eq!(detect(b"data: {\"type\":\"start\"}\n\ndata: {\"type\":\"start-step\"}\n\n"), Some("ai-sdk"));
     assert_eq!(detect(b"f:{\"messageId\":\"m\"}\n0:\"Hi\"\n"), Some("ai-sdk"));
+    assert_eq!(detect(b"data: {\"type\":\"server.connected\",\"properties\":{}}\n\n"), Some("opencode"));
+    assert_eq!(detect(b"{\"type\":\"step_start\",\"sessionID\":\"ses_1\"}\n"), Some("opencode"));
     assert_eq!(detect(b"\xEF\xBB\xBF{\"k\":\"run.start\",\"run\":\"r1\"}"), Some("fanlight"));
     assert_eq!(detect(b"[{\"k\": \"part.delta\"}]"), Some("fanlight"));
     assert_eq!(detect(b"event: metadata\ndata: {\"run_id\": \"1\"}\n\n"), Some("langgraph"));
