@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::config::Config;
 use crate::http::problem::Problem;
-use crate::http::{conversations, events, export, guard, health, ingest, native, page};
+use crate::http::{conversations, events, export, guard, health, ingest, native, page, stream};
 use crate::state::Shared;
 use crate::ws;
 
@@ -116,6 +116,11 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1/conversations/{conversation}/events", get(events::events).post(native::publish))
         .route("/v1/conversations/{conversation}/export/{format}", get(export::export))
         .route("/v1/conversations/{conversation}/wait", get(conversations::wait))
+        .route("/v1/conversations/{conversation}/stream/{dialect}", get(stream::get).post(stream::post))
+        .route(
+            "/v1/conversations/{conversation}/stream/{dialect}/{*rest}",
+            get(stream::get).post(stream::post),
+        )
         .fallback(page::file)
         .method_not_allowed_fallback(|| async {
             Problem::new(ErrorCode::MethodNotAllowed, "this path does not take this method")

@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Fold a stream from stdin into what a viewer would see, as JSON. Needs no hub
     Fold(FoldArgs),
+    /// Turn a stream from stdin into one of another dialect, as it comes. Needs no hub
+    Convert(ConvertArgs),
 }
 
 /// See [`Command::Fold`].
@@ -44,6 +46,28 @@ pub(crate) struct FoldArgs {
     /// Print the short form: texts, calls, agents, usage and oddities of each run
     #[arg(long)]
     pub(crate) summary: bool,
+}
+
+/// See [`Command::Convert`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConvertArgs {
+    /// The dialect of the stream
+    #[arg(long, value_name = "DIALECT", value_parser = dialect)]
+    pub(crate) from: String,
+    /// The dialect to write
+    #[arg(long, value_name = "DIALECT", value_parser = encoded_dialect)]
+    pub(crate) to: String,
+    /// The name of the conversation, for dialects that have one
+    #[arg(long, value_name = "NAME", default_value = "conversation")]
+    pub(crate) conversation: shared::ConversationId,
+}
+
+/// A dialect that can be encoded.
+fn encoded_dialect(name: &str) -> Result<String, String> {
+    if shared::encode::encoding(name).is_some() {
+        return Ok(name.to_owned());
+    }
+    Err(format!("no such dialect; there are {}", shared::encode::names()))
 }
 
 /// A dialect that can be decoded.

@@ -6,6 +6,7 @@ use server::client::PublishError;
 
 use crate::args::{Args, Command};
 
+mod convert;
 mod export;
 mod fold;
 mod output;
@@ -77,6 +78,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Tail(args) => tail::run(&args, output),
         Command::Replay(args) => replay::run(&args, output),
         Command::Export(args) => export::run(&args, output),
+        Command::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
         Command::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
     };
     match done {

@@ -11,3 +11,4 @@ pub(crate) mod page;
 pub(crate) mod params;
 pub(crate) mod problem;
 pub(crate) mod sse;
+pub(crate) mod stream;

@@ -22,6 +22,7 @@ pub mod anomaly;
 pub mod conflate;
 pub mod fold;
 pub mod snapshot;
+pub mod unfold;
 pub mod view;
 
 pub mod dialect;

@@ -17,3 +17,4 @@ mod publish; // acks, duplicates, gaps, older lives
 mod read; // snapshots, lists and events over plain HTTP and SSE
 mod resume; // cut and come back, late, slow, after a crash
 mod security; // origins, hosts, headers
+mod stream; // the streams of other clients, live

@@ -1,0 +1,172 @@
+//! A reader of a conversation in a foreign dialect, and its place. What comes next is encoded only when the connection
+//! asks for it, so a slow reader finds the texts that came meanwhile joined.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use shared::conflate::conflate;
+use shared::encode::Encode;
+use shared::event::Kind;
+use shared::limits::BATCH_BYTES_TARGET;
+use shared::unfold::unfold;
+use shared::{Envelope, RunId, View};
+
+use crate::http::conversations::Seat;
+use crate::hub::Cursor;
+
+/// Between two heartbeats on a silent stream.
+const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+
+/// Which runs are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All of them.
+    All,
+    /// The newest one; the first that begins where there is none yet.
+    Latest,
+    /// The first that begins from now on.
+    Next,
+    /// This one.
+    Run(RunId),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Reader {
+    seat: Seat,
+    encoder: Box<dyn Encode>,
+    heartbeat: Option<&'static str>,
+    wanted: Wanted,
+    ends_with_run: bool,
+    /// Nothing: it has not been told yet what there is.
+    cursor: Option<Cursor>,
+    is_over: bool,
+}
+
+impl Reader {
+    pub(super) fn new(
+        seat: Seat,
+        encoder: Box<dyn Encode>,
+        heartbeat: Option<&'static str>,
+        wanted: Wanted,
+        ends_with_run: bool,
+    ) -> Self {
+        Self { seat, encoder, heartbeat, wanted, ends_with_run, cursor: None, is_over: false }
+    }
+
+    /// The next piece of the stream; nothing at its end.
+    pub(super) async fn piece(&mut self) -> Option<Bytes> {
+        let shared = Arc::clone(&self.seat.shared);
+        let conversation = Arc::clone(&self.seat.conversation);
+        loop {
+            let mut moved = std::pin::pin!(conversation.moved());
+            moved.as_mut().enable();
+            let mut out = Vec::new();
+            let has_more = !self.is_over && self.advance(&mut out);
+            if !out.is_empty() {
+                return Some(Bytes::from(out));
+            }
+            if self.is_over {
+                return None;
+            }
+            if has_more {
+                continue;
+            }
+            tokio::select! {
+                () = moved => {}
+                () = tokio::time::sleep(HEARTBEAT_EVERY) => {
+                    if let Some(heartbeat) = self.heartbeat {
+                        return Some(Bytes::from_static(heartbeat.as_bytes()));
+                    }
+                }
+                // Without an end, so that the client sees that it was cut off.
+                () = shared.drain.cancelled() => return None,
+            }
+        }
+    }
+
+    /// Encodes what comes after the cursor. True when there may be more at once.
+    fn advance(&mut self, out: &mut Vec<u8>) -> bool {
+        let Some(cursor) = self.cursor else {
+            self.join(out);
+            return true;
+        };
+        let Some(slice) = self.seat.conversation.next(cursor, BATCH_BYTES_TARGET) else {
+            // So far behind that events are gone which nothing could stand in for: the client is cut off.
+            self.is_over = true;
+            return false;
+        };
+        if slice.is_empty() {
+            return false;
+        }
+        self.cursor = Some(slice.cursor);
+        for envelope in conflate(&slice.events) {
+            self.take(&envelope, out);
+        }
+        for envelope in &slice.ephemera {
+            self.take(envelope, out);
+        }
+        true
+    }
+
+    /// What there is so far, in short.
+    fn join(&mut self, out: &mut Vec<u8>) {
+        let view = self.seat.conversation.view();
+        self.cursor = Some(Cursor { seq: view.seq, tick: 0 });
+        if self.wanted == Wanted::Latest
+            && let Some((id, _)) = view.runs.last()
+        {
+            self.wanted = Wanted::Run(id.clone());
+        }
+        if !matches!(self.wanted, Wanted::Latest | Wanted::Next) {
+            for envelope in unfold(&view) {
+                if self.wants(&envelope) {
+                    self.encoder.event(&envelope, out);
+                }
+            }
+        }
+        if self.ends_with_run && self.is_told(&view) {
+            self.end(out);
+        }
+    }
+
+    /// Whether the run that ends the stream is over already.
+    fn is_told(&self, view: &View) -> bool {
+        let run = match &self.wanted {
+            Wanted::All => view.runs.last().map(|(_, run)| run),
+            Wanted::Run(id) => view.runs.get(id),
+            Wanted::Latest | Wanted::Next => None,
+        };
+        run.is_some_and(|run| !run.is_running())
+    }
+
+    fn take(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        if self.is_over || !self.wants(envelope) {
+            return;
+        }
+        self.encoder.event(envelope, out);
+        if self.ends_with_run && matches!(envelope.event.kind, Kind::RunEnd(_)) {
+            self.end(out);
+        }
+    }
+
+    fn wants(&mut self, envelope: &Envelope) -> bool {
+        let event = &envelope.event;
+        if matches!(self.wanted, Wanted::Latest | Wanted::Next) {
+            if !matches!(event.kind, Kind::RunStart(_)) {
+                return false;
+            }
+            self.wanted = Wanted::Run(event.run.clone());
+        }
+        match &self.wanted {
+            Wanted::Run(run) => event.run == *run,
+            _ => true,
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        self.is_over = true;
+        self.encoder.end(out);
+    }
+}

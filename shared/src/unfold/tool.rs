@@ -1,0 +1,125 @@
+//! One call: as far as it came before the end of its run, and what came after.
+
+use compact_str::CompactString;
+
+use super::Events;
+use super::text::deltas;
+use crate::event::{Kind, ToolResult, ToolStart, ToolState, ToolStateChange};
+use crate::ids::{RunId, ToolCallId};
+use crate::view::ToolView;
+
+/// Tells `tool`, but for what an open call does after its arguments are written: see [`go_on`]. `with_run` leaves its
+/// end to that of the run.
+pub(super) fn tell(run: &RunId, id: &ToolCallId, tool: &ToolView, with_run: bool, out: &mut Events) {
+    write(run, id, tool, out);
+    if !tool.state.is_final() {
+        return;
+    }
+    if tool.pending_at.is_some() || with_run {
+        work(run, id, tool, out);
+    }
+    if !with_run && tool.pending_at.is_some() {
+        close(run, id, tool, out);
+        tell_late(run, id, tool, out);
+    }
+}
+
+/// Tells what came after the end of a call.
+pub(super) fn tell_late(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
+    let at = tool.ended_at.unwrap_or(tool.started_at);
+    let agent = tool.agent.as_ref();
+    if tool.arguments.late && tool.pending_at.is_none() {
+        let args = Kind::ToolArgs { tool: id.clone(), off: None, text: CompactString::default() };
+        out.push(run, agent, at, args);
+    }
+    if tool.output.late {
+        if tool.executing_at.is_none() {
+            print(run, id, tool, at, out);
+        }
+        if tool.executing_at.is_some() || deltas(&tool.output).is_empty() {
+            let nothing = CompactString::default();
+            out.push(run, agent, at, Kind::ToolOutput { tool: id.clone(), off: None, text: nothing });
+        }
+    }
+    if tool.pending_at.is_none() && tool.question.is_some() {
+        let ask = Kind::ApprovalRequest { tool: id.clone(), text: tool.question.clone() };
+        out.push(run, agent, at, ask);
+    }
+}
+
+/// Tells what a call that is open does since its arguments are written.
+pub(super) fn go_on(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
+    work(run, id, tool, out);
+}
+
+fn write(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
+    let agent = tool.agent.as_ref();
+    let start = ToolStart {
+        tool: id.clone(),
+        name: tool.name.clone(),
+        server: tool.server,
+        given_id: tool.given_id.clone(),
+    };
+    out.push(run, agent, tool.started_at, Kind::ToolStart(start));
+    for (off, text) in deltas(&tool.arguments) {
+        let args = Kind::ToolArgs { tool: id.clone(), off: Some(off), text };
+        out.push(run, agent, tool.started_at, args);
+    }
+    let Some(at) = tool.pending_at else { return };
+    out.push(run, agent, at, Kind::ToolCall { tool: id.clone(), name: None, arguments: None });
+    if tool.arguments.late {
+        let args = Kind::ToolArgs { tool: id.clone(), off: None, text: CompactString::default() };
+        out.push(run, agent, at, args);
+    }
+}
+
+/// What happens to a call that is written, up to its end.
+fn work(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
+    let agent = tool.agent.as_ref();
+    let at = tool.pending_at.unwrap_or(tool.started_at);
+    let timed = tool.queued_ms.is_some() || tool.exec_ms.is_some();
+    let change = |state| {
+        let (queued_ms, exec_ms) = (tool.queued_ms, tool.exec_ms);
+        Kind::ToolState(ToolStateChange { tool: id.clone(), state, queued_ms, exec_ms })
+    };
+    if tool.pending_at.is_some() && (tool.question.is_some() || tool.state == ToolState::Approval) {
+        let ask = Kind::ApprovalRequest { tool: id.clone(), text: tool.question.clone() };
+        out.push(run, agent, at, ask);
+        if tool.state == ToolState::Pending {
+            let answer = Kind::ApprovalAnswer { tool: id.clone(), approved: true, text: None };
+            out.push(run, agent, at, answer);
+        }
+    }
+    if let Some(at) = tool.executing_at {
+        out.push(run, agent, at, change(ToolState::Executing));
+        print(run, id, tool, at, out);
+    } else if timed && tool.result.is_none() {
+        // Changes nothing but the times.
+        out.push(run, agent, at, change(ToolState::Writing));
+    }
+}
+
+fn print(run: &RunId, id: &ToolCallId, tool: &ToolView, at: u64, out: &mut Events) {
+    for (off, text) in deltas(&tool.output) {
+        let output = Kind::ToolOutput { tool: id.clone(), off: Some(off), text };
+        out.push(run, tool.agent.as_ref(), at, output);
+    }
+}
+
+fn close(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
+    let at = tool.ended_at.unwrap_or(tool.started_at);
+    let (queued_ms, exec_ms) = (tool.queued_ms, tool.exec_ms);
+    let kind = match &tool.result {
+        Some(output) => Kind::ToolResult(ToolResult {
+            tool: id.clone(),
+            output: output.clone(),
+            is_error: tool.is_error,
+            queued_ms,
+            exec_ms,
+            files: tool.files.clone(),
+            embeds: tool.embeds.clone(),
+        }),
+        None => Kind::ToolState(ToolStateChange { tool: id.clone(), state: tool.state, queued_ms, exec_ms }),
+    };
+    out.push(run, tool.agent.as_ref(), at, kind);
+}
