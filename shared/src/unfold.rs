@@ -3,7 +3,7 @@
 //!
 //! Folding what is given here gives the view again, oddities and all, but for what no event can carry: bytes that were
 //! over a limit, how many oddities were not kept, and times that others hide. Each text comes whole, in one delta; what
-//! is closed is closed before the next begins, as far as the view allows it.
+//! has ended ends before the next begins, as far as the view allows it.
 
 use std::collections::HashMap;
 

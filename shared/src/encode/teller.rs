@@ -74,10 +74,10 @@ impl<T: Tell> Encode for Teller<T> {
             }
         }
         let is_live = run.is_running() || before.is_running || !before.has_run;
-        before.tell(&scene, event, &mut |fact| {
+        before.tell(&scene, event, &mut |scene, fact| {
             // What else comes after the end of its run has no place that a client would know.
             if is_live || matches!(fact, Fact::Tool(_, _, ToolStep::Result { .. })) {
-                self.tell.fact(&scene, fact, out);
+                self.tell.fact(scene, fact, out);
             }
         });
         let Kind::RunEnd(_) = &event.kind else { return };
@@ -182,8 +182,15 @@ impl<'a> Before<'a> {
     }
 
     /// Says what `event` changed.
-    fn tell(&self, scene: &Scene<'_>, event: &Event, say: &mut dyn FnMut(Fact<'_>)) {
+    fn tell(&self, scene: &Scene<'_>, event: &Event, tell: &mut dyn FnMut(&Scene<'_>, Fact<'_>)) {
         let run = scene.run;
+        if matches!(event.kind, Kind::RunEnd(_)) && self.has_run {
+            if self.is_running {
+                self.tell_end(scene, tell);
+            }
+            return;
+        }
+        let say = &mut |fact: Fact<'_>| tell(scene, fact);
         if !self.has_run || (!self.is_running && matches!(event.kind, Kind::RunStart(_))) {
             say(Fact::RunStart);
         }
@@ -194,7 +201,7 @@ impl<'a> Before<'a> {
         }
         match &event.kind {
             Kind::RunUpdate(update) => say(Fact::RunUpdate(update)),
-            Kind::RunEnd(_) if self.is_running || !self.has_run => self.tell_end(scene, say),
+            Kind::RunEnd(_) => say(Fact::RunEnd),
             Kind::AgentEnd { .. } => {
                 if let Some((id, agent)) = scene.agent.and_then(|id| run.agents.get_key_value(id)) {
                     say(Fact::AgentEnd(id, agent));
@@ -269,21 +276,23 @@ impl<'a> Before<'a> {
         }
     }
 
-    /// The end of the run, and before it that of all that the run has left open.
-    fn tell_end(&self, scene: &Scene<'_>, say: &mut dyn FnMut(Fact<'_>)) {
+    /// The end of the run, and before it that of all that the run has left open, each as a fact of its own agent.
+    fn tell_end(&self, scene: &Scene<'_>, say: &mut dyn FnMut(&Scene<'_>, Fact<'_>)) {
         let run = scene.run;
         let closed = || self.open.iter().filter(|item| !run.open.contains(*item));
         for item in closed() {
             match item {
                 Item::Part(id) => {
                     if let Some(part) = run.parts.get(id) {
-                        say(Fact::Part(id, part, PartStep::End));
+                        let scene = Scene { agent: part.agent.as_ref(), ..*scene };
+                        say(&scene, Fact::Part(id, part, PartStep::End));
                     }
                 }
                 // Without a name nobody was told of it.
                 Item::Tool(id) => {
                     if let Some(tool) = run.tools.get(id).filter(|tool| !tool.name.is_empty()) {
-                        say(Fact::Tool(id, tool, ToolStep::Closed));
+                        let scene = Scene { agent: tool.agent.as_ref(), ..*scene };
+                        say(&scene, Fact::Tool(id, tool, ToolStep::Closed));
                     }
                 }
                 Item::Agent(_) | Item::Note(_) => {}
@@ -293,10 +302,10 @@ impl<'a> Before<'a> {
             if let Item::Agent(id) = item
                 && let Some(agent) = run.agents.get(id)
             {
-                say(Fact::AgentEnd(id, agent));
+                say(&Scene { agent: Some(id), ..*scene }, Fact::AgentEnd(id, agent));
             }
         }
-        say(Fact::RunEnd);
+        say(scene, Fact::RunEnd);
     }
 }
 

@@ -6,6 +6,7 @@ use super::*;
 use crate::testkit::history;
 
 mod own_words;
+mod round;
 
 /// What `name` says of `lines`, native events.
 pub(super) fn encoded(name: &str, lines: &str) -> String {

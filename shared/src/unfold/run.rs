@@ -193,10 +193,6 @@ impl<'a> RunTeller<'a> {
             out.push(self.id, agent, part.started_at, delta);
         }
         let Some(at) = part.ended_at else { return };
-        let is_plain = !part.body.late && !part.hidden && part.duration_ms.is_none();
-        if is_plain && self.run.ended_at == Some(at) && !self.has_ended {
-            return;
-        }
         let (part, duration_ms, hidden, late) = (id.clone(), part.duration_ms, part.hidden, part.body.late);
         let end = PartEnd { part: part.clone(), len: None, hash: None, duration_ms, hidden };
         out.push(self.id, agent, at, Kind::PartEnd(end));
@@ -222,10 +218,7 @@ impl<'a> RunTeller<'a> {
         let Some(at) = agent.ended_at.filter(|_| !self.run.open.contains(&Item::Agent(id.clone()))) else {
             return;
         };
-        let with_run = self.run.ended_at == Some(at) && agent.status == self.run.status && !self.has_ended;
-        if !with_run {
-            out.push(self.id, Some(id), at, Kind::AgentEnd { status: agent.status });
-        }
+        out.push(self.id, Some(id), at, Kind::AgentEnd { status: agent.status });
     }
 
     /// Whether the end of the run is what closed `tool`, and will do so again.
