@@ -1,12 +1,14 @@
 //! What was typed or set in the environment, and nothing more: no defaults that depend on anything else, no checks
-//! that need a file or a socket.
+//! that need a file or a socket, but for the files that describe dialects.
 
 use clap::{Parser, Subcommand};
 
 mod client;
+mod dialect;
 mod serve;
 
 pub(crate) use client::{ExportArgs, Level, ReplayArgs, Speed, TailArgs, TeeArgs, Until};
+pub(crate) use dialect::{Spoken, described};
 pub(crate) use serve::{ServeArgs, Settings, TraceFormat};
 
 /// Watch AI agents work.
@@ -40,9 +42,9 @@ pub(crate) enum Command {
 /// See [`Command::Fold`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct FoldArgs {
-    /// The dialect of the stream
-    #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT", value_parser = dialect)]
-    pub(crate) dialect: String,
+    /// The dialect of the stream, or a YAML file that describes it
+    #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT")]
+    pub(crate) dialect: Spoken,
     /// Print the short form: texts, calls, agents, usage and oddities of each run
     #[arg(long)]
     pub(crate) summary: bool,
@@ -51,9 +53,9 @@ pub(crate) struct FoldArgs {
 /// See [`Command::Convert`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConvertArgs {
-    /// The dialect of the stream
-    #[arg(long, value_name = "DIALECT", value_parser = dialect)]
-    pub(crate) from: String,
+    /// The dialect of the stream, or a YAML file that describes it
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) from: Spoken,
     /// The dialect to write
     #[arg(long, value_name = "DIALECT", value_parser = encoded_dialect)]
     pub(crate) to: String,
@@ -68,14 +70,6 @@ fn encoded_dialect(name: &str) -> Result<String, String> {
         return Ok(name.to_owned());
     }
     Err(format!("no such dialect; there are {}", shared::encode::names()))
-}
-
-/// A dialect that can be decoded.
-fn dialect(name: &str) -> Result<String, String> {
-    if shared::dialect::DECODED.contains(&name) {
-        return Ok(name.to_owned());
-    }
-    Err(format!("no such dialect; there are {}", shared::dialect::DECODED.join(", ")))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use shared::dialect::custom::UserDialect;
 use shared::limits;
 
 /// How a hub behaves. The default is right for one machine.
@@ -11,6 +12,8 @@ pub struct Config {
     pub log: LogChoice,
     /// Host names besides loopback's under which the hub may be called (a proxy in front of it).
     pub hosts: Vec<String>,
+    /// Dialects of the user's own, taken beside those that the hub reads anyway.
+    pub dialects: Vec<UserDialect>,
     /// Between two heartbeats on a socket.
     pub heartbeat: Duration,
     /// How long a new socket may stay without `hello`.
@@ -38,6 +41,7 @@ impl Default for Config {
         Self {
             log: LogChoice::Memory,
             hosts: Vec::new(),
+            dialects: Vec::new(),
             heartbeat: Duration::from_millis(limits::HEARTBEAT_MS),
             hello: Duration::from_millis(limits::HELLO_MS),
             no_progress: Duration::from_millis(limits::NO_PROGRESS_MS),

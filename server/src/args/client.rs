@@ -6,7 +6,7 @@ use std::str::FromStr;
 use server::client::HubAddress;
 use shared::{ConversationId, Position, RunId};
 
-use super::dialect;
+use super::Spoken;
 
 /// Which hub.
 #[derive(Debug, clap::Args)]
@@ -29,9 +29,9 @@ impl HubArgs {
 /// What a stream is and where it goes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StreamArgs {
-    /// The dialect of the stream
-    #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT", value_parser = dialect)]
-    pub(crate) dialect: String,
+    /// The dialect of the stream, or a YAML file that describes it
+    #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT")]
+    pub(crate) dialect: Spoken,
     /// The conversation that it goes into
     #[arg(long, value_name = "NAME", env = "FANLIGHT_CONVERSATION")]
     pub(crate) conversation: ConversationId,

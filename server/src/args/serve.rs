@@ -39,6 +39,10 @@ pub(crate) struct ServeArgs {
     #[arg(long = "host", value_name = "NAME", env = "FANLIGHT_HOSTS", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) hosts: Vec<String>,
+    /// A YAML file that describes a dialect of your own, taken at /v1/ingest under its name; may be repeated
+    #[arg(long, value_name = "FILE", env = "FANLIGHT_DIALECTS", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) dialects: Vec<PathBuf>,
     /// What the trace on stderr tells: error, warn, info, debug or trace [default: info]
     #[arg(long, value_name = "LEVEL", env = "FANLIGHT_TRACE")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,6 +78,8 @@ pub(crate) struct Settings {
     pub(crate) demo: bool,
     /// Other names of the hub.
     pub(crate) hosts: Vec<String>,
+    /// Files that describe dialects.
+    pub(crate) dialects: Vec<PathBuf>,
     /// What the trace tells.
     pub(crate) trace: String,
     /// How it is written.
@@ -88,6 +94,7 @@ impl Default for Settings {
             data_dir: PathBuf::from("fanlight-data"),
             demo: false,
             hosts: Vec::new(),
+            dialects: Vec::new(),
             trace: String::from("info"),
             trace_format: TraceFormat::Lines,
         }

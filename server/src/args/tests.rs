@@ -17,7 +17,7 @@ fn the_declaration_is_sound() {
 fn fold_takes_a_dialect_and_the_short_form() {
     let command = parse("fold --dialect fanlight --summary").expect("valid").command;
     let Command::Fold(fold) = command else { panic!("{command:?}") };
-    assert_eq!(fold.dialect, "fanlight");
+    assert_eq!(fold.dialect.name(), "fanlight");
     assert!(fold.summary);
 }
 
@@ -117,4 +117,22 @@ fn what_cannot_be_is_a_usage_error() {
     ] {
         assert_eq!(parse(line).expect_err(line).exit_code(), 2, "{line}");
     }
+}
+
+#[test]
+fn a_dialect_may_be_a_file_that_describes_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("acme.yaml");
+    let described =
+        |extract: &str| format!("provider: {{name: acme}}\nstream: {{format: ndjson, extract: {extract}}}\n");
+    std::fs::write(&path, described("{text: $.say}")).expect("written");
+    let command = format!("fold --dialect {}", path.display());
+    let Command::Fold(fold) = parse(&command).expect("valid").command else { panic!("fold") };
+    assert_eq!((fold.dialect.name(), fold.dialect.is_own()), ("acme", true));
+
+    std::fs::write(&path, described("{txet: $.say}")).expect("written");
+    let error = parse(&command).expect_err("a wrong key").to_string();
+    assert!(error.contains("acme.yaml: line 2") && error.contains("txet"), "{error}");
+    let missing = parse("fold --dialect nowhere.yaml").expect_err("no such file").to_string();
+    assert!(missing.contains("cannot read nowhere.yaml"), "{missing}");
 }

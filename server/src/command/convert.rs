@@ -2,10 +2,11 @@
 
 use std::io::{ErrorKind, Read, Write};
 
-use shared::dialect::{DecodeOptions, Decoded, decoder};
+use shared::dialect::Decoded;
 use shared::encode::{Encode, EncodeOptions, encoding};
 use shared::event::Class;
 
+use super::native::decoder;
 use super::{Failure, Output};
 use crate::args::ConvertArgs;
 
@@ -18,10 +19,7 @@ pub(crate) fn run(
     mut input: impl Read,
     mut output: Output<impl Write>,
 ) -> Result<(), Failure> {
-    let mut decoder = decoder(&args.from, DecodeOptions::default()).ok_or_else(|| Failure::Usage {
-        what: format!("there is no dialect {:?} to read", args.from),
-        mend: format!("the dialects are {}", shared::dialect::DECODED.join(", ")),
-    })?;
+    let mut decoder = decoder(&args.from)?;
     let encoding = encoding(&args.to).ok_or_else(|| Failure::Usage {
         what: format!("there is no dialect {:?} to write", args.to),
         mend: format!("the dialects are {}", shared::encode::names()),

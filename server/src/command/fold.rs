@@ -3,13 +3,14 @@
 
 use std::io::{Read, Write};
 
-use shared::dialect::{DecodeOptions, Decoded, decoder};
+use shared::dialect::Decoded;
 use shared::event::Class;
 use shared::fold::{complete, fold};
 use shared::{View, summary::summary};
 
+use super::native::decoder;
 use super::{Failure, Output};
-use crate::args::FoldArgs;
+use crate::args::{FoldArgs, Spoken};
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
@@ -25,11 +26,8 @@ pub(crate) fn run(args: &FoldArgs, input: impl Read, mut output: Output<impl Wri
     output.line(&json)
 }
 
-fn folded(dialect: &str, mut input: impl Read) -> Result<View, Failure> {
-    let mut decoder = decoder(dialect, DecodeOptions::default()).ok_or_else(|| Failure::Usage {
-        what: format!("there is no dialect {dialect:?}"),
-        mend: format!("the dialects are {}", shared::dialect::DECODED.join(", ")),
-    })?;
+fn folded(dialect: &Spoken, mut input: impl Read) -> Result<View, Failure> {
+    let mut decoder = decoder(dialect)?;
     let mut view = View::default();
     let mut now = 0;
     let mut decoded = Decoded::default();

@@ -9,6 +9,7 @@ use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::time::Instant;
 
+use super::native::understood;
 use super::{Failure, Output, runtime};
 use crate::args::{ReplayArgs, Speed};
 
@@ -30,7 +31,8 @@ pub(crate) fn run(args: &ReplayArgs, mut output: Output) -> Result<(), Failure> 
         let publisher = Publisher::new(args.hub.address());
         let body = paced(BufReader::new(file), args.speed);
         let stream = &args.stream;
-        let published = publisher.ingest(&stream.dialect, &stream.conversation, stream.run.as_ref(), body);
+        let (dialect, body) = understood(&stream.dialect, stream.run.as_ref(), body);
+        let published = publisher.ingest(&dialect, &stream.conversation, stream.run.as_ref(), body);
         published.await.map_err(|error| Failure::publishing(&error))
     })?;
     let odd = match taken.anomalies {

@@ -9,7 +9,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::{Failure, Output, runtime};
-use crate::args::{ServeArgs, Settings, TraceFormat};
+use crate::args::{ServeArgs, Settings, TraceFormat, described};
+use shared::dialect::custom::UserDialect;
 
 /// Runs a hub until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, mut output: Output) -> Result<(), Failure> {
@@ -46,7 +47,25 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
             ),
         });
     }
-    Ok(Config { log: LogChoice::Memory, hosts: settings.hosts.clone(), ..Config::default() })
+    let (hosts, dialects) = (settings.hosts.clone(), dialects(settings)?);
+    Ok(Config { log: LogChoice::Memory, hosts, dialects, ..Config::default() })
+}
+
+/// The dialects that the files describe, each with a name of its own.
+fn dialects(settings: &Settings) -> Result<Vec<UserDialect>, Failure> {
+    let mut dialects: Vec<UserDialect> = Vec::new();
+    for path in &settings.dialects {
+        let wrong = |what: String| Failure::Usage {
+            what,
+            mend: String::from("docs/dialects/user-defined.md says what such a file looks like"),
+        };
+        let dialect = described(path).map_err(wrong)?;
+        if dialects.iter().any(|other| other.name() == dialect.name()) {
+            return Err(wrong(format!("{}: a second dialect is named {:?}", path.display(), dialect.name())));
+        }
+        dialects.push(dialect);
+    }
+    Ok(dialects)
 }
 
 async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Result<(), Failure> {

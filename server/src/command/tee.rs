@@ -12,6 +12,7 @@ use bytes::Bytes;
 use server::client::{PublishError, Publisher};
 use tokio::sync::oneshot;
 
+use super::native::understood;
 use super::{Failure, Output, output, runtime};
 use crate::args::TeeArgs;
 
@@ -93,13 +94,14 @@ struct Publishing {
 fn publishing(args: &TeeArgs, backlog: Arc<Backlog>) -> Result<Publishing, String> {
     let runtime = runtime::one_thread().map_err(|failure| failure.to_string())?;
     let publisher = Publisher::new(args.hub.address());
-    let (dialect, conversation) = (args.stream.dialect.clone(), args.stream.conversation.clone());
+    let (spoken, conversation) = (args.stream.dialect.clone(), args.stream.conversation.clone());
     let run = args.stream.run.clone();
     let full = Arc::clone(&backlog);
     let (give_up, given_up) = oneshot::channel();
     let publish = async move {
         loop {
             let body = Backlog::stream(Arc::clone(&backlog));
+            let (dialect, body) = understood(&spoken, run.as_ref(), body);
             match publisher.ingest(&dialect, &conversation, run.as_ref(), body).await {
                 Ok(_taken) => return None,
                 // Nothing has been taken from the backlog yet: the hub may come up while the pipe runs.

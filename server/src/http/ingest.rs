@@ -10,6 +10,7 @@ use axum::http::HeaderMap;
 use http_body_util::BodyExt as _;
 use serde::Serialize;
 use shared::code::ErrorCode;
+use shared::dialect::custom::UserDialect;
 use shared::dialect::{DECODED, Decode, DecodeOptions, Decoded, decoder};
 use shared::frame::Durability;
 use shared::{ConversationId, Position, RunId};
@@ -38,8 +39,15 @@ pub(crate) async fn ingest(
     let conversation = params::conversation(&conversation)?;
     params::plain(request.headers())?;
     let durability = params::durability(request.headers(), shared.hub.log().durability())?;
-    let decoder = decoder(&dialect, options(request.headers())?).ok_or_else(|| {
-        let known = DECODED.join(", ");
+    let options = options(request.headers())?;
+    let own = shared.config.dialects.iter().find(|own| own.name() == dialect);
+    let decoder = match own {
+        Some(own) => Some(own.decoder(options)),
+        None => decoder(&dialect, options),
+    };
+    let decoder = decoder.ok_or_else(|| {
+        let own = shared.config.dialects.iter().map(UserDialect::name);
+        let known = DECODED.iter().copied().chain(own).collect::<Vec<_>>().join(", ");
         Problem::new(ErrorCode::UnknownDialect, format!("no dialect is named {dialect:?}; there are {known}"))
     })?;
     if shared.is_draining() {

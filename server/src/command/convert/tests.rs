@@ -3,7 +3,8 @@
 use super::*;
 
 fn converted(from: &str, to: &str, input: &[u8]) -> Vec<u8> {
-    let args = ConvertArgs { from: from.to_owned(), to: to.to_owned(), conversation: "c".parse().unwrap() };
+    let args =
+        ConvertArgs { from: from.parse().unwrap(), to: to.to_owned(), conversation: "c".parse().unwrap() };
     let mut written = Vec::new();
     run(&args, input, Output::to(&mut written)).expect("converts");
     written
@@ -23,8 +24,11 @@ fn a_stream_in_one_dialect_comes_out_in_another() {
 
 #[test]
 fn a_dialect_that_cannot_be_written_is_named_with_those_that_can() {
-    let args =
-        ConvertArgs { from: "anthropic".into(), to: "morse".into(), conversation: "c".parse().unwrap() };
+    let args = ConvertArgs {
+        from: "anthropic".parse().unwrap(),
+        to: "morse".into(),
+        conversation: "c".parse().unwrap(),
+    };
     let failure = run(&args, &b""[..], Output::to(Vec::new())).unwrap_err();
     assert!(failure.to_string().contains("ag-ui"), "{failure}");
 }

@@ -1,0 +1,64 @@
+//! `--dialect`: one that this program reads, or a file that describes one.
+
+use std::str::FromStr;
+
+use shared::dialect::custom::UserDialect;
+use shared::dialect::{DECODED, Decode, DecodeOptions, decoder};
+
+/// What a stream is written in.
+#[derive(Debug, Clone)]
+pub(crate) struct Spoken {
+    name: String,
+    /// The description of a dialect that only its user knows.
+    own: Option<UserDialect>,
+}
+
+impl Spoken {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A hub need not know it.
+    pub(crate) fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// A decoder for one stream. Nothing for a name that no dialect has, which no [`Spoken`] has.
+    pub(crate) fn decoder(&self, options: DecodeOptions) -> Option<Box<dyn Decode>> {
+        match &self.own {
+            Some(own) => Some(own.decoder(options)),
+            None => decoder(&self.name, options),
+        }
+    }
+}
+
+impl FromStr for Spoken {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if DECODED.contains(&text) {
+            return Ok(Self { name: text.to_owned(), own: None });
+        }
+        if !is_file_name(text) {
+            let known = DECODED.join(", ");
+            return Err(format!(
+                "no such dialect; there are {known}, and files that describe one (FILE.yaml)"
+            ));
+        }
+        let own = described(std::path::Path::new(text))?;
+        Ok(Self { name: own.name().to_owned(), own: Some(own) })
+    }
+}
+
+fn is_file_name(text: &str) -> bool {
+    let path = std::path::Path::new(text);
+    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"))
+}
+
+/// The dialect that the file at `path` describes.
+pub(crate) fn described(path: &std::path::Path) -> Result<UserDialect, String> {
+    let shown = path.display();
+    let yaml = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    UserDialect::parse(&yaml).map_err(|error| format!("{shown}: {error}"))
+}
