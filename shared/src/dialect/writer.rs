@@ -39,6 +39,8 @@ pub(crate) struct Writer {
     /// Runs that have begun in this stream.
     runs: u64,
     is_running: bool,
+    /// The run was handed back to its caller, and goes on with the next model call.
+    goes_on: bool,
     has_model: bool,
     /// The failure of the run that goes on.
     failure: Option<ErrorFact>,
@@ -91,6 +93,7 @@ impl Writer {
             options,
             runs: 0,
             is_running: false,
+            goes_on: false,
             has_model: false,
             failure: None,
             parts: 0,
@@ -114,10 +117,13 @@ impl Writer {
         self.runs > 0
     }
 
-    /// Begins a run unless one goes on: the first has the id that the caller gave, later ones count up. Takes the
-    /// model where it is known; the first name counts.
+    /// Begins a run unless one goes on: the first has the id that the caller gave, later ones count up. One that was
+    /// handed back to the caller goes on. Takes the model where it is known; the first name counts.
     pub(crate) fn begin(&mut self, model: Option<&str>, out: &mut Decoded) {
         let model = model.filter(|model| !model.is_empty()).map(CompactString::new);
+        if std::mem::take(&mut self.goes_on) {
+            (self.is_running, self.handed_over) = (true, 0);
+        }
         if self.is_running {
             if model.is_some() && !self.has_model {
                 self.has_model = true;
@@ -274,6 +280,7 @@ impl Writer {
                 self.push(Kind::RunUpdate(RunUpdate { finish_reason, usage, ..RunUpdate::default() }), out);
             }
             if goes_on {
+                self.goes_on = true;
                 return;
             }
         }
