@@ -25,6 +25,7 @@ mod prose;
 mod tools;
 mod wire;
 
+use call::Told;
 use item::Item;
 use wire::{ItemBody, ResponseBody, StreamEvent};
 
@@ -89,6 +90,7 @@ impl Meaning for Responses {
             "response.output_item.done" => self.item_done(&event, out),
             "error" => self.fail(whole(), out),
             "" => self.untyped(&event, whole(), out),
+            _ if kind.ends_with("_output") && self.told(whole(), out) => {}
             _ => {
                 let fact = kind.strip_prefix("response.");
                 if !fact.is_some_and(|fact| self.item_fact(fact, &event, out)) {
@@ -141,6 +143,18 @@ impl Responses {
             return self.fail(whole, out);
         }
         self.unknown(whole, out);
+    }
+
+    /// An item of the next request, which callers put between two responses: what came of a call. False when it is of a
+    /// call that nobody knows.
+    fn told(&mut self, whole: Field<'_>, out: &mut Decoded) -> bool {
+        let body: ItemBody<'_> = whole.object();
+        let told = Told::start(&body);
+        let is_known = told.is_known(&self.writer);
+        if is_known {
+            told.whole(&body, &mut self.writer, out);
+        }
+        is_known
     }
 
     /// Something of the vendor's own. After the end of a response nobody waits for it.

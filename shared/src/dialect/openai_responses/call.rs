@@ -220,6 +220,11 @@ impl Told {
         Self { id: CompactString::new(&id) }
     }
 
+    /// Whether the call was in this stream.
+    pub(super) fn is_known(&self, w: &Writer) -> bool {
+        w.knows_call(&self.id)
+    }
+
     /// More of what the call prints; false when `fact` says something else.
     pub(super) fn fact(
         &self,

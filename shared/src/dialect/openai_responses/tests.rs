@@ -72,3 +72,43 @@ fn a_call_that_repeats_its_end_is_told_once() {
     );
     assert_eq!(count(&out, |kind| matches!(kind, Kind::ToolResult(_))), 1);
 }
+
+/// A call, the item that the caller answers it with, and the response that follows.
+fn loop_of_two(options: DecodeOptions) -> Decoded {
+    let call = r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#;
+    let whole = r#""response":{"status":"completed"}"#;
+    let line = |text: String| format!("{text}\n");
+    let fact = |kind: &str, rest: &str| line(format!("{{\"type\":\"response.{kind}\",{rest}}}"));
+    let lines = [
+        fact("created", r#""response":{}"#),
+        fact("output_item.done", &format!("\"output_index\":0,\"item\":{call}")),
+        fact("completed", whole),
+        line(String::from(r#"{"type":"function_call_output","call_id":"c","output":"done"}"#)),
+        line(String::from(r#"{"type":"function_call_output","call_id":"of nobody","output":"done"}"#)),
+        fact("created", r#""response":{}"#),
+        fact("output_text.delta", r#""output_index":0,"content_index":0,"delta":"fine""#),
+        fact("completed", whole),
+    ];
+    let (mut decoder, mut out) = (decoder(options), Decoded::default());
+    lines.iter().for_each(|line| decoder.feed(line.as_bytes(), &mut out));
+    decoder.end(&mut out);
+    out
+}
+
+#[test]
+fn an_item_between_two_responses_is_the_result_of_its_call() {
+    let out = loop_of_two(DecodeOptions::default());
+    assert_eq!(count(&out, |kind| matches!(kind, Kind::ToolResult(_))), 1);
+    assert_eq!(count(&out, |kind| matches!(kind, Kind::RunStart(_))), 2);
+    let result = out.envelopes.iter().find(|envelope| matches!(envelope.event.kind, Kind::ToolResult(_)));
+    assert_eq!(result.map(|envelope| envelope.event.run.as_str()), Some("r1"));
+}
+
+#[test]
+fn a_run_that_goes_on_holds_all_responses_of_its_stream() {
+    let out = loop_of_two(DecodeOptions { run_goes_on: true, ..DecodeOptions::default() });
+    assert!(out.envelopes.iter().all(|envelope| envelope.event.run.as_str() == "r1"));
+    assert_eq!(count(&out, |kind| matches!(kind, Kind::RunStart(_))), 1);
+    assert_eq!(count(&out, |kind| matches!(kind, Kind::RunEnd(_))), 1);
+    assert_eq!(count(&out, |kind| matches!(kind, Kind::ToolResult(_))), 1);
+}
