@@ -45,6 +45,9 @@ pub(crate) struct FoldArgs {
     /// The dialect of the stream, or a YAML file that describes it
     #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT")]
     pub(crate) dialect: Spoken,
+    /// Take calls that the model wrote into its text, as `<tool_use>` or as JSON, out of it
+    #[arg(long)]
+    pub(crate) text_calls: bool,
     /// Print the short form: texts, calls, agents, usage and oddities of each run
     #[arg(long)]
     pub(crate) summary: bool,

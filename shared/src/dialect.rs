@@ -51,6 +51,7 @@ pub mod tau_bench;
 pub mod text_calls;
 
 pub use detect::detect;
+use text_calls::stream::WithTextCalls;
 
 /// Turns one stream into events. Give it the bytes as they come, then call [`Decode::end`] once.
 pub trait Decode: std::fmt::Debug + Send {
@@ -72,11 +73,28 @@ pub struct DecodeOptions {
     /// The caller goes on with this run: a model call that hands tool calls over to the caller does not end it (then
     /// [`Kind::RunUpdate`] carries finish reason and usage).
     pub run_goes_on: bool,
+    /// Calls that stand in the text of the answer are taken out of it, when they are written so.
+    pub text_calls: Option<text_calls::TextForm>,
+}
+
+/// The decoder that `make` makes, looking for calls in texts when that is wanted.
+fn looking(options: DecodeOptions, make: impl FnOnce(DecodeOptions) -> Box<dyn Decode>) -> Box<dyn Decode> {
+    let (form, prefix) = (options.text_calls, options.part_prefix.clone());
+    let decoder = make(options);
+    match form {
+        Some(form) => Box::new(WithTextCalls::new(decoder, form, prefix)),
+        None => decoder,
+    }
 }
 
 impl Default for DecodeOptions {
     fn default() -> Self {
-        Self { run: RunId::new("r1"), part_prefix: CompactString::default(), run_goes_on: false }
+        Self {
+            run: RunId::new("r1"),
+            part_prefix: CompactString::default(),
+            run_goes_on: false,
+            text_calls: None,
+        }
     }
 }
 
@@ -162,5 +180,5 @@ const fn names() -> [&'static str; DECODERS.len()] {
 /// A decoder for the dialect `name`, or nothing when there is none of that name.
 pub fn decoder(name: &str, options: DecodeOptions) -> Option<Box<dyn Decode>> {
     let (name, make) = DECODERS.iter().find(|(known, _)| *known == name)?;
-    Some(Box::new(plausible::Plausible::new(name, make(options))))
+    Some(looking(options, |options| Box::new(plausible::Plausible::new(name, make(options)))))
 }

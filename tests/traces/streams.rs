@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use shared::RunId;
+use shared::dialect::text_calls::TextForm;
 use shared::dialect::{DecodeOptions, Decoded, decoder};
 use tests::recordings::{fixtures, recordings};
 
@@ -24,12 +25,19 @@ impl Stream {
         self.path.file_name().unwrap().to_string_lossy().into_owned()
     }
 
-    /// How it is decoded: `NAME.goes-on.sse` is a model call of a run that its caller goes on with.
+    /// How it is decoded: `NAME.goes-on.sse` is a model call of a run that its caller goes on with, and of
+    /// `NAME.text-calls.sse` the texts are looked through for calls.
     pub(crate) fn options(&self) -> DecodeOptions {
         if self.name().contains(".goes-on.") {
-            return DecodeOptions { run: RunId::new("turn"), part_prefix: "s2-".into(), run_goes_on: true };
+            return DecodeOptions {
+                run: RunId::new("turn"),
+                part_prefix: "s2-".into(),
+                run_goes_on: true,
+                ..DecodeOptions::default()
+            };
         }
-        DecodeOptions::default()
+        let text_calls = self.name().contains(".text-calls.").then(TextForm::default);
+        DecodeOptions { text_calls, ..DecodeOptions::default() }
     }
 
     /// What it decodes to in one piece.

@@ -19,7 +19,7 @@ pub(crate) fn run(
     mut input: impl Read,
     mut output: Output<impl Write>,
 ) -> Result<(), Failure> {
-    let mut decoder = decoder(&args.from)?;
+    let mut decoder = decoder(&args.from, false)?;
     let encoding = encoding(&args.to).ok_or_else(|| Failure::Usage {
         what: format!("there is no dialect {:?} to write", args.to),
         mend: format!("the dialects are {}", shared::encode::names()),

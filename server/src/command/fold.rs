@@ -17,7 +17,7 @@ const READ_BYTES: usize = 64 << 10;
 
 /// Folds `input` and writes the view.
 pub(crate) fn run(args: &FoldArgs, input: impl Read, mut output: Output<impl Write>) -> Result<(), Failure> {
-    let view = folded(&args.dialect, input)?;
+    let view = folded(&args.dialect, args.text_calls, input)?;
     let json =
         if args.summary { serde_json::to_string(&summary(&view)) } else { serde_json::to_string(&view) };
     let json = json.map_err(|error| {
@@ -26,8 +26,8 @@ pub(crate) fn run(args: &FoldArgs, input: impl Read, mut output: Output<impl Wri
     output.line(&json)
 }
 
-fn folded(dialect: &Spoken, mut input: impl Read) -> Result<View, Failure> {
-    let mut decoder = decoder(dialect)?;
+fn folded(dialect: &Spoken, text_calls: bool, mut input: impl Read) -> Result<View, Failure> {
+    let mut decoder = decoder(dialect, text_calls)?;
     let mut view = View::default();
     let mut now = 0;
     let mut decoded = Decoded::default();

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use shared::RunId;
+use shared::dialect::text_calls::TextForm;
 use shared::dialect::{DECODED, Decode, DecodeOptions, Decoded, fanlight};
 
 use super::Failure;
@@ -16,8 +17,9 @@ use crate::args::Spoken;
 pub(crate) type Pieces = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
 /// A decoder for a stream that this program reads alone.
-pub(crate) fn decoder(spoken: &Spoken) -> Result<Box<dyn Decode>, Failure> {
-    spoken.decoder(DecodeOptions::default()).ok_or_else(|| Failure::Usage {
+pub(crate) fn decoder(spoken: &Spoken, text_calls: bool) -> Result<Box<dyn Decode>, Failure> {
+    let text_calls = text_calls.then(TextForm::default);
+    spoken.decoder(DecodeOptions { text_calls, ..DecodeOptions::default() }).ok_or_else(|| Failure::Usage {
         what: format!("there is no dialect {:?}", spoken.name()),
         mend: format!("the dialects are {}", DECODED.join(", ")),
     })
@@ -41,7 +43,12 @@ fn options(run: Option<&RunId>) -> DecodeOptions {
     match run {
         Some(run) => {
             // Several streams may go on with one run: their parts must not share ids.
-            DecodeOptions { run: run.clone(), part_prefix: format!("{fresh}.").into(), run_goes_on: true }
+            DecodeOptions {
+                run: run.clone(),
+                part_prefix: format!("{fresh}.").into(),
+                run_goes_on: true,
+                ..DecodeOptions::default()
+            }
         }
         None => DecodeOptions { run: RunId::new(&fresh), ..DecodeOptions::default() },
     }

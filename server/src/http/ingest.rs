@@ -11,6 +11,7 @@ use http_body_util::BodyExt as _;
 use serde::Serialize;
 use shared::code::ErrorCode;
 use shared::dialect::custom::UserDialect;
+use shared::dialect::text_calls::TextForm;
 use shared::dialect::{DECODED, Decode, DecodeOptions, Decoded, decoder};
 use shared::frame::Durability;
 use shared::{ConversationId, Position, RunId};
@@ -39,7 +40,8 @@ pub(crate) async fn ingest(
     let conversation = params::conversation(&conversation)?;
     params::plain(request.headers())?;
     let durability = params::durability(request.headers(), shared.hub.log().durability())?;
-    let options = options(request.headers())?;
+    let mut options = options(request.headers())?;
+    options.text_calls = has_flag(request.uri().query(), "text_calls").then(TextForm::default);
     let own = shared.config.dialects.iter().find(|own| own.name() == dialect);
     let decoder = match own {
         Some(own) => Some(own.decoder(options)),
@@ -60,13 +62,24 @@ pub(crate) async fn ingest(
     done.map_err(|_panicked| Problem::new(ErrorCode::Internal, "the stream could not be read"))?.map(Json)
 }
 
+/// Whether `name` stands in the query, with any value or none.
+fn has_flag(query: Option<&str>, name: &str) -> bool {
+    let mut pairs = query.unwrap_or_default().split('&');
+    pairs.any(|pair| pair.split('=').next() == Some(name))
+}
+
 fn options(headers: &HeaderMap) -> Result<DecodeOptions, Problem> {
     let named = params::text(headers, params::RUN)?.filter(|run| !run.is_empty());
     let fresh = clock::fresh_name();
     Ok(match named {
         Some(run) => {
             // Several bodies may go on with one run: their parts must not share ids.
-            DecodeOptions { run: RunId::new(run), part_prefix: format!("{fresh}.").into(), run_goes_on: true }
+            DecodeOptions {
+                run: RunId::new(run),
+                part_prefix: format!("{fresh}.").into(),
+                run_goes_on: true,
+                ..DecodeOptions::default()
+            }
         }
         None => DecodeOptions { run: RunId::new(&fresh), ..DecodeOptions::default() },
     })

@@ -57,6 +57,10 @@ impl UserDialect {
 
     /// A decoder for one stream.
     pub fn decoder(&self, options: DecodeOptions) -> Box<dyn Decode> {
+        super::looking(options, |options| self.plain_decoder(options))
+    }
+
+    fn plain_decoder(&self, options: DecodeOptions) -> Box<dyn Decode> {
         let meaning = Custom {
             writer: Writer::new(&self.name, options),
             rules: std::sync::Arc::clone(&self.rules),

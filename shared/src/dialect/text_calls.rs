@@ -13,6 +13,7 @@
 use crate::limits::{TEXT_BYTES_MAX, TEXT_CALL_BYTES_MAX};
 
 mod json;
+pub(super) mod stream;
 mod xml;
 
 use json::JsonCall;

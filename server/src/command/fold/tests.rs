@@ -4,7 +4,7 @@ use super::*;
 
 fn fold_text(input: &[u8], summary: bool) -> serde_json::Value {
     let mut written = Vec::new();
-    let args = FoldArgs { dialect: "fanlight".parse().expect("a dialect"), summary };
+    let args = FoldArgs { dialect: "fanlight".parse().expect("a dialect"), text_calls: false, summary };
     run(&args, input, Output::to(&mut written)).expect("folds");
     assert_eq!(written.last(), Some(&b'\n'));
     serde_json::from_slice(&written).expect("one JSON value")
@@ -40,9 +40,9 @@ impl Read for Trickle<'_> {
 fn input_in_single_bytes_folds_to_the_same() {
     let input = "{\"k\":\"message\",\"message\":\"m1\",\"role\":\"user\",\"text\":\"Grüße ☕\"}\n\
                  {\"k\":\"run.start\",\"run\":\"r1\",\"at\":5}\n{\"k\":\"run.end\",\"run\":\"r1\",\"at\":9}\n";
-    let whole = folded(&"fanlight".parse().expect("a dialect"), input.as_bytes()).expect("folds");
-    let pieces =
-        folded(&"fanlight".parse().expect("a dialect"), Trickle(input.as_bytes(), false)).expect("folds");
+    let whole = folded(&"fanlight".parse().expect("a dialect"), false, input.as_bytes()).expect("folds");
+    let pieces = folded(&"fanlight".parse().expect("a dialect"), false, Trickle(input.as_bytes(), false))
+        .expect("folds");
     assert_eq!(whole, pieces);
 }
 
@@ -57,7 +57,7 @@ fn a_reader_that_has_gone_is_told_apart_from_a_full_disk() {
             Ok(())
         }
     }
-    let args = FoldArgs { dialect: "fanlight".parse().expect("a dialect"), summary: true };
+    let args = FoldArgs { dialect: "fanlight".parse().expect("a dialect"), text_calls: false, summary: true };
     let gone = run(&args, &b""[..], Output::to(Gone(std::io::ErrorKind::BrokenPipe)));
     assert!(matches!(gone, Err(Failure::NobodyReads)));
     let full = run(&args, &b""[..], Output::to(Gone(std::io::ErrorKind::StorageFull)));

@@ -10,7 +10,12 @@ use super::*;
 
 /// Decodes `beats` as a step of run `r1`, at their times.
 fn take(view: &mut View, dialect: &str, part_prefix: &str, start: Duration, beats: &[Beat]) -> Duration {
-    let options = DecodeOptions { run: RunId::new("r1"), part_prefix: part_prefix.into(), run_goes_on: true };
+    let options = DecodeOptions {
+        run: RunId::new("r1"),
+        part_prefix: part_prefix.into(),
+        run_goes_on: true,
+        ..DecodeOptions::default()
+    };
     let mut decoder = decoder(dialect, options).expect("a dialect");
     let mut absorb = |at: Duration, decoded: &mut Decoded| {
         for mut envelope in decoded.envelopes.drain(..) {
