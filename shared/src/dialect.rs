@@ -24,6 +24,7 @@ mod trajectory;
 mod writer;
 
 pub mod ag_ui;
+pub mod agno;
 pub mod ai_sdk;
 pub mod anthropic;
 pub mod bernard;
@@ -159,6 +160,7 @@ const DECODERS: &[(&str, Make)] = &[
     (ai_sdk::NAME, ai_sdk::decoder),
     (langgraph::NAME, langgraph::decoder),
     (opencode::NAME, opencode::decoder),
+    (agno::NAME, agno::decoder),
 ];
 
 /// The names of the dialects that can be decoded.

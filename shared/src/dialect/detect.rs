@@ -112,6 +112,19 @@ const MARKS: &[(&str, &[&str])] = &[
     ),
     (super::gemini::NAME, &["\"candidates\":[", "\"usageMetadata\":{", "\"promptFeedback\":{"]),
     (
+        super::agno::NAME,
+        &[
+            "\"event\":\"RunStarted\"",
+            "\"event\":\"TeamRunStarted\"",
+            "\"event\":\"WorkflowStarted\"",
+            "\"event\":\"RunContent\"",
+            "\"event\":\"TeamRunContent\"",
+            "\"event\":\"RunContinued\"",
+            "\"event\":\"RunResponse",
+            "event: RunStarted",
+        ],
+    ),
+    (
         super::langgraph::NAME,
         &[
             "event: metadata",

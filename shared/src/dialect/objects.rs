@@ -68,6 +68,11 @@ impl<M: Meaning> Objects<M> {
         Self { pieces: Pieces::Records(Records::default()), ..Self::new(meaning) }
     }
 
+    /// The same for a dialect whose objects may stand bare among events.
+    pub(super) fn in_text(meaning: M) -> Self {
+        Self { pieces: Pieces::Body(Body::of_objects()), ..Self::new(meaning) }
+    }
+
     /// The same for a dialect in which an array is an event.
     pub(super) fn with_arrays(meaning: M) -> Self {
         Self { pieces: Pieces::Body(Body::keeping_arrays()), ..Self::new(meaning) }

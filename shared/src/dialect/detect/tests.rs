@@ -62,6 +62,8 @@ fn each_dialect_is_known_by_its_beginning() {
     assert_eq!(detect(b"event: metadata\ndata: {\"run_id\": \"1\"}\n\n"), Some("langgraph"));
     assert_eq!(detect(b"[\"messages\", [{\"type\": \"AIMessageChunk\"}, {}]]\n"), Some("langgraph"));
     assert_eq!(detect(b"{\"event\": \"on_chain_start\", \"run_id\": \"1\"}\n"), Some("langgraph"));
+    assert_eq!(detect(b"event: RunStarted\ndata: {\n  \"event\": \"RunStarted\""), Some("agno"));
+    assert_eq!(detect(b"{\n  \"created_at\": 1, \n  \"event\": \"RunResponseContent\""), Some("agno"));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use super::{Frame, Sse, Values};
 #[derive(Debug)]
 pub struct Body {
     state: State,
-    /// An array at the top of a JSON body is a value, not a list of values.
-    keeps_arrays: bool,
+    /// How a JSON body falls into values, from its first line on.
+    values: fn(u64) -> Values,
 }
 
 #[derive(Debug)]
@@ -25,14 +25,19 @@ enum State {
 
 impl Default for Body {
     fn default() -> Self {
-        Self { state: State::Undecided { bom: 0, lines: 0 }, keeps_arrays: false }
+        Self { state: State::Undecided { bom: 0, lines: 0 }, values: Values::items }
     }
 }
 
 impl Body {
     /// A body whose arrays are values like any other.
     pub fn keeping_arrays() -> Self {
-        Self { keeps_arrays: true, ..Self::default() }
+        Self { values: Values::whole, ..Self::default() }
+    }
+
+    /// A body that may begin with a JSON object and go on as SSE, as messages of a WebSocket do when they are joined.
+    pub fn of_objects() -> Self {
+        Self { values: Values::in_text, ..Self::default() }
     }
 
     /// Takes the next bytes and gives each piece that is whole.
@@ -42,8 +47,7 @@ impl Body {
             let Some((first, rest)) = first_byte(bytes, bom, lines) else { return };
             bytes = rest;
             self.state = if matches!(first, b'{' | b'[') {
-                let line = lines.saturating_add(1);
-                State::Json(if self.keeps_arrays { Values::whole(line) } else { Values::items(line) })
+                State::Json((self.values)(lines.saturating_add(1)))
             } else {
                 State::Sse(Sse::after(*lines))
             };

@@ -88,6 +88,8 @@ pub struct Values {
     state: State,
     /// A top-level array is not a value, its items are.
     unwrap: bool,
+    /// What stands between objects is no concern of anybody.
+    in_text: bool,
     /// Inside such an array.
     in_array: bool,
     nesting: Nesting,
@@ -105,6 +107,7 @@ impl Values {
         Self {
             state: State::Between,
             unwrap: true,
+            in_text: false,
             in_array: false,
             nesting: Nesting::default(),
             held: Vec::new(),
@@ -117,6 +120,11 @@ impl Values {
     /// Values that stand one after the other; an array is a value like any other.
     pub fn whole(line: u64) -> Self {
         Self { unwrap: false, ..Self::items(line) }
+    }
+
+    /// Objects in text of any other kind, which is passed over.
+    pub fn in_text(line: u64) -> Self {
+        Self { unwrap: false, in_text: true, ..Self::items(line) }
     }
 
     /// Takes the next bytes and gives each value that is whole.
@@ -146,6 +154,7 @@ impl Values {
             match byte {
                 b'\n' => self.line = self.line.saturating_add(1),
                 b' ' | b'\t' | b'\r' | b',' => {}
+                byte if self.in_text && *byte != b'{' => {}
                 b'[' if self.unwrap && !self.in_array => self.in_array = true,
                 b']' if self.in_array => self.in_array = false,
                 _ => {
