@@ -4,6 +4,7 @@ mod counts;
 
 use crate::console::{human, say};
 use crate::failure::{Failure, Outcome};
+use crate::packages::Packages;
 use crate::process::{run, run_seeing};
 use crate::tools::{Toolbox, WASM};
 use crate::workspace::{Workspace, in_ci};
@@ -53,11 +54,12 @@ const QUICK: [Step; 4] = [
     Step { name: "clippy wasm", does: "lints of what runs in the browser", run: clippy_wasm },
 ];
 
-const SLOW: [Step; 6] = [
+const SLOW: [Step; 7] = [
     Step { name: "deny", does: "licences, banned crates, sources", run: deny },
     Step { name: "doc", does: "documentation builds without a warning", run: doc },
     Step { name: "build", does: "the page and the release binary", run: build },
     Step { name: "browser", does: "a browser for the end-to-end tests", run: find_browser },
+    Step { name: "packages", does: "other projects' packages for the tests", run: find_packages },
     Step { name: "test", does: "every test, against the release binary", run: cargo_test },
     Step { name: "recordings", does: "folded recordings equal what the vendors' SDKs make", run: recordings },
 ];
@@ -175,8 +177,13 @@ fn find_browser(_: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
     browser::ensure().map(|()| Verdict::Done)
 }
 
+fn find_packages(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+    Packages::ensure(ws).map(|_found| Verdict::Done)
+}
+
 fn cargo_test(ws: &Workspace, counts: &mut Counts) -> Outcome<Verdict> {
     let mut tests = ws.cargo("test --workspace --locked --no-fail-fast");
+    tests.envs(Packages::ensure(ws)?.told());
     let well = run_seeing(tests.env("FANLIGHT_BIN", ws.product()), |line| counts.see(line))?;
     match (well, counts) {
         (true, Counts { passed: 0, .. }) => Err(Failure::new("not a single test ran")),

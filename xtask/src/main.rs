@@ -5,9 +5,11 @@
 
 mod browser;
 mod console;
+mod debian;
 mod failure;
 mod fuzz;
 mod gate;
+mod packages;
 mod page;
 mod process;
 mod product;
@@ -36,7 +38,7 @@ cargo xtask COMMAND
   fuzz [SECONDS] [TARGET...]
                   random bytes against framing and every decoder (targets: `framing` and the names of the
                   dialects), SECONDS each, 60 without; the corpus is kept in fuzz/corpus
-  tools           only installs the pinned tools
+  tools           only installs the pinned tools and packages, and says where the packages are
 
 Tools live in $FANLIGHT_TOOLS, else $XDG_CACHE_HOME/fanlight/tools, else ~/.cache/fanlight/tools.
 ";

@@ -2,6 +2,7 @@
 
 use crate::console::{human, human_bytes, say};
 use crate::failure::{Failure, Outcome};
+use crate::packages::Packages;
 use crate::page;
 use crate::process::run as run_child;
 use crate::tools::{self, Toolbox};
@@ -72,6 +73,9 @@ pub(crate) fn tools(ws: &Workspace) -> Outcome {
     match toolbox.wasm_opt() {
         Ok(program) => say(format!("wasm-opt is {}", program.display())),
         Err(why) => say(format!("wasm-opt is left out: {why}")),
+    }
+    for (name, place) in Packages::ensure(ws)?.told() {
+        say(format!("{name}={}", place.display()));
     }
     Ok(())
 }

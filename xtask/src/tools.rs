@@ -48,6 +48,11 @@ impl Toolbox {
         process::path_with(&self.root.join("bin"))
     }
 
+    /// A folder of the cache, be it there or not.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
     /// Trunk, which puts the page together.
     pub(crate) fn trunk(&self, ws: &Workspace) -> Outcome<PathBuf> {
         self.cargo_tool(ws, &Pin { package: "trunk", program: "trunk", version: TRUNK, locked: true })
