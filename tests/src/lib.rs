@@ -5,6 +5,7 @@ pub mod browser;
 pub mod hub;
 pub mod publisher;
 pub mod recordings;
+pub mod upstream;
 pub mod viewer;
 pub mod wait;
 pub mod wire;

@@ -6,6 +6,9 @@ use std::time::Duration;
 /// How long anything may take before a test fails. Generous: it is only ever used up by a failure.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
+/// The same for programs that load much code before they do anything.
+const PATIENCE: Duration = Duration::from_mins(3);
+
 /// Between two looks at a state that nobody announces.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
@@ -16,6 +19,15 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     let result = tokio::time::timeout(DEADLINE, future).await;
     result.unwrap_or_else(|elapsed| panic!("waited {DEADLINE:?} in vain for {what}: {elapsed}"))
+}
+
+/// The result of `future`, which waits for programs that take long to start.
+///
+/// # Panics
+/// When it does not come; the message says `what` was waited for.
+pub async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let result = tokio::time::timeout(PATIENCE, future).await;
+    result.unwrap_or_else(|elapsed| panic!("waited {PATIENCE:?} in vain for {what}: {elapsed}"))
 }
 
 /// Asks again and again until there is an answer.

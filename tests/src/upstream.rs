@@ -1,0 +1,101 @@
+//! A server in place of a model's: answers each request with a stream that was written for it, in the exact shape of
+//! the API.
+//!
+//! | request | answer |
+//! |---|---|
+//! | holds what came of a call | `answer.sse` |
+//! | may call `task`, and has not | `task.sse` |
+//! | any other | `call.sse` |
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// Where the streams are.
+const STREAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream");
+
+/// The APIs: how their paths end, and the folder with their streams.
+const APIS: [(&str, &str); 3] =
+    [("/chat/completions", "chat"), ("/responses", "responses"), ("/messages", "messages")];
+
+/// A running server. Stopped when dropped.
+#[derive(Debug)]
+pub struct Upstream {
+    address: SocketAddr,
+    serving: JoinHandle<()>,
+}
+
+impl Upstream {
+    /// Starts a server on any free port.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let app = Router::new().fallback(answer);
+        let serving = tokio::spawn(async move {
+            axum::serve(listener, app).await.expect("the server goes on until it is stopped");
+        });
+        Self { address, serving }
+    }
+
+    /// Its base URL with `path` added.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn answer(uri: Uri, body: Bytes) -> Response {
+    let api = APIS.iter().find(|(ending, _)| uri.path().ends_with(ending));
+    let request = serde_json::from_slice(&body).ok();
+    let (Some((_, folder)), Some(request)) = (api, request) else {
+        return (StatusCode::NOT_FOUND, format!("nothing is written for {uri}")).into_response();
+    };
+    let file = Path::new(STREAMS).join(folder).join(stream_for(&request));
+    match std::fs::read(&file) {
+        Ok(stream) => ([(header::CONTENT_TYPE, "text/event-stream")], stream).into_response(),
+        Err(error) => (StatusCode::NOT_FOUND, format!("{}: {error}", file.display())).into_response(),
+    }
+}
+
+fn stream_for(request: &Value) -> &'static str {
+    if has_result(request) {
+        "answer.sse"
+    } else if may_delegate(request) {
+        "task.sse"
+    } else {
+        "call.sse"
+    }
+}
+
+/// Whether what came of a call is among the messages, in the words of any of the APIs.
+fn has_result(request: &Value) -> bool {
+    let said = |list: &str| request[list].as_array().cloned().unwrap_or_default();
+    let is_result = |item: &Value| {
+        let is_block = item["content"].as_array().is_some_and(|blocks| blocks.iter().any(is_result_block));
+        is_block || item["role"] == "tool" || item["type"] == "function_call_output"
+    };
+    said("messages").iter().chain(&said("input")).any(is_result)
+}
+
+fn is_result_block(block: &Value) -> bool {
+    block["type"] == "tool_result"
+}
+
+fn may_delegate(request: &Value) -> bool {
+    request["tools"].as_array().is_some_and(|tools| tools.iter().any(|tool| tool["name"] == "task"))
+}
