@@ -29,6 +29,8 @@ pub(super) struct About<'a> {
     #[serde(borrow)]
     ls_model_name: Field<'a>,
     #[serde(borrow)]
+    run_id: Field<'a>,
+    #[serde(borrow)]
     metadata: Field<'a>,
 }
 
@@ -85,11 +87,17 @@ impl Graph {
         let mut place = self.place(path, &about, out);
         let read = Message::read(message);
         // A model that a tool asks by itself speaks for the call, not for the agent that made it.
-        if place.agent.is_none() && read.is_some_and(|it| matches!(it.speaker, Speaker::Model { .. })) {
+        if place.agent.is_none() && read.is_none_or(|it| matches!(it.speaker, Speaker::Model { .. })) {
             place.agent = self.agent_at(&steps(&place.key), out);
         }
         match read {
             Some(message) => self.message(&message, &place, out),
+            None if is_block_event(message) => {
+                if let Some(run) = about.run_id.word() {
+                    place.key = CompactString::new(&run);
+                }
+                self.block_event(&place, &message.object(), message, out);
+            }
             None => self.stage.w.raw(message, place.agent.as_ref(), out),
         }
     }
@@ -337,6 +345,12 @@ impl Graph {
         };
         self.history(role, message, &Place::default(), out);
     }
+}
+
+/// Whether it is about a block of a message, in the words of the typed protocol.
+fn is_block_event(value: Field<'_>) -> bool {
+    let event = value.object::<super::Tagged<'_>>().event.text().unwrap_or_default();
+    event.starts_with("message-") || event.starts_with("content-block-")
 }
 
 fn call_id(call: Field<'_>) -> Option<String> {

@@ -28,7 +28,7 @@ struct Params<'a> {
 
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-struct Content<'a> {
+pub(super) struct Content<'a> {
     #[serde(borrow)]
     event: Field<'a>,
     #[serde(borrow)]
@@ -78,6 +78,12 @@ struct Content<'a> {
     #[serde(borrow)]
     graph_name: Field<'a>,
     #[serde(borrow)]
+    namespace: Field<'a>,
+    #[serde(borrow)]
+    model_name: Field<'a>,
+    #[serde(borrow)]
+    finish_reason: Field<'a>,
+    #[serde(borrow)]
     cause: Field<'a>,
 }
 
@@ -94,9 +100,22 @@ impl Graph {
             return; // What is left to say of a run that was told as over.
         }
         match method {
-            "lifecycle" => self.lifecycle(&path, &content, params.data, out),
+            "lifecycle" => {
+                // In the process of the graph the event itself says where.
+                let inner = path_of(content.namespace);
+                self.lifecycle(if path.is_empty() { &inner } else { &path }, &content, params.data, out);
+            }
             "messages" if params.data.is_list() => self.mode("messages", &path, params.data, out),
-            "messages" => self.block_event(&path, &content, params.data, out),
+            "messages" => {
+                let key = content.run_id.word().map_or_else(|| path.join("|").into(), CompactString::from);
+                self.stage.w.begin(None, out);
+                // What a tool gave back is said where the tool ran, by nobody.
+                let is_result = content.role.text().as_deref() == Some("tool");
+                let is_agents = !is_result && !self.tool_messages.contains_key(&key);
+                let agent = if is_agents { self.agent_at(&path, out) } else { None };
+                let place = Place { agent, key };
+                self.block_event(&place, &content, params.data, out);
+            }
             "tools" => self.tool_event(&path, params.data, time, out),
             "updates" if content.values.is_object() => {
                 let node = content.node.word().or_else(|| params.node.word()).unwrap_or_default();
@@ -157,11 +176,19 @@ impl Graph {
         }
     }
 
-    fn block_event(&mut self, path: &[CompactString], it: &Content<'_>, whole: Field<'_>, out: &mut Decoded) {
-        let key = it.run_id.word().map_or_else(|| path.join("|").into(), CompactString::from);
+    /// An event about a block of a message that goes on at `place`.
+    pub(super) fn block_event(
+        &mut self,
+        place: &Place,
+        it: &Content<'_>,
+        whole: Field<'_>,
+        out: &mut Decoded,
+    ) {
+        let key = place.key.clone();
         let event = it.event.text().unwrap_or_default();
-        let model = it.metadata.object::<Content<'_>>().model;
-        self.stage.w.begin(model.text().as_deref(), out);
+        let about: Content<'_> = it.metadata.object();
+        let model = about.model.word().or_else(|| about.model_name.word());
+        self.stage.w.begin(model.as_deref(), out);
         self.has_state = true;
         if event == "error" {
             return self.stage.w.fail(fault(whole), out);
@@ -177,8 +204,7 @@ impl Graph {
         if self.tool_messages.contains_key(&key) {
             return self.tool_message_event(&key, &event, it, out);
         }
-        let place = Place { agent: self.agent_at(path, out), key: key.clone() };
-        self.open_message(&key, &place, out);
+        self.open_message(&key, place, out);
         let Some(spoken) = self.open.get_mut(&key) else { return };
         let index = it.index.count().unwrap_or_default();
         self.is_mid_air = event != "message-finish";
@@ -193,7 +219,8 @@ impl Graph {
             "usage" => spoken.usage = usage(it.usage).or(spoken.usage),
             "message-finish" => {
                 spoken.usage = usage(it.usage).or(spoken.usage);
-                if let Some(reason) = it.reason.word().filter(|_| place.agent.is_none()) {
+                let reason = about.finish_reason.word().or_else(|| it.reason.word());
+                if let Some(reason) = reason.filter(|_| place.agent.is_none()) {
                     self.finish_reason = Some(CompactString::new(&reason));
                 }
                 self.end_message(&key, true, out);

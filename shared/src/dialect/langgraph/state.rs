@@ -4,6 +4,7 @@ use compact_str::CompactString;
 use serde::Deserialize;
 
 use super::messages::Place;
+use super::spoken::CallPiece;
 use super::stage::Call;
 use super::wire::{Message, Speaker};
 use super::{Graph, hash_of};
@@ -16,6 +17,9 @@ const MESSAGES: &str = "messages";
 
 /// The field of a state that holds the questions to a person.
 const INTERRUPT: &str = "__interrupt__";
+
+/// Messages of an earlier run that are looked at for calls without results.
+const LOOKED_BACK_MAX: usize = 8;
 
 /// A question to a person, in the shapes of several versions.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
@@ -63,12 +67,30 @@ impl Graph {
             for message in &messages {
                 self.earlier(message, out);
             }
+            self.left_open(&messages, out);
         } else {
             self.told_by(path, &messages, out);
         }
         self.rest("state", path, &entries, out);
         self.is_mid_air = false;
         self.ask_all(interrupts(&entries), out);
+    }
+
+    /// Calls of an earlier run that wait for their results: this run goes on with them.
+    fn left_open(&mut self, messages: &[Message<'_>], out: &mut Decoded) {
+        let answered: Vec<_> = messages.iter().filter_map(|it| it.body.tool_call_id.words()).collect();
+        let calls = messages.iter().rev().take(LOOKED_BACK_MAX).flat_map(|it| it.body.tool_calls.list());
+        for call in calls {
+            let call: CallPiece<'_> = call.object();
+            let (id, name) = (call.id.words().unwrap_or_default(), call.name.word().unwrap_or_default());
+            if !id.is_empty()
+                && !answered.contains(&id)
+                && !self.stage.knows(&id)
+                && self.stage.w.has_room(out)
+            {
+                self.stage.whole_call(&id, &name, call.args.as_json_text(), None, out);
+            }
+        }
     }
 
     /// What the messages of a state tell of that nobody has told.
