@@ -26,6 +26,8 @@ pub(super) struct Calls {
 struct Call {
     writing: OpenCall,
     stage: Stage,
+    /// Its input was wrong, so it was never executed.
+    is_refused: bool,
     /// What its preliminary outputs were.
     printed: Told,
 }
@@ -56,6 +58,9 @@ impl Calls {
             "tool-input-error" => {
                 self.written(&id, part, w, out);
                 self.gave_back(&id, Outcome::error(error_of(part)), w, out);
+                if let Some(call) = self.told.get_mut(&id) {
+                    call.is_refused = true;
+                }
             }
             "tool-output-available" | "tool-result" => {
                 let output = part.any(&["output", "result"]);
@@ -66,6 +71,8 @@ impl Calls {
                     self.gave_back(&id, Outcome { is_error, ..Outcome::of(output.json()) }, w, out);
                 }
             }
+            // A wrong input is told twice: as an error of the input, and as what the model gets for an output.
+            "tool-output-error" if self.told.get(&id).is_some_and(|call| call.is_refused) => {}
             "tool-output-error" | "tool-error" => {
                 self.gave_back(&id, Outcome::error(error_of(part)), w, out);
             }
@@ -85,7 +92,7 @@ impl Calls {
         let name = part.get("toolName").words().unwrap_or_default();
         let server = part.get("providerExecuted").is_true();
         let writing = w.open_call(id, &name, server, None, out);
-        let call = Call { writing, stage: Stage::Writing, printed: Told::default() };
+        let call = Call { writing, stage: Stage::Writing, is_refused: false, printed: Told::default() };
         if self.told.len() >= ITEMS_PER_RUN_MAX {
             self.told.clear();
         }
