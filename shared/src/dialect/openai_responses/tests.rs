@@ -90,7 +90,9 @@ fn loop_of_two(options: DecodeOptions) -> Decoded {
         fact("completed", whole),
     ];
     let (mut decoder, mut out) = (decoder(options), Decoded::default());
-    lines.iter().for_each(|line| decoder.feed(line.as_bytes(), &mut out));
+    for line in lines {
+        decoder.feed(line.as_bytes(), &mut out);
+    }
     decoder.end(&mut out);
     out
 }
