@@ -28,6 +28,7 @@ pub mod view;
 pub mod dialect;
 pub mod encode;
 pub mod frame;
+pub mod recording;
 pub mod summary;
 
 pub mod flow;

@@ -4,6 +4,7 @@ mod heal; // reload, crash of the hub
 mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came
 mod reading; // nothing jumps, choices stay
+mod recording; // files that are dropped on the page
 mod same; // the view of random histories equals the hub's (I6)
 mod scene;
 mod together; // two browsers and a terminal on recordings // one run with everything in it, written for these tests

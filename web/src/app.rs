@@ -6,6 +6,7 @@ use shared::event::RunStatus;
 
 use crate::browser;
 use crate::components::title;
+use crate::drop;
 use crate::keys;
 use crate::link::Status;
 use crate::navigation::{self, Navigation};
@@ -29,7 +30,16 @@ fn App() -> impl IntoView {
     let store = Store::new(is_bare);
     provide_context(store);
     let navigation = Navigation::start();
-    Effect::new(move |_| store.open(navigation.conversation()));
+    Effect::new(move |_| match navigation.conversation() {
+        // The address of a recording names nothing.
+        None if store.recording.with_untracked(Option::is_some) => {}
+        wanted => store.open(wanted),
+    });
+    Effect::new(move |_| {
+        if store.recordings.get() > 0 && store.recording.with(Option::is_some) {
+            navigation.leave();
+        }
+    });
     settle(store, navigation);
     Effect::new(move |_| {
         let title = title(store);
@@ -49,6 +59,9 @@ fn App() -> impl IntoView {
     // Two viewers that see the same have the same hash; so has the hub's snapshot.
     browser::expose("fanlightViewHash", move || store.view(shared::snapshot::hash));
     keys::listen(store);
+    if !is_bare {
+        drop::listen(store);
+    }
     session::start(store, !is_bare);
     if is_bare { view! { <Bare /> }.into_any() } else { view! { <Full /> }.into_any() }
 }
@@ -57,7 +70,7 @@ fn App() -> impl IntoView {
 fn settle(store: Store, navigation: Navigation) {
     Effect::new(move |_| {
         store.track_fleet();
-        if navigation.conversation().is_some() {
+        if navigation.conversation().is_some() || store.recording.with(Option::is_some) {
             return;
         }
         let newest: Option<ConversationId> = store.model(|model| {

@@ -13,6 +13,7 @@ mod lane;
 mod message;
 mod note;
 mod output;
+mod recording;
 mod run;
 mod status_bar;
 mod text;
@@ -23,6 +24,7 @@ mod transcript;
 
 pub(crate) use conversations::Conversations;
 pub(crate) use help::Help;
+pub(crate) use recording::DropVeil;
 pub(crate) use status_bar::{Connection, StatusBar};
 pub(crate) use tools::Tools;
 pub(crate) use top_bar::{TopBar, title};

@@ -6,10 +6,13 @@ use shared::event::{Kind, ToolProgress};
 use shared::fold::Change;
 use shared::frame::{ClientFrame, ConversationRow, ServerFrame, Sub};
 use shared::limits::EPHEMERA_MAX;
+use shared::recording::Recording;
 use shared::tracker::{Outcome, Tracker};
 use shared::{ConversationId, Envelope, Seq, View};
 
 use crate::latency::CallKey;
+
+mod recording;
 
 /// The subscription of the list.
 const FLEET: Sub = 1;
@@ -43,6 +46,9 @@ pub struct Model {
     conversation: Option<ConversationId>,
     sub: Sub,
     tracker: Tracker,
+    /// What is looked at instead of a conversation.
+    recording: Option<Recording>,
+    is_reading: bool,
     kept: Vec<(ConversationId, Tracker)>,
     fleet: IndexMap<ConversationId, ConversationRow>,
     has_fleet: bool,
@@ -66,7 +72,7 @@ impl Model {
 
     /// What it holds.
     pub fn view(&self) -> &View {
-        self.tracker.view()
+        self.recording.as_ref().map_or_else(|| self.tracker.view(), Recording::view)
     }
 
     /// The newest seq that the hub spoke of.
@@ -76,7 +82,11 @@ impl Model {
 
     /// Whether everything there is has arrived.
     pub fn is_live(&self) -> bool {
-        self.conversation.is_none() || self.tracker.is_live()
+        if self.recording.is_some() {
+            !self.is_reading
+        } else {
+            self.conversation.is_none() || self.tracker.is_live()
+        }
     }
 
     /// Whether anything was ever known of the conversation.
@@ -123,14 +133,10 @@ impl Model {
 
     /// Looks at another conversation; the frames to send, if the socket is up.
     pub fn open(&mut self, conversation: Option<ConversationId>) -> Vec<ClientFrame> {
-        if self.conversation == conversation {
+        if self.conversation == conversation && self.recording.is_none() {
             return Vec::new();
         }
-        let mut frames = Vec::new();
-        if self.conversation.is_some() {
-            frames.push(ClientFrame::Unsub { sub: self.sub });
-        }
-        self.put_away();
+        let mut frames = self.leave();
         self.sub = self.sub.max(FLEET).saturating_add(1);
         self.conversation = conversation;
         if let Some(wanted) = &self.conversation
@@ -140,6 +146,14 @@ impl Model {
         }
         frames.extend(self.sub_frame());
         frames
+    }
+
+    /// Looks at nothing; the frames to send.
+    fn leave(&mut self) -> Vec<ClientFrame> {
+        let unsub = self.conversation.is_some().then_some(ClientFrame::Unsub { sub: self.sub });
+        self.put_away();
+        self.recording = None;
+        unsub.into_iter().collect()
     }
 
     fn put_away(&mut self) {

@@ -39,6 +39,17 @@ impl Navigation {
         self.path.set(path);
     }
 
+    /// Goes where no conversation is named.
+    pub(crate) fn leave(self) {
+        if self.conversation().is_none() {
+            return;
+        }
+        if let Ok(history) = browser::window().history() {
+            drop(history.push_state_with_url(&JsValue::NULL, "", Some("/")));
+        }
+        self.path.set("/".to_owned());
+    }
+
     fn click(self, event: &MouseEvent) {
         let is_plain = event.button() == 0
             && !(event.meta_key() || event.ctrl_key() || event.shift_key() || event.alt_key())

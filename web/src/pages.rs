@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{Connection, Conversations, Help, StatusBar, Tools, TopBar, Transcript};
+use crate::components::{Connection, Conversations, DropVeil, Help, StatusBar, Tools, TopBar, Transcript};
 use crate::store::{Sheet, use_store};
 
 /// Everything.
@@ -22,6 +22,7 @@ pub(crate) fn Full() -> impl IntoView {
             <div class="veil under" on:click=move |_| store.sheet.set(Sheet::None)></div>
         })}
         <Help />
+        <DropVeil />
     }
 }
 

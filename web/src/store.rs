@@ -18,8 +18,10 @@ use crate::open::{Choices, Fold, Level};
 use crate::scroll::Scroller;
 
 mod paint;
+mod recording;
 
 use paint::Painter;
+pub(crate) use recording::Opened;
 
 /// Which sheet lies over a narrow page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,6 +79,16 @@ pub(crate) struct Parts {
     pub(crate) panel: RwSignal<bool>,
     /// Whether the keys are explained.
     pub(crate) help: RwSignal<bool>,
+    /// The recording that is looked at instead of a conversation.
+    pub(crate) recording: RwSignal<Option<Opened>>,
+    /// How many recordings were opened or closed: their items may have the same names.
+    pub(crate) recordings: RwSignal<u32>,
+    /// Whether a file hovers over the page.
+    pub(crate) dragging: RwSignal<bool>,
+    /// Opens the file that the reader has chosen.
+    pub(crate) choose_file: StoredValue<Option<ChooseFile>, LocalStorage>,
+    /// Reads the recording again in another dialect.
+    pub(crate) reopen: StoredValue<Option<Reopen>, LocalStorage>,
     /// The polite announcement.
     pub(crate) spoken: RwSignal<String>,
     /// Whether the page shows the conversation alone, with everything open.
@@ -86,6 +98,11 @@ pub(crate) struct Parts {
     fleet: Trigger,
     tools: Trigger,
 }
+
+/// See [`Parts::choose_file`].
+type ChooseFile = Box<dyn Fn(&web_sys::HtmlInputElement)>;
+/// See [`Parts::reopen`].
+type Reopen = Box<dyn Fn(&'static str)>;
 
 /// The ways to the session, which components do not see.
 struct Ports {
@@ -122,6 +139,11 @@ impl Store {
             sheet: RwSignal::new(Sheet::None),
             panel: RwSignal::new(panel),
             help: RwSignal::new(false),
+            recording: RwSignal::new(None),
+            recordings: RwSignal::new(0),
+            dragging: RwSignal::new(false),
+            choose_file: StoredValue::new_local(None),
+            reopen: StoredValue::new_local(None),
             spoken: RwSignal::new(String::new()),
             is_bare,
             choice: Trigger::new(),
@@ -166,13 +188,20 @@ impl Store {
 
     /// Looks at a conversation.
     pub(crate) fn open(self, conversation: Option<ConversationId>) {
+        if conversation.is_some() {
+            self.recording.set(None);
+        }
         let frames = self.model.try_update_value(|model| model.open(conversation)).unwrap_or_default();
+        self.send(frames);
+        self.ask_painting();
+    }
+
+    fn send(self, frames: Vec<ClientFrame>) {
         self.ports.with_value(|ports| {
             if let Some(ports) = ports {
                 frames.into_iter().for_each(&ports.send);
             }
         });
-        self.ask_painting();
     }
 
     /// Tries to connect now.

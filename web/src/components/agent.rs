@@ -34,7 +34,7 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
             let agent = view.runs.get(&its_run)?.agents.get(&its_id)?;
             let span = match (agent.status, agent.ended_at) {
                 (RunStatus::Running, _) => Span::Since(agent.started_at, 0),
-                (_, Some(end)) => Span::Took(end.saturating_sub(agent.started_at)),
+                (_, Some(end)) => Span::of(agent.started_at, Some(end)),
                 _ => Span::None,
             };
             let name = agent.name.as_deref().unwrap_or(its_id.as_str()).to_owned();

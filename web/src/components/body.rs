@@ -158,8 +158,9 @@ fn Timing(ids: Ids) -> impl IntoView {
     let store = use_store();
     let rows = move || {
         let read = tool(store, ids, |tool| {
-            let between =
-                |from: Option<u64>, to: Option<u64>| Some(format::duration(to?.saturating_sub(from?)));
+            let between = |from: Option<u64>, to: Option<u64>| {
+                Some(format::duration(to?.saturating_sub(from.filter(|ms| *ms > 0)?)))
+            };
             let queued =
                 tool.queued_ms.map(format::duration).or_else(|| between(tool.pending_at, tool.executing_at));
             [

@@ -6,6 +6,7 @@ use shared::event::RunStatus;
 use shared::frame::ConversationRow;
 
 use super::icon::{StateIcon, icon, run_icon};
+use super::recording::OpenRecording;
 use crate::fleet::{self, Group, Line, List};
 use crate::format;
 use crate::route;
@@ -45,6 +46,7 @@ pub(crate) fn Conversations() -> impl IntoView {
                 <input type="search" id="filter" placeholder="Filter" aria-label="Filter conversations"
                     on:input=move |event| filter.set(event_target_value(&event)) />
             </div>
+            <OpenRecording />
             {move || (held() > 0).then(|| view! {
                 <button type="button" class="resort num" on:click=sort>{held()} " changed · sort again"</button>
             })}

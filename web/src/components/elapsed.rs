@@ -18,6 +18,17 @@ pub(super) enum Span {
     AtLeast(u64),
 }
 
+impl Span {
+    /// From `started_at` to `ended_at`, by the hub's clock; nothing where a recording has no times.
+    pub(super) fn of(started_at: u64, ended_at: Option<u64>) -> Self {
+        match ended_at {
+            _ if started_at == 0 => Self::None,
+            Some(end) => Self::Took(end.saturating_sub(started_at)),
+            None => Self::Since(started_at, 0),
+        }
+    }
+}
+
 /// The text of a span; tracks the ticker only when it grows. Without a link the time stands still and says so.
 pub(super) fn span_text(span: Span) -> String {
     let store = use_store();

@@ -14,6 +14,7 @@ enum Why {
     NoHub,
     NothingYet,
     NoConversation,
+    NothingRead,
 }
 
 /// The place of a conversation without anything in it.
@@ -25,6 +26,9 @@ pub(super) fn Empty() -> impl IntoView {
         store.track_items();
         store.live.track();
         let (has_fleet, is_known) = store.model(|model| (model.fleet().is_some(), model.is_known()));
+        if store.recording.with(Option::is_some) {
+            return Why::NothingRead;
+        }
         match store.status.get() {
             Status::Up if store.conversation.with(Option::is_some) => {
                 if is_known && store.live.get() {
@@ -44,9 +48,14 @@ pub(super) fn Empty() -> impl IntoView {
             _ => Why::NoHub,
         }
     });
-    move || match why.get() {
+    move || {
+        match why.get() {
         Why::Loading => view! { <p class="empty meta">"Loading…"</p> }.into_any(),
         Why::NoHub => view! { <NoHub /> }.into_any(),
+        Why::NothingRead => {
+            view! { <p class="empty meta">"Nothing of it can be shown yet. Above stands what was read and in which dialect."</p> }
+                .into_any()
+        }
         Why::NothingYet => {
             let problem = store.model(|model| model.problem().map(str::to_owned));
             let text = problem.unwrap_or_else(|| "Nothing has happened here yet.".to_owned());
@@ -55,6 +64,7 @@ pub(super) fn Empty() -> impl IntoView {
         Why::NoConversation => {
             view! { <Starts title="No conversations yet. Make an agent visible:".to_owned() /> }.into_any()
         }
+    }
     }
 }
 
@@ -69,6 +79,7 @@ fn NoHub() -> impl IntoView {
             <p class="meta">"The page connects by itself as soon as it is there. "
                 <button type="button" class="link" on:click=move |_| store.retry_now()>"Try now"</button>
             </p>
+            <p class="meta">"Recordings need no hub: drop a file on the page."</p>
         </div>
     }
 }

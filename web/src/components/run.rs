@@ -27,13 +27,12 @@ struct Head {
 
 impl Head {
     fn of(run: &RunView) -> Self {
-        let took = run.ended_at.map(|end| end.saturating_sub(run.started_at));
         let is_told = |error: &ErrorFact| {
             run.notes.iter().any(|note| matches!(&note.body, NoteBody::Error(told) if told == error))
         };
         Self {
             status: run.status,
-            span: took.map_or(Span::Since(run.started_at, 0), Span::Took),
+            span: Span::of(run.started_at, run.ended_at),
             activity: run.activity.as_deref().map(preview::one_line).unwrap_or_default(),
             error: run.error.clone().filter(|error| !is_told(error)),
         }

@@ -23,19 +23,17 @@ struct Newest {
 fn newest(store: Store) -> Memo<Option<Newest>> {
     let id = Memo::new(move |_| {
         store.conversation.track();
+        store.recordings.track();
         store.track_items();
         store.view(|view| view.runs.keys().next_back().cloned())
     });
     Memo::new(move |_| {
         let id = id.get()?;
-        store.run(&id, |run| {
-            let took = run.ended_at.map(|end| end.saturating_sub(run.started_at));
-            Newest {
-                id: id.clone(),
-                status: run.status,
-                span: took.map_or(Span::Since(run.started_at, 0), Span::Took),
-                tokens: run.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens)),
-            }
+        store.run(&id, |run| Newest {
+            id: id.clone(),
+            status: run.status,
+            span: Span::of(run.started_at, run.ended_at),
+            tokens: run.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens)),
         })
     })
 }
@@ -44,9 +42,13 @@ fn newest(store: Store) -> Memo<Option<Newest>> {
 pub(crate) fn title(store: Store) -> String {
     store.track_fleet();
     store.seq.track();
-    let Some(id) = store.conversation.get() else { return String::new() };
+    let name = match store.recording.get() {
+        Some(recording) => Some(recording.name),
+        None => store.conversation.get().map(|id| id.to_string()),
+    };
+    let Some(name) = name else { return String::new() };
     let own = store.view(|view| view.title.clone());
-    own.filter(|title| !title.trim().is_empty()).unwrap_or_else(|| id.to_string())
+    own.filter(|title| !title.trim().is_empty()).unwrap_or(name)
 }
 
 /// The bar.
@@ -97,14 +99,18 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         RunStatus::Interrupted => "pill num slow",
         RunStatus::Complete | RunStatus::Cancelled => "pill num",
     };
+    let time = move || span_text(newest.with(|run| run.as_ref().map_or(Span::None, |run| run.span)));
     let word = move || match status.get() {
         RunStatus::Running => "Running",
+        RunStatus::Complete if time().is_empty() => "Done",
+        RunStatus::Error if time().is_empty() => "Failed",
+        RunStatus::Cancelled if time().is_empty() => "Cancelled",
+        RunStatus::Interrupted if time().is_empty() => "Broke off",
         RunStatus::Complete => "Done in",
         RunStatus::Error => "Failed after",
         RunStatus::Cancelled => "Cancelled after",
         RunStatus::Interrupted => "Broke off after",
     };
-    let time = move || span_text(newest.with(|run| run.as_ref().map_or(Span::None, |run| run.span)));
     view! { <span class=class><StateIcon shape=shape /> <span class="hide">{word}</span> {time}</span> }
 }
 

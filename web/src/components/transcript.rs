@@ -7,6 +7,7 @@ use shared::view::TopItem;
 use super::copy::copy_code;
 use super::empty::Empty;
 use super::message::Message;
+use super::recording::RecordingBar;
 use super::run::Run;
 use crate::format;
 use crate::scroll::Scroller;
@@ -32,6 +33,7 @@ pub(crate) fn Transcript() -> impl IntoView {
     };
     view! {
         <main class="stage">
+            <RecordingBar />
             <div class="scroll" id="transcript" node_ref=window data-t="transcript" role="log" aria-live="off"
                 aria-label=name tabindex="0"
                 aria-busy=move || store.running.get().to_string()
@@ -53,6 +55,7 @@ fn Content() -> impl IntoView {
     let budget = RwSignal::new(window::rows(store.is_bare));
     let items = Memo::new(move |_| {
         store.conversation.track();
+        store.recordings.track();
         store.track_items();
         store.view(|view| view.items.clone())
     });
@@ -80,6 +83,7 @@ fn Content() -> impl IntoView {
     move || {
         // Two conversations may have items of the same name: nothing of one is kept for the other.
         store.conversation.track();
+        store.recordings.track();
         budget.set(window::rows(store.is_bare));
         if is_empty.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }
     }

@@ -102,3 +102,26 @@ fn the_list_is_replaced_or_patched() {
     assert_eq!(model.fleet().map(IndexMap::len), Some(1));
     assert_eq!(model.subscriptions(true), [ClientFrame::Watch { sub: 1 }]);
 }
+
+#[test]
+fn a_recording_stands_in_the_place_of_a_conversation() {
+    let mut model = opened();
+    take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":3}"#);
+    take(&mut model, &batch(1, 3, EVENTS));
+    let decoder = shared::dialect::decoder("openai-chat", shared::dialect::DecodeOptions::default()).unwrap();
+    let frames = model.open_recording(decoder);
+    assert_eq!(frames, [ClientFrame::Unsub { sub: 2 }]);
+    model.read(b"data: {\"choices\":[{\"delta\":{\"content\":\"from a fi");
+    model.read(b"le\"},\"finish_reason\":\"stop\"}]}\n\n");
+    assert!(!model.is_live());
+    model.read_all();
+    assert!(model.is_live() && model.take_touched().replaced);
+    assert_eq!(model.view().runs[0].answer(), "from a file");
+    // A new socket asks for no conversation, and heartbeats speak of none.
+    assert!(model.subscriptions(false).is_empty());
+    let beat = take(&mut model, r#"{"t":"hb","ts":1,"heads":{}}"#);
+    assert!(matches!(beat, Some(ClientFrame::HbAck { at }) if at.is_empty()));
+    // The conversation is there again when the recording is closed.
+    model.open(ConversationId::parse("demo").ok());
+    assert_eq!(model.view().runs[0].answer(), "hi");
+}

@@ -43,7 +43,7 @@ impl Painter {
     }
 
     /// Starts again for another conversation.
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.signals.clear();
         self.rows.clear();
         self.states.clear();

@@ -1,0 +1,77 @@
+//! A recorded stream, read without a hub: its events are numbered and timed as a hub would, and folded. The same bytes
+//! always give the same view, since times are those of the recording, where it has any.
+
+use crate::dialect::{Decode, Decoded};
+use crate::event::Class;
+use crate::fold::{Change, complete, fold};
+use crate::view::View;
+
+/// A stream on its way into a view.
+#[derive(Debug)]
+pub struct Recording {
+    decoder: Box<dyn Decode>,
+    decoded: Decoded,
+    view: View,
+    /// The recording's own time, in milliseconds since 1970; 0 as long as it has told none.
+    now: u64,
+}
+
+impl Recording {
+    /// Nothing is read yet.
+    pub fn new(decoder: Box<dyn Decode>) -> Self {
+        Self { decoder, decoded: Decoded::default(), view: View::default(), now: 0 }
+    }
+
+    /// What has been read so far.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Takes the next bytes; `changed` hears what in the view changed.
+    pub fn feed(&mut self, bytes: &[u8], changed: &mut dyn FnMut(Change)) {
+        self.decoder.feed(bytes, &mut self.decoded);
+        self.absorb(changed);
+    }
+
+    /// The recording is over: call it once.
+    pub fn end(&mut self, changed: &mut dyn FnMut(Change)) {
+        self.decoder.end(&mut self.decoded);
+        self.absorb(changed);
+        if self.now == 0 {
+            self.forget_times(changed);
+        }
+    }
+
+    /// Gives the view away.
+    pub fn into_view(self) -> View {
+        self.view
+    }
+
+    /// A hub's own time counts before the publisher's; what has neither happened when the event before it did.
+    fn absorb(&mut self, changed: &mut dyn FnMut(Change)) {
+        for mut envelope in self.decoded.envelopes.drain(..) {
+            let told = Some(envelope.at).filter(|at| *at > 0).or(envelope.producer_at);
+            self.now = told.unwrap_or(self.now);
+            envelope.at = self.now;
+            if envelope.event.kind.class() != Class::Ephemeral {
+                envelope.seq = self.view.seq.saturating_add(1);
+            }
+            complete(&self.view, &mut envelope.event);
+            fold(&mut self.view, &envelope, changed);
+        }
+    }
+
+    /// Without times what the calls took is not 0 ms, but known only where the publisher says it.
+    fn forget_times(&mut self, changed: &mut dyn FnMut(Change)) {
+        for (id, run) in &mut self.view.runs {
+            for tool in run.tools.values_mut() {
+                tool.pending_at = None;
+                tool.executing_at = None;
+            }
+            changed(Change::Run(id.clone()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

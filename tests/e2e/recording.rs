@@ -1,0 +1,89 @@
+//! Recordings that are dropped on the page: the same decoders, in the browser, with and without a hub.
+
+use serde_json::{Value, json};
+use shared::dialect::{DECODED, DecodeOptions, decoder, detect};
+use shared::recording::Recording;
+use shared::{View, snapshot};
+use tests::browser::{DESKTOP, Screen};
+use tests::recordings::fixtures;
+use tests::{Hub, Page};
+
+const DIALECT: &str = "return document.querySelector('[data-t=recording-dialect]')?.value ?? null";
+
+/// Drops a file as the browser does.
+async fn drop_file(page: &Page, name: &str, bytes: &[u8]) {
+    let script = format!(
+        "const files = new DataTransfer(); files.items.add(new File([new Uint8Array({})], {}));
+         document.body.dispatchEvent(new DragEvent('drop', {{dataTransfer: files, bubbles: true, cancelable: true}}))",
+        json!(bytes),
+        json!(name)
+    );
+    page.run(&script).await;
+}
+
+fn native(dialect: &str, bytes: &[u8]) -> View {
+    let mut recording = Recording::new(decoder(dialect, DecodeOptions::default()).expect("it is known"));
+    recording.feed(bytes, &mut |_| {});
+    recording.end(&mut |_| {});
+    recording.into_view()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i6_a_dropped_recording_of_any_dialect_shows_what_the_hub_would_show() {
+    let hub = Hub::start().await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/")).await;
+    page.holds("return !!document.querySelector('[data-t=transcript]')").await;
+    for dialect in DECODED {
+        for path in fixtures(dialect) {
+            let bytes = std::fs::read(&path).unwrap();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            drop_file(&page, &name, &bytes).await;
+            let shown = "return document.querySelector('[data-t=recording] .name')?.textContent";
+            page.run_until(shown, |shown| shown == &Value::String(name.clone())).await;
+            let told = detect(&bytes).unwrap_or_default();
+            page.run_until(DIALECT, |it| it == told).await;
+            if told != *dialect {
+                let choose = format!(
+                    "const it = document.querySelector('[data-t=recording-dialect]'); it.value = {};
+                     it.dispatchEvent(new Event('change', {{bubbles: true}}))",
+                    json!(dialect)
+                );
+                page.run(&choose).await;
+                page.run_until(DIALECT, |it| it == dialect).await;
+            }
+            let hash = snapshot::hash(&native(dialect, &bytes));
+            page.run_until("return window.fanlightViewHash()", |it| it == &Value::String(hash.clone())).await;
+        }
+    }
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_needs_no_hub_and_makes_room_for_a_conversation_again() {
+    let mut hub = Hub::start().await;
+    let mut publisher = hub.publisher("live").await;
+    publisher.says(crate::scene::OPENING).await;
+    let page = Page::open(Screen { dark: true, ..DESKTOP }).await;
+    page.goto(&hub.url("/c/live")).await;
+    page.text_until("transcript", |text| text.contains("revenue per region")).await;
+    hub.kill().await;
+    let path =
+        fixtures("anthropic").into_iter().find(|path| path.ends_with("thinking-and-calls.sse")).unwrap();
+    let bytes = std::fs::read(path).unwrap();
+    drop_file(&page, "thinking-and-calls.sse", &bytes).await;
+    let cards = "return document.querySelectorAll('[data-t=tool-card]').length";
+    let calls = native("anthropic", &bytes).runs[0].tools.len();
+    page.run_until(cards, |n| n == &json!(calls)).await;
+    assert!(!page.text("transcript").await.contains("revenue per region"));
+    page.screenshot("recording").await;
+    // Nothing tells what it is, until the reader does.
+    drop_file(&page, "notes.txt", b"buy milk\n").await;
+    page.run_until(DIALECT, |it| it == "").await;
+    page.text_until("recording", |text| text.contains("choose one")).await;
+    page.run("history.back()").await;
+    page.text_until("transcript", |text| text.contains("revenue per region")).await;
+    assert_eq!(page.run("return document.querySelectorAll('[data-t=recording]').length").await, json!(0));
+    page.close().await;
+}

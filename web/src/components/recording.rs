@@ -1,0 +1,118 @@
+//! Recordings: the bar over an opened one, the way to open one, and what lies over the page while a file hovers.
+
+use leptos::prelude::*;
+use shared::dialect::DECODED;
+
+use super::icon::icon;
+use crate::format;
+use crate::store::{Opened, Store, use_store};
+
+/// What the recording is, how much of it is read, and what was odd.
+#[component]
+pub(super) fn RecordingBar() -> impl IntoView {
+    let store = use_store();
+    let is_open = Memo::new(move |_| store.recording.with(Option::is_some));
+    move || is_open.get().then(|| view! { <Bar /> })
+}
+
+#[component]
+fn Bar() -> impl IntoView {
+    let store = use_store();
+    let opened = Memo::new(move |_| store.recording.get());
+    let name = move || opened.with(|it| it.as_ref().map(|it| it.name.clone()).unwrap_or_default());
+    let said = Memo::new(move |_| {
+        store.seq.track();
+        opened.with(|it| it.as_ref().map(|it| words(store, it)).unwrap_or_default())
+    });
+    view! {
+        <div class="recording" data-t="recording" role="region" aria-label="Recording">
+            {icon("#file", "")}
+            <span class="name" title=name>{name}</span>
+            <Dialect opened=opened />
+            <span class="meta num words" role="status">{move || said.get()}</span>
+            <button type="button" class="plain" on:click=move |_| store.close_recording()>"Close"</button>
+        </div>
+    }
+}
+
+/// The dialect that it is read in; another one can be chosen.
+#[component]
+fn Dialect(opened: Memo<Option<Opened>>) -> impl IntoView {
+    let store = use_store();
+    let dialect = Memo::new(move |_| opened.with(|it| it.as_ref().and_then(|it| it.dialect)));
+    let choose = move |event: leptos::ev::Event| {
+        let wanted = event_target_value(&event);
+        if let Some(name) = DECODED.iter().find(|name| **name == wanted) {
+            store.reopen.with_value(|reopen| {
+                if let Some(reopen) = reopen {
+                    reopen(name);
+                }
+            });
+        }
+    };
+    let options = DECODED.iter().map(|name| {
+        view! { <option value=*name prop:selected=move || dialect.get() == Some(name)>{*name}</option> }
+    });
+    view! {
+        <select aria-label="Dialect" data-t="recording-dialect" on:change=choose>
+            {move || dialect.get().is_none().then(|| view! { <option value="" selected="">"dialect?"</option> })}
+            {options.collect_view()}
+        </select>
+    }
+}
+
+fn words(store: Store, opened: &Opened) -> String {
+    if let Some(failure) = &opened.failure {
+        return format!("It cannot be read further: {failure}");
+    }
+    if opened.dialect.is_none() {
+        return "Its beginning does not tell which dialect it speaks: choose one".to_owned();
+    }
+    let (events, anomalies) = store.view(|view| (view.seq, view.anomalies.total));
+    let reading = (opened.read < 1000).then(|| format!("reading, {} %", opened.read / 10));
+    let events = format!("{} events", format::grouped(events));
+    let odd = (anomalies > 0).then(|| match anomalies {
+        1 => "1 anomaly".to_owned(),
+        more => format!("{} anomalies", format::grouped(more)),
+    });
+    let first = store.view(|view| view.anomalies.first.first().map(|anomaly| anomaly.detail.clone()));
+    [reading, Some(events), odd, first].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// The way to open a recording for those who do not drag.
+#[component]
+pub(super) fn OpenRecording() -> impl IntoView {
+    let store = use_store();
+    let input = NodeRef::<leptos::html::Input>::new();
+    let chosen = move |_| {
+        if let Some(input) = input.get_untracked() {
+            store.choose_file.with_value(|choose| {
+                if let Some(choose) = choose {
+                    choose(&input);
+                }
+            });
+        }
+    };
+    let ask = move |_| {
+        if let Some(input) = input.get_untracked() {
+            input.click();
+        }
+    };
+    view! {
+        <input type="file" class="sr" tabindex="-1" aria-hidden="true" data-t="recording-file" node_ref=input
+            on:change=chosen />
+        <button type="button" class="plain open-recording" title="Open a recording: or drop a file anywhere"
+            on:click=ask>{icon("#file", "")} " Open a recording"</button>
+    }
+}
+
+/// Lies over the page while a file hovers over it.
+#[component]
+pub(crate) fn DropVeil() -> impl IntoView {
+    let store = use_store();
+    move || {
+        store.dragging.get().then(|| {
+            view! { <div class="veil drop" data-t="drop"><p>"Drop a recording: it is read here, nothing is sent"</p></div> }
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! Recordings of the reader's own: a file that is dropped on the page, or chosen, is read piece by piece and decoded
+//! right here. No hub takes part in it, and nothing leaves the browser.
+
+use js_sys::Uint8Array;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use shared::dialect::{DecodeOptions, decoder, detect};
+use wasm_bindgen::JsCast;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{DragEvent, File, HtmlInputElement};
+
+use crate::browser;
+use crate::store::{Opened, Store};
+
+/// Bytes that are read at once: few enough that the page stays smooth, many enough that a large file is quick.
+const PIECE_BYTES: f64 = 262_144.0;
+
+/// Listens for as long as the page lives.
+pub(crate) fn listen(store: Store) {
+    let document = browser::document();
+    browser::listen(&document, "dragover", move |event: DragEvent| {
+        // The browser would open the file itself and leave the page.
+        event.prevent_default();
+        if !store.dragging.get_untracked() {
+            store.dragging.set(true);
+        }
+    });
+    browser::listen(&document, "dragleave", move |event: DragEvent| {
+        if event.related_target().is_none() {
+            store.dragging.set(false);
+        }
+    });
+    browser::listen(&document, "drop", move |event: DragEvent| {
+        event.prevent_default();
+        store.dragging.set(false);
+        let files = event.data_transfer().and_then(|it| it.files());
+        if let Some(file) = files.and_then(|files| files.get(0)) {
+            open(store, file, None);
+        }
+    });
+    store.choose_file.set_value(Some(Box::new(move |input: &HtmlInputElement| {
+        if let Some(file) = input.files().and_then(|files| files.get(0)) {
+            open(store, file, None);
+        }
+        // The same file may be chosen again.
+        input.set_value("");
+    })));
+}
+
+/// Opens `file` in `dialect`, or in the one that its beginning tells.
+fn open(store: Store, file: File, dialect: Option<&'static str>) {
+    store.reopen.set_value(Some(Box::new({
+        let file = file.clone();
+        move |dialect| open(store, file.clone(), Some(dialect))
+    })));
+    spawn_local(read(store, file, dialect));
+}
+
+async fn read(store: Store, file: File, dialect: Option<&'static str>) {
+    let first = piece(&file, 0.0).await;
+    let dialect = dialect.or_else(|| detect(first.as_deref().unwrap_or_default()));
+    let failure = first.as_ref().err().cloned();
+    let decoder = dialect.and_then(|name| decoder(name, DecodeOptions::default()));
+    store.open_recording(Opened { name: file.name(), dialect, read: 0, failure }, decoder);
+    let number = store.recordings.get_untracked();
+    let (Some(_), Ok(mut bytes)) = (dialect, first) else { return };
+    let size = file.size();
+    let mut at = 0.0;
+    let mut failure = None;
+    loop {
+        at += PIECE_BYTES;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1000")]
+        let read = (at / size.max(1.0) * 1000.0).clamp(0.0, 999.0) as u32;
+        if !store.read(number, &bytes, read) {
+            return;
+        }
+        if at >= size {
+            break;
+        }
+        match piece(&file, at).await {
+            Ok(next) => bytes = next,
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
+    }
+    store.read_all(number, failure);
+}
+
+/// The bytes of `file` from `at` on.
+async fn piece(file: &File, at: f64) -> Result<Vec<u8>, String> {
+    let said = |error: wasm_bindgen::JsValue| {
+        let error = error.dyn_ref::<js_sys::Error>().map(|error| String::from(error.message()));
+        error.unwrap_or_else(|| "the browser does not give the file".to_owned())
+    };
+    let blob = file.slice_with_f64_and_f64(at, at + PIECE_BYTES).map_err(said)?;
+    let buffer = JsFuture::from(blob.array_buffer()).await.map_err(said)?;
+    Ok(Uint8Array::new(&buffer).to_vec())
+}
