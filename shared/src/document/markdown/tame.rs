@@ -48,6 +48,8 @@ fn places(text: &str) -> Vec<Range<usize>> {
     if !text.contains('<') && !text.contains(':') {
         return Vec::new();
     }
+    // Some readers look for the end of a declaration (`<!x`) beyond its paragraph, in whatever stands behind the text.
+    let text = &format!("{text}\n\n>");
     let parser = Parser::new_ext(text, OPTIONS);
     // Links may be defined in one text and used in another one of the same document.
     let defined = parser.reference_definitions().iter().filter(|(_, link)| !may_stay(&link.dest));
