@@ -261,6 +261,9 @@ pub struct PartEnd {
     /// The provider keeps the text to itself (encrypted thinking).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
+    /// The provider's mark on its thinking, without which it does not take the text back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 /// See [`Kind::Error`].

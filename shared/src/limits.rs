@@ -26,6 +26,9 @@ pub const PART_BYTES_MAX: usize = 4 << 20;
 /// Longest result of one tool call kept in a view, in bytes.
 pub const RESULT_BYTES_MAX: usize = 4 << 20;
 
+/// Longest signature of a thinking part, in bytes; a longer one is no signature.
+pub const SIGNATURE_BYTES_MAX: usize = 64 << 10;
+
 /// Longest value of a custom or raw event kept in a view, in bytes.
 pub const NOTE_BYTES_MAX: usize = 64 << 10;
 

@@ -14,7 +14,7 @@
 //!   whose definition never became whole is left out in any case: there is nothing to answer.
 //! * What sub-agents did inside is left out; the call that started them is kept, with what they gave back.
 //! * A response that broke off is kept as far as it came and followed by a note that says so.
-//! * Thinking is not carried: providers take it back only with their signature.
+//! * Thinking is carried where the provider signed it, and to the API that signs; others do not take it back.
 //! * No message is empty, and ids and names are those that the API takes.
 
 use serde::Serialize;

@@ -75,6 +75,7 @@ fn about_parts() -> BoxedStrategy<Kind> {
             hash: None,
             duration_ms: None,
             hidden: false,
+            signature: len.filter(|len| len % 2 == 1).map(|len| format!("signature {len}")),
         })),
         1 => (part(), text()).prop_map(|(part, text)| Kind::PartReplace { part, text: text.into() }),
     ]

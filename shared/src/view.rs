@@ -144,6 +144,9 @@ pub struct PartView {
     pub duration_ms: Option<u64>,
     /// The provider keeps the text to itself.
     pub hidden: bool,
+    /// The provider's mark on its thinking, without which it does not take the text back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 /// A tool call.

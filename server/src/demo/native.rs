@@ -121,7 +121,7 @@ impl<'a> Score<'a> {
             place.at = place.at.saturating_add(pause);
             self.put(place, Kind::PartDelta { part: part.clone(), off: None, text: text.into() });
         }
-        let end = PartEnd { part, len: None, hash: None, duration_ms: None, hidden: false };
+        let end = PartEnd { part, len: None, hash: None, duration_ms: None, hidden: false, signature: None };
         self.put(place, Kind::PartEnd(end));
     }
 

@@ -70,7 +70,9 @@ impl Messages {
             }
             PartStep::End => {
                 let is_hidden = part.hidden && !self.parts.contains_key(id) && part.body.len == 0;
-                if is_hidden {
+                if let Some(signature) = part.signature.as_ref().filter(|_| part.kind == PartKind::Thinking) {
+                    self.sign(id, part, signature, out);
+                } else if is_hidden {
                     let index = self.start(out, |block| {
                         block.put("type", "redacted_thinking").put("data", "");
                     });
@@ -101,6 +103,18 @@ impl Messages {
                 delta.put("type", "text_delta").put("text", text);
             }
         });
+    }
+
+    /// The signature stands last in its block; thinking that is kept back has nothing else.
+    fn sign(&mut self, id: &PartId, part: &PartView, signature: &str, out: &mut Vec<u8>) {
+        if !self.parts.contains_key(id) {
+            self.part_delta(id, part, "", out);
+        }
+        if let Some(index) = self.parts.get(id) {
+            delta(*index, out, |delta| {
+                delta.put("type", "signature_delta").put("signature", signature);
+            });
+        }
     }
 
     fn stop_part(&mut self, id: &PartId, out: &mut Vec<u8>) {

@@ -68,6 +68,7 @@ pub(crate) struct Wire<'a> {
     duration_ms: Option<u64>,
     #[serde(default)]
     hidden: bool,
+    signature: Option<String>,
     #[serde(default)]
     server: bool,
     given_id: Option<CompactString>,
@@ -283,6 +284,7 @@ impl Wire<'_> {
                 hash: self.hash.take(),
                 duration_ms: self.duration_ms,
                 hidden: self.hidden,
+                signature: self.signature.take(),
             }),
             "status" => Kind::Status { text: self.owned_text()? },
             "error" => Kind::Error(ErrorFact {

@@ -28,6 +28,7 @@ fn create(run: &mut RunView, scene: &mut Scene<'_>, id: &PartId, kind: PartKind)
         ended_at: None,
         duration_ms: None,
         hidden: false,
+        signature: None,
     };
     run.parts.insert(id.clone(), part);
     run.open.insert(Item::Part(id.clone()));
@@ -88,6 +89,9 @@ pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, end: &PartEnd) {
     part.ended_at.get_or_insert(scene.at);
     part.duration_ms = end.duration_ms.or(part.duration_ms);
     part.hidden |= end.hidden;
+    if end.signature.is_some() {
+        part.signature.clone_from(&end.signature);
+    }
     let wrong_len = end.len.is_some_and(|len| len != part.body.len);
     let wrong_hash = end.hash.as_ref().is_some_and(|hash| *hash != part.body.hash_hex());
     if wrong_len || wrong_hash {

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::history::{Said, Step, Unfinished, history};
+use super::history::{Said, Step, Thinking, Unfinished, history};
 use super::{Partial, names};
 use crate::json::Json;
 use crate::view::View;
@@ -50,6 +50,13 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
+    /// Thinking, as the provider signed it.
+    Thinking {
+        /// Its text.
+        thinking: String,
+        /// The provider's mark.
+        signature: String,
+    },
     /// A text that is not blank.
     Text {
         /// It.
@@ -118,6 +125,10 @@ impl Turns {
     }
 
     fn step(&mut self, step: Step) {
+        for thinking in step.thinking {
+            let Thinking { text: thinking, signature } = thinking;
+            self.put(Role::Assistant, Block::Thinking { thinking, signature });
+        }
         if !step.text.trim().is_empty() {
             self.put(Role::Assistant, Block::Text { text: step.text });
         }

@@ -37,10 +37,21 @@ pub enum Said {
 /// One answer of a model: a text, calls, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Step {
+    /// The thinking that the provider signed: only that is taken back.
+    pub thinking: Vec<Thinking>,
     /// The text; blank where there is none.
     pub text: String,
     /// The calls, each with its result.
     pub calls: Vec<Call>,
+}
+
+/// Signed thinking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thinking {
+    /// The text; empty where the provider keeps it to itself.
+    pub text: String,
+    /// The provider's mark on it.
+    pub signature: String,
 }
 
 /// A call with its result.
@@ -101,7 +112,9 @@ impl Writer {
                         self.put(std::mem::take(&mut step));
                         first_end = None;
                     }
-                    if part.kind != PartKind::Thinking {
+                    if part.kind == PartKind::Thinking {
+                        step.thinking.extend(thinking(part));
+                    } else {
                         add_text(&mut step.text, part);
                     }
                 }
@@ -182,6 +195,13 @@ fn percentage(run: &RunView) -> Option<u8> {
         let percent = said?.as_f64().filter(|percent| (0.0..=100.0).contains(percent))?;
         format!("{percent:.0}").parse().ok()
     })
+}
+
+/// The part as the provider takes it back: signed, and whole.
+fn thinking(part: &PartView) -> Option<Thinking> {
+    let is_whole = part.ended_at.is_some() && part.body.cut == 0 && part.body.missing == 0;
+    let signature = part.signature.clone().filter(|_| is_whole)?;
+    Some(Thinking { text: part.body.text.clone(), signature })
 }
 
 fn add_text(text: &mut String, part: &PartView) {

@@ -79,6 +79,18 @@ fn results_stand_directly_behind_their_calls_however_they_came() {
 }
 
 #[test]
+fn thinking_goes_back_only_where_it_was_signed_and_to_whom_signs() {
+    let end = r#"{"k":"part.end","run":"r","part":"h","signature":"EqoB"}"#;
+    let start = r#"    {"k":"part.start","run":"r","part":"a","kind":"text"}"#;
+    let signed = INTERLEAVED.replacen(start, &format!("{end}\n{start}"), 1);
+    let content = |lines: &str| anthropic(lines, Unfinished::LeaveOut)["messages"][1]["content"].clone();
+    assert_eq!(content(&signed)[0], json!({"type": "thinking", "thinking": "hm", "signature": "EqoB"}));
+    assert_eq!(content(&signed)[1], json!({"type": "text", "text": "I look. "}));
+    assert_eq!(content(INTERLEAVED)[0], json!({"type": "text", "text": "I look. "}));
+    assert!(!openai(&signed, Unfinished::LeaveOut).to_string().contains("hm"));
+}
+
+#[test]
 fn user_turns_are_merged_and_results_stand_first() {
     let lines = INTERLEAVED.replace(r#"{"k":"part.start","run":"r","part":"b","kind":"text"}"#, "");
     let lines = lines.lines().filter(|line| !line.contains(r#""part":"b""#)).collect::<Vec<_>>().join("\n");

@@ -193,8 +193,9 @@ impl<'a> RunTeller<'a> {
             out.push(self.id, agent, part.started_at, delta);
         }
         let Some(at) = part.ended_at else { return };
+        let signature = part.signature.clone();
         let (part, duration_ms, hidden, late) = (id.clone(), part.duration_ms, part.hidden, part.body.late);
-        let end = PartEnd { part: part.clone(), len: None, hash: None, duration_ms, hidden };
+        let end = PartEnd { part: part.clone(), len: None, hash: None, duration_ms, hidden, signature };
         out.push(self.id, agent, at, Kind::PartEnd(end));
         if late {
             let text = compact_str::CompactString::default();

@@ -123,6 +123,9 @@ impl Block {
         for citation in body.citations.list() {
             w.custom("citation", citation, agent, out);
         }
+        if let Some(signature) = body.signature.word() {
+            part.sign(&signature);
+        }
         Self::Part { part, is_signed: body.signature.is_truthy(), is_repeated: false }
     }
 
@@ -156,7 +159,10 @@ impl Block {
             ("thinking_delta", Self::Part { part, .. }) => {
                 part.delta(&delta.thinking.text().unwrap_or_default(), w, out);
             }
-            ("signature_delta", Self::Part { is_signed, .. }) => *is_signed = true,
+            ("signature_delta", Self::Part { part, is_signed, .. }) => {
+                part.sign(&delta.signature.text().unwrap_or_default());
+                *is_signed = true;
+            }
             ("input_json_delta", Self::Call { call, .. }) => {
                 call.args(&delta.partial_json.text().unwrap_or_default(), w, out);
             }
@@ -174,6 +180,9 @@ impl Block {
                 let Some((kind, text)) = body.told_text() else { return false };
                 if *is_repeated || kind != part.part().kind() {
                     return false;
+                }
+                if let Some(signature) = body.signature.word().filter(|_| !*is_signed) {
+                    part.sign(&signature);
                 }
                 (*is_repeated, *is_signed) = (true, *is_signed || body.signature.is_truthy());
                 part.set(&text, w, out);

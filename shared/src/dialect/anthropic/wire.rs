@@ -102,6 +102,8 @@ pub(in crate::dialect) struct Delta<'a> {
     #[serde(borrow)]
     pub(in crate::dialect) thinking: Field<'a>,
     #[serde(borrow)]
+    pub(in crate::dialect) signature: Field<'a>,
+    #[serde(borrow)]
     pub(in crate::dialect) partial_json: Field<'a>,
     #[serde(borrow)]
     pub(in crate::dialect) citation: Field<'a>,

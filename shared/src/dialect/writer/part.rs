@@ -3,6 +3,7 @@
 use compact_str::CompactString;
 
 use super::{AgentId, Decoded, Kind, PartEnd, PartId, PartKind, Writer};
+use crate::limits::SIGNATURE_BYTES_MAX;
 
 /// A part that has begun and not ended.
 #[derive(Debug)]
@@ -12,11 +13,13 @@ pub(crate) struct OpenPart {
     pub(super) agent: Option<AgentId>,
     /// Bytes so far.
     len: u64,
+    /// The provider's mark on it.
+    signature: Option<String>,
 }
 
 impl OpenPart {
     pub(super) fn new(id: PartId, kind: PartKind, agent: Option<AgentId>) -> Self {
-        Self { id, kind, agent, len: 0 }
+        Self { id, kind, agent, len: 0, signature: None }
     }
 
     /// More text of a kind: goes on with the part in `open`, or ends it and begins another. An empty piece is nothing.
@@ -68,9 +71,19 @@ impl OpenPart {
         writer.push_by(self.agent.as_ref(), kind, out);
     }
 
+    /// The provider's mark on it, in one piece or several.
+    pub(crate) fn sign(&mut self, piece: &str) {
+        let signature = self.signature.get_or_insert_default();
+        // Once it is too long it stays so.
+        if signature.len() <= SIGNATURE_BYTES_MAX {
+            signature.push_str(piece);
+        }
+    }
+
     /// It is whole.
     pub(crate) fn end(self, hidden: bool, writer: &Writer, out: &mut Decoded) {
-        let end = PartEnd { part: self.id, len: None, hash: None, duration_ms: None, hidden };
+        let signature = self.signature.filter(|it| !it.is_empty() && it.len() <= SIGNATURE_BYTES_MAX);
+        let end = PartEnd { part: self.id, len: None, hash: None, duration_ms: None, hidden, signature };
         writer.push_by(self.agent.as_ref(), Kind::PartEnd(end), out);
     }
 }

@@ -80,6 +80,11 @@ impl WholePart {
         &self.part
     }
 
+    /// See [`OpenPart::sign`].
+    pub(crate) fn sign(&mut self, piece: &str) {
+        self.part.sign(piece);
+    }
+
     /// It is whole. What comes back stands for it, should the stream think better of it.
     pub(crate) fn end(self, hidden: bool, writer: &Writer, out: &mut Decoded) -> EndedPart {
         let Self { part, told } = self;

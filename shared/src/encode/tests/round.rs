@@ -71,7 +71,14 @@ fn events(pieces: &[Piece]) -> Vec<Event> {
                     off: None,
                     text: word.into(),
                 }));
-                let end = PartEnd { part, len: None, hash: None, duration_ms: None, hidden: false };
+                let end = PartEnd {
+                    part,
+                    len: None,
+                    hash: None,
+                    duration_ms: None,
+                    hidden: false,
+                    signature: None,
+                };
                 kinds.push(Kind::PartEnd(end));
             }
             Piece::Call { pieces, result, is_error } => {

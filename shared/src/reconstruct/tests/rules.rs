@@ -83,6 +83,9 @@ pub(super) fn anthropic(messages: &Value) -> Checked {
                     need(is_text(&block["text"]), "blank text", message)?;
                     results_may_come = false;
                 }
+                (Some("thinking"), "assistant") => {
+                    need(block["thinking"].is_string() && is_text(&block["signature"]), "unsigned", message)?;
+                }
                 (Some("tool_use"), "assistant") => {
                     let id = block["id"].as_str().unwrap_or_default().to_owned();
                     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
