@@ -6,6 +6,7 @@ use shared::recording::Recording;
 use shared::{View, snapshot};
 use tests::browser::{DESKTOP, Screen};
 use tests::recordings::fixtures;
+use tests::wait::until;
 use tests::{Hub, Page};
 
 const DIALECT: &str = "return document.querySelector('[data-t=recording-dialect]')?.value ?? null";
@@ -53,7 +54,10 @@ async fn i6_a_dropped_recording_of_any_dialect_shows_what_the_hub_would_show() {
                 page.run_until(DIALECT, |it| it == dialect).await;
             }
             let hash = snapshot::hash(&native(dialect, &bytes));
-            page.run_until("return window.fanlightViewHash()", |it| it == &Value::String(hash.clone())).await;
+            until(&format!("the view of {name} in {dialect}"), async || {
+                Some(page.run("return window.fanlightViewHash()").await).filter(|it| *it == json!(hash))
+            })
+            .await;
         }
     }
     assert_eq!(page.console_errors().await, Vec::<String>::new());
