@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use crate::preview::safe_link;
 
@@ -48,8 +48,6 @@ fn places(text: &str) -> Vec<Range<usize>> {
     if !text.contains('<') && !text.contains(':') {
         return Vec::new();
     }
-    // Some readers look for the end of a declaration (`<!x`) beyond its paragraph, in whatever stands behind the text.
-    let text = &format!("{text}\n\n>");
     let parser = Parser::new_ext(text, OPTIONS);
     // Links may be defined in one text and used in another one of the same document.
     let defined = parser.reference_definitions().iter().filter(|(_, link)| !may_stay(&link.dest));
@@ -67,9 +65,36 @@ fn places(text: &str) -> Vec<Range<usize>> {
         _ => None,
     });
     places.extend(found);
+    places.extend(openings(text));
     // A link starts before what is in it, so only definitions stand out of order.
     places.sort_by_key(|place| place.start);
     places
+}
+
+/// Each `<` outside of code that could open something: with what stands around the text (the mark of a quote on its next
+/// line) some readers take for HTML what is none by itself.
+fn openings(text: &str) -> Vec<Range<usize>> {
+    let mut in_code = false;
+    let mut found = Vec::new();
+    for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => in_code = true,
+            Event::End(TagEnd::CodeBlock) => in_code = false,
+            Event::Text(_) if !in_code => {
+                let signs = text.get(range.clone()).unwrap_or_default().match_indices('<');
+                let starts = signs.map(|(at, _)| range.start.saturating_add(at));
+                found.extend(starts.filter(|at| opens(text, *at)).map(|at| at..at.saturating_add(1)));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether what follows the sign at `at` could be the beginning of HTML.
+fn opens(text: &str, at: usize) -> bool {
+    let next = text.get(at.saturating_add(1)..).and_then(|rest| rest.chars().next());
+    next.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '!' | '?' | '/'))
 }
 
 /// Whether this is a line break: the one piece of HTML that models need (in cells of tables) and that cannot stay open.
