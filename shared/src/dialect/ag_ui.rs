@@ -16,9 +16,10 @@ use super::tokens::usage;
 use super::writer::{Ending, Writer};
 use super::{Decode, DecodeOptions, Decoded};
 use crate::anomaly::AnomalyCode;
-use crate::event::{AgentStart, Kind, RunStatus, RunUpdate};
+use crate::event::{Kind, RunStatus, RunUpdate};
 use crate::ids::AgentId;
 
+mod agents;
 mod calls;
 mod history;
 mod interrupt;
@@ -39,6 +40,7 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     Box::new(Objects::new(Events {
         writer: Writer::new(NAME, options),
         inner: Vec::new(),
+        sub_agents: IndexSet::new(),
         run_id: CompactString::default(),
         texts: Texts::default(),
         calls: Calls::default(),
@@ -56,6 +58,8 @@ struct Events {
     run_id: CompactString,
     /// Runs inside of it that go on, outermost first.
     inner: Vec<AgentId>,
+    /// Sub-agents that were named as such and go on.
+    sub_agents: IndexSet<AgentId>,
     texts: Texts,
     calls: Calls,
     history: History,
@@ -116,20 +120,30 @@ impl Events {
         if !self.may_go_on(&kind, out) {
             return;
         }
+        if let Some(what) = kind.strip_prefix("SUBAGENT_") {
+            return self.sub_agent(what, whole, &event, out);
+        }
+        let agent = self.speaker(&event);
+        let agent = agent.as_ref();
         if let Some((voice, what)) = spoken(&kind) {
-            let agent = self.inner.last();
             return self.texts.event((voice, what), &event, agent, &mut self.writer, out);
         }
         if let Some(what) = kind.strip_prefix("TOOL_CALL_") {
-            self.texts.pause(self.inner.last(), &self.writer, out);
-            return self.calls.event(what, &event, self.inner.last(), &mut self.writer, out);
+            self.texts.pause(agent, &self.writer, out);
+            return self.calls.event(what, &event, agent, &mut self.writer, out);
         }
-        self.other(&kind, whole, &event, out);
+        self.other(&kind, whole, &event, agent, out);
     }
 
     /// Events that stand for themselves.
-    fn other(&mut self, kind: &str, whole: Field<'_>, event: &Fields<'_>, out: &mut Decoded) {
-        let agent = self.inner.last();
+    fn other(
+        &mut self,
+        kind: &str,
+        whole: Field<'_>,
+        event: &Fields<'_>,
+        agent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) {
         match kind {
             "STEP_STARTED" => {
                 let name = event.any(&["stepName", "name"]).words().unwrap_or_default();
@@ -234,37 +248,6 @@ impl Events {
         self.snapshot(input.get("messages"), false, out);
     }
 
-    /// Whether a run is one inside of the run that goes on, which makes it a sub-agent.
-    fn starts_inside(&mut self, event: &Fields<'_>, id: &str, out: &mut Decoded) -> bool {
-        let Some(parent) = event.get("parentRunId").words() else { return false };
-        let agent = AgentId::new(id);
-        if id.is_empty() || self.inner.len() >= OPEN_MAX || self.inner.contains(&agent) {
-            return false;
-        }
-        let parent = AgentId::new(&parent);
-        let is_inner = self.inner.contains(&parent);
-        if !is_inner && parent.as_str() != self.run_id.as_str() {
-            return false;
-        }
-        self.texts.pause(self.inner.last(), &self.writer, out);
-        let name = event.any(&["agentName", "agentId", "name"]).word().map(|name| CompactString::new(&name));
-        let start = AgentStart { name, parent: is_inner.then_some(parent), ..AgentStart::default() };
-        self.inner.push(self.writer.open_agent(id, start, out));
-        true
-    }
-
-    /// Whether it was a run inside of another that ended, and that one goes on.
-    fn ends_inside(&mut self, event: &Fields<'_>, status: RunStatus, out: &mut Decoded) -> bool {
-        let id = event.get("runId").words().unwrap_or_default();
-        if !id.is_empty() && id == self.run_id.as_str() {
-            return false;
-        }
-        let Some(ended) = self.inner.pop() else { return false };
-        self.texts.end_all(Some(&ended), &mut self.writer, out);
-        self.writer.close_agent(&ended, status, out);
-        true
-    }
-
     fn run_finished(&mut self, event: &Fields<'_>, out: &mut Decoded) {
         // Adapters that tell an error tell the end too.
         if !self.writer.is_running() && self.writer.has_begun() {
@@ -318,6 +301,7 @@ impl Events {
         self.texts.end_all(None, &mut self.writer, out);
         self.calls.end_all(ending.is_whole && !self.writer.has_failed(), &mut self.writer, out);
         self.inner.clear();
+        self.sub_agents.clear();
         self.run_id.clear();
         self.writer.end(ending, out);
     }
