@@ -2,7 +2,8 @@
 //! conversation that is under way and is told events, not views.
 //!
 //! Folding what is given here gives the view again, oddities and all, but for what no event can carry: bytes that were
-//! over a limit, how many oddities were not kept, and times that others hide. Each text comes whole, in one delta; what
+//! over a limit, how many oddities were not kept, times that others hide, and what a run that went on after its end had
+//! open at that end. Each text comes whole, in one delta; what
 //! has ended ends before the next begins, as far as the view allows it.
 
 use std::collections::HashMap;

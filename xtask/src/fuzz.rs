@@ -40,8 +40,11 @@ pub(crate) fn run_targets(ws: &Workspace, args: &[String]) -> Outcome {
 fn targets(ws: &Workspace) -> Outcome<Vec<String>> {
     let folder = ws.path(FIXTURES);
     let entries = std::fs::read_dir(&folder).map_err(Failure::io("reading the fixtures"))?;
-    let mut names: Vec<_> =
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<_> = entries
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.push("framing".to_owned());
     names.sort();
     Ok(names)
@@ -64,6 +67,7 @@ impl Target<'_> {
     /// Runs for `seconds`; gives the number of executions.
     fn run(&self, seconds: &str) -> Outcome<u64> {
         let (corpus, found) = (self.scratch("corpus")?, self.scratch("found")?);
+        std::fs::create_dir_all(self.ws.path("fuzz/artifacts")).map_err(Failure::io("making a folder"))?;
         self.unpack(&corpus)?;
         say(format!("fuzzing {} for {seconds} s", self.name));
         let mut fuzzer = self.fuzzer();

@@ -154,7 +154,7 @@ impl<'a> RunTeller<'a> {
                     if !with_run && call.pending_at.is_none() && call.state.is_final() {
                         let is_cancelled = call.state == ToolState::Cancelled;
                         let status = if is_cancelled { RunStatus::Cancelled } else { RunStatus::Complete };
-                        let goes_on = run.is_running() || self.next < run.items.len();
+                        let goes_on = run.is_running() || !run.late || self.next < run.items.len();
                         self.end_once(status, call.ended_at.unwrap_or(call.started_at), goes_on, out);
                         tool::tell_late(self.id, id, call, out);
                     }

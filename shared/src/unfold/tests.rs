@@ -26,7 +26,7 @@ fn sorted(mut view: View) -> View {
 }
 
 /// The view of `history` without what no list of events that is in order can say: what began only after the end of its
-/// run, and a second end of a run that had not gone on.
+/// run, a second end, and a run that goes on after its end.
 fn view_of(history: &[Arc<Envelope>]) -> View {
     let mut view = View::default();
     for envelope in history {
@@ -35,7 +35,8 @@ fn view_of(history: &[Arc<Envelope>]) -> View {
         let run = &envelope.event.run;
         let items = |view: &View| view.runs.get(run).map_or(0, |run| run.items.len());
         let is_over = view.runs.get(run).is_some_and(|run| !run.is_running());
-        let ends_again = is_over && matches!(envelope.event.kind, Kind::RunEnd(_));
+        // What a run that goes on after its end had open at that end stands in no view.
+        let ends_again = is_over && matches!(envelope.event.kind, Kind::RunEnd(_) | Kind::RunStart(_));
         if !ends_again && (!is_over || items(&next) == items(&view)) {
             view = next;
         }
