@@ -9,6 +9,7 @@ use crate::args::{Args, Command};
 mod convert;
 mod export;
 mod fold;
+mod input;
 mod native;
 mod output;
 mod replay;

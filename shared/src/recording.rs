@@ -2,8 +2,10 @@
 //! always give the same view, since times are those of the recording, where it has any.
 
 use crate::dialect::{Decode, Decoded};
+use crate::envelope::Envelope;
 use crate::event::Class;
 use crate::fold::{Change, complete, fold};
+use crate::position::Seq;
 use crate::view::View;
 
 /// A stream on its way into a view.
@@ -12,14 +14,35 @@ pub struct Recording {
     decoder: Box<dyn Decode>,
     decoded: Decoded,
     view: View,
+    clock: Clock,
+}
+
+/// The numbers and times of a recording's events, as a hub would give them.
+#[derive(Debug, Default)]
+pub struct Clock {
+    seq: Seq,
     /// The recording's own time, in milliseconds since 1970; 0 as long as it has told none.
     now: u64,
+}
+
+impl Clock {
+    /// Stamps the next event. A hub's own time counts before the publisher's; what has neither happened when the event
+    /// before it did.
+    pub fn stamp(&mut self, envelope: &mut Envelope) {
+        let told = Some(envelope.at).filter(|at| *at > 0).or(envelope.producer_at);
+        self.now = told.unwrap_or(self.now);
+        envelope.at = self.now;
+        if envelope.event.kind.class() != Class::Ephemeral {
+            self.seq = self.seq.saturating_add(1);
+            envelope.seq = self.seq;
+        }
+    }
 }
 
 impl Recording {
     /// Nothing is read yet.
     pub fn new(decoder: Box<dyn Decode>) -> Self {
-        Self { decoder, decoded: Decoded::default(), view: View::default(), now: 0 }
+        Self { decoder, decoded: Decoded::default(), view: View::default(), clock: Clock::default() }
     }
 
     /// What has been read so far.
@@ -37,7 +60,7 @@ impl Recording {
     pub fn end(&mut self, changed: &mut dyn FnMut(Change)) {
         self.decoder.end(&mut self.decoded);
         self.absorb(changed);
-        if self.now == 0 {
+        if self.clock.now == 0 {
             self.forget_times(changed);
         }
     }
@@ -47,15 +70,9 @@ impl Recording {
         self.view
     }
 
-    /// A hub's own time counts before the publisher's; what has neither happened when the event before it did.
     fn absorb(&mut self, changed: &mut dyn FnMut(Change)) {
         for mut envelope in self.decoded.envelopes.drain(..) {
-            let told = Some(envelope.at).filter(|at| *at > 0).or(envelope.producer_at);
-            self.now = told.unwrap_or(self.now);
-            envelope.at = self.now;
-            if envelope.event.kind.class() != Class::Ephemeral {
-                envelope.seq = self.view.seq.saturating_add(1);
-            }
+            self.clock.stamp(&mut envelope);
             complete(&self.view, &mut envelope.event);
             fold(&mut self.view, &envelope, changed);
         }

@@ -1,38 +1,19 @@
 //! The gate: what must hold before a change lands, cheap steps first, stopping at the first that fails.
 
 mod counts;
+mod recordings;
 
 use crate::console::{human, say};
 use crate::failure::{Failure, Outcome};
 use crate::packages::Packages;
 use crate::process::{run, run_seeing};
 use crate::tools::{Toolbox, WASM};
-use crate::workspace::{Workspace, in_ci};
+use crate::workspace::Workspace;
 use crate::{browser, product, tidy};
 use counts::Counts;
+use recordings::recordings;
 use std::process::Command;
 use std::time::{Duration, Instant};
-
-/// The dialects whose decoders are held against the recordings; each new decoder adds its name.
-#[rustfmt::skip]
-const RECORDED_DIALECTS: &[&str] = &[
-    "openai-chat",
-    "anthropic",
-    "openai-responses",
-    "vercel-ui-message-stream",
-    "opencode-sse",
-    "opencode-run-json",
-    "gemini",
-    "codex",
-    "gemini-interactions",
-    "cohere",
-    "ollama",
-    "claude-code",
-    "swe-agent",
-    "tau-bench",
-    "langgraph",
-    "claude-session",
-];
 
 /// One step of the gate.
 struct Step {
@@ -193,16 +174,4 @@ fn cargo_test(ws: &Workspace, counts: &mut Counts) -> Outcome<Verdict> {
         }
         (_, Counts { failed, .. }) => Err(Failure::new(format!("tests that failed: {failed}"))),
     }
-}
-
-fn recordings(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
-    let traces = ws.path("../shared/traces");
-    if !traces.is_dir() {
-        let why = format!("there is no {}", traces.display());
-        return if in_ci() { Err(Failure::new(why)) } else { Ok(Verdict::LeftOut(why)) };
-    }
-    let mut check = ws.command("python3");
-    check.arg("../shared/tools/check_traces.py").arg(ws.product()).arg("../shared/traces");
-    check.args(["--expected", "../shared/traces/expected", "--dialects", &RECORDED_DIALECTS.join(",")]);
-    done(&mut check)
 }
