@@ -28,12 +28,15 @@ pub(crate) fn run_targets(ws: &Workspace, args: &[String]) -> Outcome {
         return Err(Failure::usage(format!("no target is named {unknown:?}; there are {}", all.join(", "))));
     }
     build(ws)?;
-    let mut tries = 0;
+    let (mut tries, mut failures) = (0, Vec::new());
     for target in if named.is_empty() { &all } else { named } {
-        tries += Target { ws, name: target }.run(seconds)?;
+        match (Target { ws, name: target }).run(seconds) {
+            Ok(more) => tries += more,
+            Err(failure) => failures.push(failure.to_string()),
+        }
     }
-    say(format!("{tries} executions, no failure"));
-    Ok(())
+    say(format!("{tries} executions, {} targets failed", failures.len()));
+    if failures.is_empty() { Ok(()) } else { Err(Failure::new(failures.join("\n\n"))) }
 }
 
 /// Framing, and each dialect that has fixtures.
