@@ -9,6 +9,7 @@
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
+mod dialects; // calls in texts, described dialects, conversions
 mod drain; // SIGTERM: everybody is told, the process ends
 mod export; // conversations as files
 mod ingest; // streams come in, events show while the body still arrives

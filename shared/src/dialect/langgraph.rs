@@ -1,5 +1,5 @@
 //! What graphs and chains of agents stream, in the forms in which it leaves its process. The platform's SSE
-//! ([`object`](Meaning::object) with the mode as the event's name), tuples and parts of `stream()`, the typed protocol
+//! (objects with the mode as the event's name), tuples and parts of `stream()`, the typed protocol
 //! (`protocol`), and the events of `astream_events` (`events`). What an object is tells which form it is of.
 
 use compact_str::CompactString;
