@@ -58,14 +58,14 @@ fn decoded(dialect: &str, pieces: &[&[u8]]) -> Decoded {
     out
 }
 
-/// One run at a time; only the history, results and oddities may stand between runs.
+/// One run at a time; only the history, results, oddities and more about a run may stand between runs.
 fn check_runs(decoded: &Decoded) {
     let mut running = false;
     for envelope in &decoded.envelopes {
         match &envelope.event.kind {
             Kind::RunStart(_) => assert!(!std::mem::replace(&mut running, true), "a run inside a run"),
             Kind::RunEnd(_) => assert!(std::mem::take(&mut running), "an end without a run"),
-            Kind::Anomaly(_) | Kind::ToolResult(_) | Kind::Message(_) => {}
+            Kind::Anomaly(_) | Kind::ToolResult(_) | Kind::Message(_) | Kind::RunUpdate(_) => {}
             kind => assert!(running, "{kind:?} outside of a run"),
         }
     }
