@@ -7,6 +7,7 @@
     reason = "a test that cannot go on fails right there"
 )]
 
+mod corpus; // what the fuzzer found
 mod detected; // what recordings are taken for
 mod events; // events as lines that a person can read
 mod golden; // each fixture gives exactly its events
