@@ -87,10 +87,6 @@ impl Meaning for Events {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
-    }
-
     fn done(&mut self, out: &mut Decoded) {
         self.close(Ending { is_whole: true, ..Ending::default() }, out);
     }

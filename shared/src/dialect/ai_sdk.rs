@@ -79,10 +79,6 @@ impl Meaning for Parts {
         self.lettered(line, text, out)
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
-    }
-
     fn done(&mut self, out: &mut Decoded) {
         self.is_finished = true;
         self.close(out);

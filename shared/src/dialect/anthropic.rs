@@ -3,7 +3,6 @@
 
 use compact_str::CompactString;
 
-use super::fault::fault;
 use super::field::Field;
 use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
@@ -86,10 +85,6 @@ impl Meaning for Messages {
                 self.writer.raw(whole, None, out);
             }
         }
-    }
-
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
     }
 
     fn finish(&mut self, out: &mut Decoded) {

@@ -4,7 +4,6 @@
 use compact_str::CompactString;
 
 use super::agents::Parts;
-use super::fault::fault;
 use super::field::Field;
 use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
@@ -62,10 +61,6 @@ impl Meaning for Chat {
             "message-end" => self.message_end(&delta, out),
             _ => self.other(&event, Field::parse(text).unwrap_or_default(), out),
         }
-    }
-
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
     }
 
     fn finish(&mut self, out: &mut Decoded) {

@@ -6,7 +6,6 @@ use compact_str::CompactString;
 use serde_json::Value;
 
 use super::agents::Parts;
-use super::fault::fault;
 use super::field::{Field, is_too_deep};
 use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
@@ -118,10 +117,6 @@ impl Meaning for Custom {
         if !is_known && before == out.envelopes.len() {
             self.writer.raw(Field::parse(text).unwrap_or_default(), None, out);
         }
-    }
-
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
     }
 
     fn done(&mut self, out: &mut Decoded) {

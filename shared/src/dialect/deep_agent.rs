@@ -10,7 +10,6 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 use super::agents::{Parts, Unanswered};
-use super::fault::fault;
 use super::field::Field;
 use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
@@ -122,10 +121,6 @@ impl Meaning for DeepAgent {
             "error" => self.fail(if event.body.is_some() { event.body } else { whole }, out),
             _ => self.writer.raw(whole, None, out),
         }
-    }
-
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
     }
 
     fn done(&mut self, out: &mut Decoded) {

@@ -1,6 +1,7 @@
 //! What dialects of JSON objects have in common: SSE or a JSON body, a terminator that some send and others add, errors in
 //! odd places, lines that are no event. A dialect says what an object means ([`Meaning`]); the rest is here.
 
+use super::fault::fault;
 use super::field::Field;
 use super::framing::{Body, Frame, FrameBody, Records, excerpt};
 use super::writer::Writer;
@@ -16,7 +17,9 @@ pub(super) trait Meaning: std::fmt::Debug + Send {
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded);
 
     /// An error, in whatever shape.
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded);
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        self.writer().fail(fault(whole), out);
+    }
 
     /// A line that is neither an SSE field nor JSON. Whether it meant something.
     fn line(&mut self, _line: u64, _text: &str, _out: &mut Decoded) -> bool {

@@ -5,7 +5,6 @@ use compact_str::CompactString;
 use serde::Deserialize;
 
 use super::agents::Parts;
-use super::fault::fault;
 use super::field::Field;
 use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
@@ -127,10 +126,6 @@ impl Meaning for Answer {
             let usage = usage(&piece);
             self.close(Ending { is_whole: true, finish_reason, usage, ..Ending::default() }, out);
         }
-    }
-
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
     }
 
     fn finish(&mut self, out: &mut Decoded) {

@@ -10,7 +10,6 @@ use std::hash::Hasher as _;
 
 use compact_str::CompactString;
 
-use super::fault::fault;
 use super::field::Field;
 use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
@@ -84,10 +83,6 @@ impl Meaning for Chat {
         if error.is_some() {
             self.fail(Field::parse(text).unwrap_or_default(), out);
         }
-    }
-
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
     }
 
     fn done(&mut self, out: &mut Decoded) {

@@ -100,10 +100,6 @@ impl Meaning for Responses {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
-    }
-
     fn finish(&mut self, out: &mut Decoded) {
         self.close(Ending::default(), out);
     }

@@ -89,10 +89,6 @@ impl Meaning for Events {
         self.event(whole, &event, out);
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
-    }
-
     fn finish(&mut self, out: &mut Decoded) {
         let is_done = self.is_done;
         self.close(is_done, out);

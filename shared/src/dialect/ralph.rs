@@ -6,7 +6,6 @@
 use serde::Deserialize;
 
 use super::agents::{Parts, Unanswered};
-use super::fault::fault;
 use super::field::Field;
 use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
@@ -86,10 +85,6 @@ impl Meaning for Ralph {
             "done" => self.close(true, out),
             _ => self.writer.raw(whole, None, out),
         }
-    }
-
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(fault(whole), out);
     }
 
     fn done(&mut self, out: &mut Decoded) {

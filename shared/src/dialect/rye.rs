@@ -139,10 +139,6 @@ impl Meaning for Rye {
         self.take(&kind, whole, &payload, agent.as_ref(), out);
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.writer.fail(super::fault::fault(whole), out);
-    }
-
     fn finish(&mut self, out: &mut Decoded) {
         self.close(Ending::default(), out);
     }

@@ -6,7 +6,6 @@
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::fault::fault;
 use super::field::Field;
 use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
@@ -122,10 +121,6 @@ impl Meaning for SweAgent {
             self.trajectory.goes_on(out);
             self.trajectory.writer.raw(whole, None, out);
         }
-    }
-
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.trajectory.writer.fail(fault(whole), out);
     }
 
     fn cut(&mut self) {

@@ -69,10 +69,6 @@ impl Meaning for TauBench {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        self.trajectory.writer.fail(fault(whole), out);
-    }
-
     fn cut(&mut self) {
         self.trajectory.cut();
     }
