@@ -15,6 +15,7 @@ pub mod demo;
 mod fanout;
 mod http;
 mod hub;
+#[expect(dead_code, unused_imports, reason = "the whole contract stands; the log on disk fulfils it next")]
 mod log;
 mod ring;
 mod state;

@@ -64,7 +64,11 @@ fn page(
     let conversation = find(shared, name)?;
     let after = after.unwrap_or_else(|| Position { epoch: conversation.epoch().clone(), seq: 0 });
     let limit = limit.unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX);
-    let page = match shared.hub.log().read(conversation.id(), &after, limit) {
+    if after.epoch != *conversation.epoch() {
+        let detail = format!("{after} is a position of another life of this conversation");
+        return Err(Problem::new(ErrorCode::Gone, detail));
+    }
+    let page = match shared.hub.log().read(conversation.id(), after.seq, limit) {
         Ok(page) => page,
         // Nothing was ever logged under this name: an empty conversation has no events.
         Err(LogError::Unknown) if conversation.head() == 0 => return Ok(ndjson(Vec::new(), &after)),

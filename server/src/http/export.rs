@@ -164,7 +164,7 @@ impl Sending {
         if left > 0 {
             let log = self.shared.hub.log();
             let page =
-                log.read(self.conversation.id(), &self.at, left.min(PAGE)).map_err(io::Error::other)?;
+                log.read(self.conversation.id(), self.at.seq, left.min(PAGE)).map_err(io::Error::other)?;
             let envelopes = page.envelopes;
             self.writer.events(&envelopes, &mut out)?;
             let last = envelopes.last().ok_or_else(|| io::Error::other("the log has less than its head"))?;

@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use super::ephemera::Ephemera;
 use super::publishers::{Claim, Publishers, Verdict};
 use super::row::row;
-use crate::log::{EventLog, LogError};
+use crate::log::{Append, EventLog, LogError};
 use crate::ring::Ring;
 use crate::weigh::weigh;
 
@@ -212,7 +212,7 @@ impl Conversation {
         if let Some(claim) = &publication.claim {
             state.publishers.take(claim);
         }
-        log.append(&self.id, &before, &logged)?;
+        log.append(Append::of(&self.id, &before, &logged))?;
         Ok(Appended {
             position: self.position(state.view.seq),
             events,

@@ -3,24 +3,31 @@
 
 use std::sync::Arc;
 
+use compact_str::CompactString;
 use dashmap::DashMap;
-use shared::frame::Durability;
-use shared::{ConversationId, Envelope, Epoch, Position, Seq};
+use indexmap::IndexMap;
+use parking_lot::Mutex;
+use shared::frame::{ConversationRow, Durability};
+use shared::{ConversationId, Seq};
+use tokio::sync::watch;
 
-use super::{EventLog, LogError, Page};
+use super::{
+    Append, Attachment, Checkpoint, EventLog, Hit, ListQuery, LogError, Page, Progress, SearchQuery, Stored,
+    Ticket, ToolFigures,
+};
 use crate::ring::Ring;
 use crate::weigh::weigh;
+
+/// Most bytes of results that are kept beside their events, over all conversations.
+const ATTACHED_BYTES_MAX: usize = 64 << 20;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryLog {
-    conversations: DashMap<ConversationId, Kept>,
-}
-
-#[derive(Debug)]
-struct Kept {
-    epoch: Epoch,
-    ring: Ring,
+    conversations: DashMap<ConversationId, Ring>,
+    attached: Mutex<Attached>,
+    /// Never changes.
+    progress: watch::Sender<Progress>,
 }
 
 impl EventLog for MemoryLog {
@@ -28,41 +35,120 @@ impl EventLog for MemoryLog {
         Durability::Memory
     }
 
-    fn append(
-        &self,
-        conversation: &ConversationId,
-        after: &Position,
-        envelopes: &[Arc<Envelope>],
-    ) -> Result<Seq, LogError> {
-        if envelopes.is_empty() {
-            return Ok(after.seq);
-        }
-        let known = self.conversations.get_mut(conversation);
-        let mut kept = known.unwrap_or_else(|| {
-            let empty = Kept { epoch: after.epoch.clone(), ring: Ring::default() };
-            self.conversations.entry(conversation.clone()).or_insert(empty)
-        });
-        if kept.epoch != after.epoch {
-            return Err(LogError::Unknown);
-        }
-        if kept.ring.head() != after.seq {
-            return Err(LogError::Conflict { found: kept.ring.head(), expected: after.seq });
-        }
-        for envelope in envelopes {
-            kept.ring.push(Arc::clone(envelope), weigh(envelope));
-        }
-        Ok(kept.ring.head())
+    fn indexes(&self) -> bool {
+        false
     }
 
-    fn read(&self, conversation: &ConversationId, after: &Position, limit: usize) -> Result<Page, LogError> {
+    fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
+        let Append { conversation, after, envelopes, attachments, .. } = append;
+        self.attached.lock().put(conversation, attachments);
+        if envelopes.is_empty() {
+            return Ok(Ticket::default());
+        }
+        let known = self.conversations.get_mut(conversation);
+        let mut kept = known.unwrap_or_else(|| self.conversations.entry(conversation.clone()).or_default());
+        if kept.head() != after.seq {
+            return Err(LogError::Conflict { found: kept.head(), expected: after.seq });
+        }
+        for envelope in envelopes {
+            kept.push(Arc::clone(envelope), weigh(envelope));
+        }
+        Ok(Ticket::default())
+    }
+
+    fn keep(&self, _checkpoint: Checkpoint) -> Ticket {
+        Ticket::default()
+    }
+
+    fn list_as(&self, _rows: Vec<ConversationRow>) {}
+
+    fn sync(&self) -> Ticket {
+        Ticket::default()
+    }
+
+    fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    fn wanted(&self) -> Vec<ConversationId> {
+        Vec::new()
+    }
+
+    fn load(&self, _conversation: &ConversationId) -> Result<Option<Stored>, LogError> {
+        Ok(None)
+    }
+
+    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError> {
         let kept = self.conversations.get(conversation).ok_or(LogError::Unknown)?;
-        if kept.epoch != after.epoch {
-            return Err(LogError::Unknown);
+        if !kept.reaches(after) {
+            return Err(LogError::Gone { begins_after: kept.begins_after() });
         }
-        if !kept.ring.reaches(after.seq) {
-            return Err(LogError::Gone { begins_after: kept.ring.begins_after() });
+        Ok(Page { envelopes: kept.page(after, limit), head: kept.head() })
+    }
+
+    fn list(&self, _query: &ListQuery) -> Result<Vec<ConversationRow>, LogError> {
+        Ok(Vec::new())
+    }
+
+    fn count(&self) -> u64 {
+        self.conversations.len() as u64
+    }
+
+    fn unfinished(&self) -> Result<Vec<ConversationId>, LogError> {
+        Ok(Vec::new())
+    }
+
+    fn search(&self, _query: &SearchQuery) -> Result<Vec<Hit>, LogError> {
+        Err(LogError::BadQuery(String::from(
+            "the log in memory is not searched; serve with --log sqlite:PATH",
+        )))
+    }
+
+    fn tools(&self) -> Result<Vec<ToolFigures>, LogError> {
+        Ok(Vec::new())
+    }
+
+    fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError> {
+        Ok(self.attached.lock().get(conversation, hash))
+    }
+
+    fn remove(&self, conversation: &ConversationId) -> Ticket {
+        self.conversations.remove(conversation);
+        self.attached.lock().forget(conversation);
+        Ticket::default()
+    }
+
+    fn close(&self) {}
+}
+
+/// Results beside their events, the newest of all conversations, as many as fit.
+#[derive(Debug, Default)]
+struct Attached {
+    results: IndexMap<(ConversationId, CompactString), Arc<str>>,
+    bytes: usize,
+}
+
+impl Attached {
+    fn put(&mut self, conversation: &ConversationId, attachments: Vec<Attachment>) {
+        for Attachment { hash, json } in attachments {
+            self.bytes += json.len();
+            if let Some(same) = self.results.insert((conversation.clone(), hash), json) {
+                self.bytes -= same.len();
+            }
         }
-        Ok(Page { envelopes: kept.ring.page(after.seq, limit), head: kept.ring.head() })
+        while self.bytes > ATTACHED_BYTES_MAX {
+            let Some((_, oldest)) = self.results.shift_remove_index(0) else { return };
+            self.bytes -= oldest.len();
+        }
+    }
+
+    fn get(&self, conversation: &ConversationId, hash: &str) -> Option<Arc<str>> {
+        self.results.get(&(conversation.clone(), hash.into())).map(Arc::clone)
+    }
+
+    fn forget(&mut self, conversation: &ConversationId) {
+        self.results.retain(|(of, _), _| of != conversation);
+        self.bytes = self.results.values().map(|json| json.len()).sum();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use shared::event::Kind;
 use shared::limits::RING_EVENTS_MAX;
-use shared::{Event, RunId};
+use shared::{Envelope, Epoch, Event, Position, RunId};
 
 use super::*;
 
@@ -17,28 +17,29 @@ fn events(from: Seq, to: Seq) -> Vec<Arc<Envelope>> {
     (from..=to).map(envelope).map(Arc::new).collect()
 }
 
-fn at(seq: Seq) -> Position {
-    Position { epoch: Epoch::new("e"), seq }
+fn append(log: &MemoryLog, after: Seq, envelopes: &[Arc<Envelope>]) -> Result<Ticket, LogError> {
+    let after = Position { epoch: Epoch::new("e"), seq: after };
+    log.append(Append::of(&id(), &after, envelopes))
+}
+
+fn id() -> ConversationId {
+    ConversationId::parse("c").unwrap()
 }
 
 #[test]
 fn an_append_that_does_not_continue_is_refused_and_changes_nothing() {
     let log = MemoryLog::default();
-    let id = ConversationId::parse("c").unwrap();
-    assert_eq!(log.append(&id, &at(0), &events(1, 3)), Ok(3));
-    assert_eq!(log.append(&id, &at(2), &events(3, 4)), Err(LogError::Conflict { found: 3, expected: 2 }));
-    let other = Position { epoch: Epoch::new("other"), seq: 3 };
-    assert_eq!(log.append(&id, &other, &events(4, 4)), Err(LogError::Unknown));
-    assert_eq!(log.read(&id, &at(1), 10), Ok(Page { envelopes: events(2, 3), head: 3 }));
-    assert_eq!(log.read(&id, &at(0), 2), Ok(Page { envelopes: events(1, 2), head: 3 }));
+    assert_eq!(append(&log, 0, &events(1, 3)), Ok(Ticket(0)));
+    assert_eq!(append(&log, 2, &events(3, 4)), Err(LogError::Conflict { found: 3, expected: 2 }));
+    assert_eq!(log.read(&id(), 1, 10), Ok(Page { envelopes: events(2, 3), head: 3 }));
+    assert_eq!(log.read(&id(), 0, 2), Ok(Page { envelopes: events(1, 2), head: 3 }));
 }
 
 #[test]
 fn i7_the_oldest_go_and_reading_them_says_so() {
     let log = MemoryLog::default();
-    let id = ConversationId::parse("c").unwrap();
     let last = RING_EVENTS_MAX as Seq + 5;
-    log.append(&id, &at(0), &events(1, last)).unwrap();
-    assert_eq!(log.read(&id, &at(4), 1), Err(LogError::Gone { begins_after: 5 }));
-    assert_eq!(log.read(&id, &at(5), 1).unwrap().envelopes, events(6, 6));
+    append(&log, 0, &events(1, last)).unwrap();
+    assert_eq!(log.read(&id(), 4, 1), Err(LogError::Gone { begins_after: 5 }));
+    assert_eq!(log.read(&id(), 5, 1).unwrap().envelopes, events(6, 6));
 }
