@@ -22,7 +22,7 @@ mod publishers;
 mod row;
 
 pub(crate) use conversation::{AppendError, Appended, Conversation, Cursor, Publication, Slice};
-pub(crate) use publishers::Claim;
+pub(crate) use publishers::{Claim, Numbers};
 
 /// The hub holds as many conversations as it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -16,7 +16,7 @@ use crate::view::View;
 
 mod read;
 
-pub use read::{ClientFrameError, ServerFrameError, parse_client, parse_server};
+pub use read::{ClientFrameError, ServerFrameError, are_numbered, parse_client, parse_server};
 
 /// The one version of the protocol that there is.
 pub const VERSION: &str = "1";
@@ -87,7 +87,11 @@ pub struct Pub {
     /// The life of the publisher; a higher one fences a lower one off.
     #[serde(skip_serializing_if = "is_zero")]
     pub pepoch: u64,
-    /// The number of this frame in the life of the publisher, from 1, rising by 1; 0 for a publisher that does not count.
+    /// The number of the first event, where events are numbered one by one; 0 where the frame has one number, its `pseq`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub pfirst: u64,
+    /// The number of this frame, or of its last event, in the life of the publisher, from 1, rising by 1; 0 for a publisher
+    /// that does not count.
     #[serde(skip_serializing_if = "is_zero")]
     pub pseq: u64,
     /// The events.

@@ -37,6 +37,39 @@ async fn i10_a_gap_is_refused_with_the_number_that_is_expected() {
 }
 
 #[tokio::test]
+async fn i10_of_numbered_events_each_is_taken_once_however_they_are_cut() {
+    let hub = Hub::start().await;
+    let says = |words: std::ops::RangeInclusive<u64>| {
+        let line = |word| format!("{{\"k\":\"status\",\"run\":\"r\",\"text\":\"{word}\"}}\n");
+        words.map(line).collect::<String>()
+    };
+    let mut publisher = hub.publisher("c").await;
+    publisher.numbered(1, &says(1..=4)).await.unwrap();
+    let rest = publisher.numbered(3, &says(3..=6)).await.unwrap();
+    assert_eq!((rest.events, rest.seq, rest.duplicate), (2, 6, false));
+    assert!(publisher.numbered(2, &says(2..=5)).await.unwrap().duplicate);
+    let refused = publisher.numbered(9, &says(9..=9)).await.unwrap_err();
+    assert!(matches!(refused, ServerFrame::Error { expected: Some(7), .. }), "{refused:?}");
+    // Without events it is a question: whether everything up to the number before was taken.
+    assert!(publisher.numbered(7, "").await.unwrap().duplicate);
+    let refused = publisher.numbered(8, "").await.unwrap_err();
+    assert!(matches!(refused, ServerFrame::Error { expected: Some(7), .. }), "{refused:?}");
+    // The same over HTTP.
+    let post = async |header: &str, body: String| {
+        let request = hub.request("POST", "/v1/conversations/c/events").header("fanlight-publisher", header);
+        request.body(body).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(post("tests/1/6-8", says(6..=8)).await, 200);
+    assert_eq!(post("tests/1/9-9", says(9..=10)).await, 400);
+    assert_eq!(post("tests/1/10-10", says(10..=10)).await, 409);
+    let events = hub.request("GET", "/v1/conversations/c/events").header("accept", "application/x-ndjson");
+    let text = events.send().await.unwrap().text().await.unwrap();
+    let words = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let words: Vec<_> = words.map(|event| event["text"].as_str().unwrap().parse::<u64>().unwrap()).collect();
+    assert_eq!(words, (1..=8).collect::<Vec<_>>());
+}
+
+#[tokio::test]
 async fn i10_an_older_life_is_fenced_off() {
     let hub = Hub::start().await;
     let mut old = hub.publisher("c").await;

@@ -53,14 +53,26 @@ impl Publisher {
     /// # Panics
     /// When a line is no event, or the answer none.
     pub async fn publish(&mut self, number: u64, lines: &str) -> Answer {
-        let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
-        let events = lines.map(|line| Envelope::parse(line).expect(line)).collect();
+        self.send(0, number, parsed(lines)).await
+    }
+
+    /// Publishes events, of which the first has the number `first`.
+    ///
+    /// # Panics
+    /// When a line is no event, or the answer none.
+    pub async fn numbered(&mut self, first: u64, lines: &str) -> Answer {
+        let events = parsed(lines);
+        self.send(first, first + events.len() as u64 - 1, events).await
+    }
+
+    async fn send(&mut self, pfirst: u64, pseq: u64, events: Vec<Envelope>) -> Answer {
         let frame = Pub {
-            id: number,
+            id: pseq,
             conv: self.conversation.clone(),
             pid: Some(PublisherId::new("tests")),
             pepoch: self.life,
-            pseq: number,
+            pfirst,
+            pseq,
             events,
         };
         self.wire.send(&ClientFrame::Pub(frame)).await;
@@ -70,6 +82,12 @@ impl Publisher {
             other => panic!("no answer to a publication: {other:?}"),
         }
     }
+}
+
+/// The events in `lines`, one each.
+fn parsed(lines: &str) -> Vec<Envelope> {
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|line| Envelope::parse(line).expect(line)).collect()
 }
 
 /// A POST whose body is still being written.

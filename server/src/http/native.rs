@@ -52,6 +52,7 @@ pub(crate) async fn publish(
     let text = std::str::from_utf8(&body)
         .map_err(|error| Problem::bad_request(format!("the body is no UTF-8: {error}")))?;
     let events = parse(text)?;
+    params::numbered(claim.as_ref(), events.len())?;
     let appended = shared.fanout.publish(&conversation, Publication { claim, events })?;
     Ok(Json(Taken {
         position: appended.position,

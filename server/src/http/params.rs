@@ -7,10 +7,10 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use shared::ConversationId;
 use shared::code::ErrorCode;
-use shared::frame::Durability;
+use shared::frame::{Durability, are_numbered};
 
 use super::problem::Problem;
-use crate::hub::Claim;
+use crate::hub::{Claim, Numbers};
 
 /// Names what the answer must mean.
 pub(crate) const DURABILITY: &str = "fanlight-durability";
@@ -86,15 +86,34 @@ pub(crate) fn plain(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(ErrorCode::UnsupportedEncoding, detail))
 }
 
-/// The publisher's claim: `id/epoch/seq`.
+/// The publisher's claim: `id/epoch/seq`, or `id/epoch/first-last` where events are numbered.
 pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<Claim>, Problem> {
     let Some(value) = text(headers, PUBLISHER)? else { return Ok(None) };
     let parsed = || {
-        let (rest, seq) = value.rsplit_once('/')?;
+        let (rest, numbers) = value.rsplit_once('/')?;
         let (id, epoch) = rest.rsplit_once('/')?;
+        let numbers = match numbers.split_once('-') {
+            None => Numbers::of(0, numbers.parse().ok()?),
+            Some((first, last)) => Numbers::Events { first: first.parse().ok()?, last: last.parse().ok()? },
+        };
         let named = !id.is_empty();
-        named.then_some(Claim { publisher: id.into(), epoch: epoch.parse().ok()?, seq: seq.parse().ok()? })
+        named.then_some(Claim { publisher: id.into(), epoch: epoch.parse().ok()?, numbers })
     };
     let claim = parsed();
-    claim.map(Some).ok_or_else(|| Problem::bad_request(format!("{PUBLISHER}: {value:?} is not id/epoch/seq")))
+    claim.map(Some).ok_or_else(|| {
+        Problem::bad_request(format!(
+            "{PUBLISHER}: {value:?} is neither id/epoch/seq nor id/epoch/first-last"
+        ))
+    })
+}
+
+/// A problem when the claim numbers another count of events than the `count` that there are.
+pub(crate) fn numbered(claim: Option<&Claim>, count: usize) -> Result<(), Problem> {
+    match claim.map(|claim| claim.numbers) {
+        Some(Numbers::Events { first, last }) if !are_numbered(first, last, count) => {
+            let detail = format!("{PUBLISHER}: {count} events cannot be numbered from {first} to {last}");
+            Err(Problem::bad_request(detail))
+        }
+        _ => Ok(()),
+    }
 }

@@ -168,7 +168,10 @@ impl Conversation {
             }
             if let Some(claim) = &publication.claim {
                 match state.publishers.judge(claim) {
-                    Verdict::New => {}
+                    // What was taken before is left out: a number is taken once.
+                    Verdict::Take { skip } => {
+                        publication.events.drain(..skip.min(publication.events.len()));
+                    }
                     Verdict::Duplicate => return Ok(self.duplicate(&state)),
                     Verdict::Gap { expected } => return Err(AppendError::Gap { expected }),
                     Verdict::Fenced => return Err(AppendError::Fenced),

@@ -1,4 +1,14 @@
-//! Exactly once for each publisher (invariant I10): which frame of which life was the last.
+//! Exactly once for each publisher (invariant I10): what of which life was taken last.
+//!
+//! A publisher numbers what it says, in each of its lives from 1: its frames, or its events one by one. Both follow one
+//! rule, since a frame with one number is one thing to be taken, whatever is in it:
+//!
+//! ```text
+//! taken so far:  1 … last                      a frame from `first` to `end`
+//!   end <= last            ────┤ first…end      taken before: acked again
+//!   first <= last + 1 …    ────┼──┤             the numbers up to `last` are left out, the rest is taken
+//!   first > last + 1       ────┤    ├──┤        something is missing: refused, `last + 1` is expected
+//! ```
 
 use indexmap::IndexMap;
 use shared::PublisherId;
@@ -11,18 +21,57 @@ pub(crate) struct Claim {
     pub(crate) publisher: PublisherId,
     /// Its life; a higher one fences a lower one off.
     pub(crate) epoch: u64,
-    /// The number of the frame, from 1, rising by 1; 0 for a publisher that does not count.
-    pub(crate) seq: u64,
+    /// What the frame is in that life.
+    pub(crate) numbers: Numbers,
+}
+
+/// The numbers of a frame, from 1, rising by 1 from frame to frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// The publisher does not count.
+    None,
+    /// The frame has one number as a whole.
+    Frame(u64),
+    /// Each event has one, from the first to the last. Without events, `first` is the number behind `last`: a question
+    /// whether everything up to there was taken.
+    Events {
+        /// The number of the first event, not 0.
+        first: u64,
+        /// The number of the last.
+        last: u64,
+    },
+}
+
+impl Numbers {
+    /// What `pfirst` and `pseq` of a frame say; 0 is nothing.
+    pub(crate) fn of(first: u64, last: u64) -> Self {
+        match (first, last) {
+            (0, 0) => Self::None,
+            (0, frame) => Self::Frame(frame),
+            (first, last) => Self::Events { first, last },
+        }
+    }
+
+    fn span(self) -> Option<(u64, u64)> {
+        match self {
+            Self::None => None,
+            Self::Frame(number) => Some((number, number)),
+            Self::Events { first, last } => Some((first, last)),
+        }
+    }
 }
 
 /// What to do with a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Take it.
-    New,
-    /// It was taken before: say so again.
+    /// Take it, but for its first so many events, which were taken before.
+    Take {
+        /// So many.
+        skip: usize,
+    },
+    /// All of it was taken before: say so again.
     Duplicate,
-    /// Frames before it are missing.
+    /// Something before it is missing.
     Gap {
         /// The number that is expected.
         expected: u64,
@@ -47,18 +96,21 @@ pub(crate) struct Publishers {
 impl Publishers {
     /// Judges a frame; changes nothing.
     pub(crate) fn judge(&self, claim: &Claim) -> Verdict {
-        let last = self.last.get(&claim.publisher).copied().unwrap_or_default();
-        if claim.epoch < last.epoch {
+        let known = self.last.get(&claim.publisher).copied().unwrap_or_default();
+        if claim.epoch < known.epoch {
             return Verdict::Fenced;
         }
-        let done = if claim.epoch == last.epoch { last.seq } else { 0 };
-        let expected = done + 1;
-        match claim.seq {
-            0 => Verdict::New,
-            seq if seq < expected => Verdict::Duplicate,
-            seq if seq > expected => Verdict::Gap { expected },
-            _ => Verdict::New,
+        let Some((first, end)) = claim.numbers.span() else { return Verdict::Take { skip: 0 } };
+        let last = if claim.epoch == known.epoch { known.seq } else { 0 };
+        let expected = last.saturating_add(1);
+        if first > expected {
+            return Verdict::Gap { expected };
         }
+        if end <= last {
+            return Verdict::Duplicate;
+        }
+        // No frame has so many events that their number would not fit.
+        Verdict::Take { skip: usize::try_from(expected - first).unwrap_or(usize::MAX) }
     }
 
     /// Notes that a frame was taken.
@@ -74,7 +126,8 @@ impl Publishers {
         if claim.epoch != last.epoch {
             *last = Last { epoch: claim.epoch, seq: 0 };
         }
-        last.seq = last.seq.max(claim.seq);
+        let end = claim.numbers.span().map_or(0, |(_, end)| end);
+        last.seq = last.seq.max(end);
     }
 }
 

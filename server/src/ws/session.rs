@@ -13,7 +13,7 @@ use super::catch_up::CatchUp;
 use super::connection::Connection;
 use crate::clock;
 use crate::fanout::{Place, Subscription};
-use crate::hub::{Claim, Publication};
+use crate::hub::{Claim, Numbers, Publication};
 
 /// Snapshots that a client may ask for between two heartbeats.
 const RESYNCS_MAX: u32 = 16;
@@ -146,7 +146,8 @@ impl Connection {
     /// that does not is another task's.
     fn publish(&mut self, frame: Pub) {
         let id = frame.id;
-        let claim = frame.pid.map(|publisher| Claim { publisher, epoch: frame.pepoch, seq: frame.pseq });
+        let numbers = Numbers::of(frame.pfirst, frame.pseq);
+        let claim = frame.pid.map(|publisher| Claim { publisher, epoch: frame.pepoch, numbers });
         let publication = Publication { claim, events: frame.events };
         match self.shared.hub.publish(&frame.conv, publication) {
             Ok(appended) => {

@@ -63,13 +63,33 @@ pub enum ClientFrameError {
         /// How many.
         count: usize,
     },
+    /// A `pub` whose numbers do not fit its events.
+    #[error("the frame has {count} events, which cannot be numbered from {first} to {last}")]
+    Numbering {
+        /// The `pub`.
+        id: u64,
+        /// `pfirst`.
+        first: u64,
+        /// `pseq`.
+        last: u64,
+        /// How many events it has.
+        count: usize,
+    },
+}
+
+/// Whether `count` events can be numbered from `first`, which is not 0, to `last`. None at all are numbered from the one
+/// behind `last`.
+pub fn are_numbered(first: u64, last: u64, count: usize) -> bool {
+    first > 0 && last.checked_add(1).is_some_and(|end| first.checked_add(count as u64) == Some(end))
 }
 
 impl ClientFrameError {
     /// The code that goes to the client.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Json(_) | Self::UnknownType(_) | Self::Missing { .. } => ErrorCode::BadRequest,
+            Self::Json(_) | Self::UnknownType(_) | Self::Missing { .. } | Self::Numbering { .. } => {
+                ErrorCode::BadRequest
+            }
             Self::Conversation { .. } => ErrorCode::BadConversation,
             Self::Event { .. } => ErrorCode::BadEvent,
             Self::TooManyEvents { .. } => ErrorCode::TooMany,
@@ -80,7 +100,9 @@ impl ClientFrameError {
     pub fn about(&self) -> (Option<Sub>, Option<u64>) {
         match self {
             Self::Conversation { sub, id, .. } => (*sub, *id),
-            Self::Event { id, .. } | Self::TooManyEvents { id, .. } => (None, Some(*id)),
+            Self::Event { id, .. } | Self::TooManyEvents { id, .. } | Self::Numbering { id, .. } => {
+                (None, Some(*id))
+            }
             _ => (None, None),
         }
     }
@@ -103,6 +125,8 @@ struct WireClient<'a> {
     pid: Option<PublisherId>,
     #[serde(default)]
     pepoch: u64,
+    #[serde(default)]
+    pfirst: u64,
     #[serde(default)]
     pseq: u64,
     #[serde(borrow, default)]
@@ -150,12 +174,16 @@ impl WireClient<'_> {
         if self.events.len() > EVENTS_PER_PUBLISH_MAX {
             return Err(ClientFrameError::TooManyEvents { id, count: self.events.len() });
         }
+        let (first, last, count) = (self.pfirst, self.pseq, self.events.len());
+        if first > 0 && !are_numbered(first, last, count) {
+            return Err(ClientFrameError::Numbering { id, first, last, count });
+        }
         let events = self.events.iter().enumerate();
         let events = events.map(|(index, raw)| {
             Envelope::parse(raw.get()).map_err(|error| ClientFrameError::Event { id, index, error })
         });
         let events = events.collect::<Result<_, _>>()?;
-        Ok(Pub { id, conv, pid: self.pid.take(), pepoch: self.pepoch, pseq: self.pseq, events })
+        Ok(Pub { id, conv, pid: self.pid.take(), pepoch: self.pepoch, pfirst: first, pseq: last, events })
     }
 }
 

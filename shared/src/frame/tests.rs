@@ -94,6 +94,21 @@ fn a_bad_event_of_a_publication_is_named_by_its_place() {
 }
 
 #[test]
+fn numbers_that_do_not_fit_the_events_are_refused() {
+    let publication = |numbers: &str, events: &str| {
+        parse_client(&format!(r#"{{"t":"pub","id":4,"conv":"c","pid":"p",{numbers},"events":[{events}]}}"#))
+    };
+    let event = r#"{"k":"rate","tokens":1}"#;
+    for wrong in [r#""pfirst":1"#, r#""pfirst":1,"pseq":2"#, r#""pfirst":2,"pseq":1"#] {
+        let error = publication(wrong, event).unwrap_err();
+        assert_eq!((error.code(), error.about()), (ErrorCode::BadRequest, (None, Some(4))), "{wrong}");
+    }
+    assert!(publication(r#""pfirst":7,"pseq":7"#, event).is_ok());
+    assert!(publication(r#""pfirst":8,"pseq":7"#, "").is_ok(), "a question");
+    assert!(publication(&format!(r#""pfirst":{0},"pseq":{0}"#, u64::MAX), event).is_err(), "overflow");
+}
+
+#[test]
 fn i7_more_events_than_the_limit_are_refused() {
     let events = vec![r#"{"k":"rate","tokens":1}"#; crate::limits::EVENTS_PER_PUBLISH_MAX + 1].join(",");
     let error = parse_client(&format!(r#"{{"t":"pub","id":4,"conv":"c","events":[{events}]}}"#)).unwrap_err();

@@ -5,6 +5,7 @@ use shared::event::{RunEnd, RunStatus, ToolProgress};
 use shared::{Event, PublisherId, RunId, ToolCallId, testkit};
 
 use super::*;
+use crate::hub::publishers::Numbers;
 use crate::log::MemoryLog;
 
 fn conversation() -> Conversation {
@@ -120,7 +121,7 @@ fn i7_the_ring_is_bounded_in_bytes_and_keeps_at_least_the_last() {
 #[test]
 fn i10_a_refused_frame_changes_nothing() {
     let (conversation, log) = (conversation(), MemoryLog::default());
-    let claim = |seq| Claim { publisher: PublisherId::new("p"), epoch: 1, seq };
+    let claim = |seq| Claim { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Frame(seq) };
     let frame =
         |seq| Publication { claim: Some(claim(seq)), events: vec![bare(status("a")), bare(status("b"))] };
     assert!(!conversation.append(&mut frame(1), 1, &log).unwrap().duplicate);
@@ -128,6 +129,23 @@ fn i10_a_refused_frame_changes_nothing() {
     assert!(again.duplicate && again.events == 0 && again.position.seq == 2);
     assert_eq!(conversation.append(&mut frame(3), 1, &log), Err(AppendError::Gap { expected: 2 }));
     assert_eq!(conversation.head(), 2);
+}
+
+#[test]
+fn i10_of_a_frame_that_overlaps_only_the_rest_is_taken() {
+    let (conversation, log) = (conversation(), MemoryLog::default());
+    let frame = |first: u64, texts: &[&str]| {
+        let last = first + texts.len() as u64 - 1;
+        let claim =
+            Claim { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Events { first, last } };
+        Publication { claim: Some(claim), events: texts.iter().map(|text| bare(status(text))).collect() }
+    };
+    conversation.append(&mut frame(1, &["a", "b"]), 1, &log).unwrap();
+    let appended = conversation.append(&mut frame(2, &["b", "c", "d"]), 1, &log).unwrap();
+    assert_eq!((appended.events, appended.position.seq, appended.duplicate), (2, 4, false));
+    let slice = conversation.next(Cursor::default(), 10_000).unwrap();
+    let texts = slice.events.iter().map(|envelope| envelope.event.clone());
+    assert_eq!(texts.collect::<Vec<_>>(), ["a", "b", "c", "d"].map(status));
 }
 
 #[test]
