@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
+use crate::process::Process;
 use crate::publisher::{Body, Publisher};
 use crate::viewer::Viewer;
 use crate::wait::{until, within};
@@ -18,6 +19,8 @@ pub struct Hub {
     child: Child,
     address: SocketAddr,
     client: reqwest::Client,
+    /// Of `fanlight serve`, beside the address.
+    options: Vec<String>,
 }
 
 /// The program under test: `FANLIGHT_BIN`, else the one that cargo built beside this test.
@@ -42,12 +45,23 @@ impl Hub {
     }
 
     /// Starts a hub at `listen`.
+    pub async fn start_at(listen: &str) -> Self {
+        Self::launch(listen, vec!["--log".to_owned(), "memory".to_owned()]).await
+    }
+
+    /// Starts a hub on any free port with `options` of `fanlight serve`, which [`Hub::restart`] keeps.
+    pub async fn start_with(options: &[&str]) -> Self {
+        Self::launch("127.0.0.1:0", options.iter().map(|option| (*option).to_owned()).collect()).await
+    }
+
+    /// Starts a hub and waits until it says that it listens.
     ///
     /// # Panics
-    /// When it does not say that it listens.
-    pub async fn start_at(listen: &str) -> Self {
+    /// When it does not say so.
+    async fn launch(listen: &str, options: Vec<String>) -> Self {
         let mut child = Command::new(binary())
-            .args(["serve", "--log", "memory", "--listen", listen])
+            .args(["serve", "--listen", listen])
+            .args(&options)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -59,7 +73,7 @@ impl Hub {
         let line = line.expect("the hub says where it listens");
         let address = line.strip_prefix("listening on http://").expect("one line of that form");
         let address = address.parse().expect("an address");
-        Self { child, address, client: reqwest::Client::new() }
+        Self { child, address, client: reqwest::Client::new(), options }
     }
 
     /// Where it listens.
@@ -88,11 +102,15 @@ impl Hub {
         self.child.kill().await.expect("it can be killed");
     }
 
-    /// Kills it and starts another one at the same address.
+    /// Kills it and starts another one at the same address, with the same options.
     pub async fn restart(&mut self) {
         self.kill().await;
-        let address = self.address.to_string();
-        *self = Self::start_at(&address).await;
+        self.start_again().await;
+    }
+
+    /// Starts another one in place of one that has ended.
+    pub async fn start_again(&mut self) {
+        *self = Self::launch(&self.address.to_string(), std::mem::take(&mut self.options)).await;
     }
 
     /// Asks it to stop and returns its exit code.
@@ -177,6 +195,25 @@ impl Hub {
             answer.json().await.ok().filter(|json| wanted(json))
         })
         .await
+    }
+
+    /// How many watch `conversation`, as the list has it; 0 when it is not in the list.
+    ///
+    /// # Panics
+    /// When the answer is no list.
+    pub async fn viewers(&self, conversation: &str) -> u64 {
+        let list = self.json("/v1/conversations").await;
+        let rows = list.get("conversations").and_then(Value::as_array).expect("a list");
+        let row = rows.iter().find(|row| row.get("conversation").is_some_and(|name| name == conversation));
+        row.and_then(|row| row.get("viewers")?.as_u64()).unwrap_or(0)
+    }
+
+    /// What the system says of its process.
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn process(&self) -> Process {
+        Process::of(self.pid())
     }
 
     /// The short form of a conversation's view.

@@ -3,14 +3,20 @@
 
 pub mod browser;
 pub mod hub;
+pub mod process;
 pub mod publisher;
 pub mod recordings;
+pub mod relay;
 pub mod upstream;
 pub mod viewer;
 pub mod wait;
+pub mod watcher;
 pub mod wire;
 
 pub use browser::Page;
 pub use hub::Hub;
+pub use process::Process;
 pub use publisher::{Body, Publisher};
+pub use relay::Relay;
 pub use viewer::Viewer;
+pub use watcher::Watcher;

@@ -41,11 +41,19 @@ impl Viewer {
     /// # Panics
     /// When `conversation` is no name of one.
     pub async fn connect(address: SocketAddr, conversation: &str) -> Self {
-        let conversation = ConversationId::parse(conversation).expect("a name");
-        let tracker = Tracker::default();
-        let mut viewer = Self { address, conversation, wire: None, tracker, seen: Seen::default() };
+        let mut viewer = Self::away(address, conversation);
         viewer.resume().await;
         viewer
+    }
+
+    /// One that has not connected yet.
+    ///
+    /// # Panics
+    /// When `conversation` is no name of one.
+    pub fn away(address: SocketAddr, conversation: &str) -> Self {
+        let conversation = ConversationId::parse(conversation).expect("a name");
+        let tracker = Tracker::default();
+        Self { address, conversation, wire: None, tracker, seen: Seen::default() }
     }
 
     /// Loses the network.
@@ -56,7 +64,11 @@ impl Viewer {
 
     /// Comes back with the position that it has.
     pub async fn resume(&mut self) {
-        let mut wire = Wire::connect(self.address).await;
+        self.resume_over(Wire::connect(self.address).await).await;
+    }
+
+    /// Comes back over `wire` with the position that it has.
+    pub async fn resume_over(&mut self, mut wire: Wire) {
         let (conv, have) = (self.conversation.clone(), self.tracker.position());
         wire.send(&ClientFrame::Sub { sub: SUB, conv, have }).await;
         self.wire = Some(wire);

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// How long anything may take before a test fails. Generous: it is only ever used up by a failure.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The same for programs that load much code before they do anything.
+/// The same for programs that load much code before they do anything, and for what takes long by design.
 const PATIENCE: Duration = Duration::from_mins(3);
 
 /// Between two looks at a state that nobody announces.
@@ -34,14 +34,28 @@ pub async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
 ///
 /// # Panics
 /// When there is none before [`DEADLINE`].
-pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut ask: impl FnMut() -> F) -> T {
-    within(what, async {
-        loop {
-            if let Some(value) = ask().await {
-                return value;
-            }
-            tokio::time::sleep(LOOK_AGAIN).await;
+pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, ask: impl FnMut() -> F) -> T {
+    within(what, asking(ask)).await
+}
+
+/// The same for what the hub itself does only after a long time.
+///
+/// # Panics
+/// When there is no answer after minutes.
+pub async fn patiently_until<T, F: Future<Output = Option<T>>>(what: &str, ask: impl FnMut() -> F) -> T {
+    patiently(what, asking(ask)).await
+}
+
+async fn asking<T, F: Future<Output = Option<T>>>(mut ask: impl FnMut() -> F) -> T {
+    loop {
+        if let Some(value) = ask().await {
+            return value;
         }
-    })
-    .await
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Lets a load go on for a fixed time. Never stands before an assertion in place of a state.
+pub async fn load_for(duration: Duration) {
+    tokio::time::sleep(duration).await;
 }

@@ -4,13 +4,17 @@ use std::net::SocketAddr;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use shared::frame::{ClientFrame, SUBPROTOCOL, ServerFrame, parse_server};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
+use tokio_tungstenite::tungstenite::Utf8Bytes;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::wait::within;
+
+/// The room for unread bytes at the client's end of a narrow connection; the kernel doubles it.
+const NARROW_BYTES: u32 = 16 << 10;
 
 /// A connected socket that has been welcomed.
 #[derive(Debug)]
@@ -33,11 +37,26 @@ impl Wire {
     /// # Panics
     /// When the hub does not answer as it must.
     pub async fn connect(address: SocketAddr) -> Self {
-        let mut wire = Self::connect_in_silence(address).await;
+        Self::connect_in_silence(address).await.welcomed().await
+    }
+
+    /// The same over a socket whose kernel keeps few bytes that nobody reads, as that of a far and slow machine.
+    ///
+    /// # Panics
+    /// When the hub does not answer as it must.
+    pub async fn connect_narrow(address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(NARROW_BYTES).expect("a size that any kernel takes");
+        let stream = within("a connection", socket.connect(address)).await.expect("the hub accepts");
+        Self::over(stream, address).await.welcomed().await
+    }
+
+    async fn welcomed(mut self) -> Self {
+        let wire = &mut self;
         wire.send(&ClientFrame::Hello { versions: vec!["1".into()], client: Some("tests".into()) }).await;
         let welcome = wire.frame().await;
         assert!(matches!(welcome, ServerFrame::Welcome(_)), "{welcome:?}");
-        wire
+        self
     }
 
     /// Connects and says nothing.
@@ -79,20 +98,37 @@ impl Wire {
             .expect("the socket is open");
     }
 
+    /// Sends a frame unless the socket is gone; says whether it went out.
+    pub async fn offer(&mut self, frame: &ClientFrame) -> bool {
+        let text = serde_json::to_string(frame).expect("a frame can be written");
+        within("the hub to take a frame", self.socket.send(Message::text(text))).await.is_ok()
+    }
+
     /// What comes next.
     ///
     /// # Panics
     /// When nothing comes, or something that is no frame.
     pub async fn next(&mut self) -> Came {
+        match self.text().await {
+            Ok(text) => {
+                let frame = parse_server(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
+                Came::Frame(frame, text.len())
+            }
+            Err(close) => Came::End(close),
+        }
+    }
+
+    /// The next frame as it travelled; at the end the close with its code, where there was one.
+    ///
+    /// # Panics
+    /// When nothing comes.
+    pub async fn text(&mut self) -> Result<Utf8Bytes, Option<CloseFrame>> {
         loop {
             match within("a frame of the hub", self.socket.next()).await {
-                Some(Ok(Message::Text(text))) => {
-                    let frame = parse_server(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
-                    return Came::Frame(frame, text.len());
-                }
-                Some(Ok(Message::Close(close))) => return Came::End(close),
+                Some(Ok(Message::Text(text))) => return Ok(text),
+                Some(Ok(Message::Close(close))) => return Err(close),
                 Some(Ok(_ping)) => {}
-                Some(Err(_)) | None => return Came::End(None),
+                Some(Err(_)) | None => return Err(None),
             }
         }
     }

@@ -1,0 +1,40 @@
+//! What the system says of a process: its memory, its open files, its threads. Read from `/proc`.
+
+use std::fs;
+
+/// A process at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    /// Resident memory, in bytes.
+    pub resident_bytes: u64,
+    /// Open files; sockets are among them.
+    pub files: usize,
+    /// Open sockets.
+    pub sockets: usize,
+    /// Threads.
+    pub threads: u64,
+}
+
+impl Process {
+    /// The process `pid` as it is now.
+    ///
+    /// # Panics
+    /// When it is gone, or the system has no `/proc`.
+    pub fn of(pid: u32) -> Self {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a running process");
+        let number = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0_u64)
+        };
+        let files = fs::read_dir(format!("/proc/{pid}/fd")).expect("a process of ours");
+        // One that was closed since has no target any more.
+        let targets: Vec<_> = files.flatten().filter_map(|file| fs::read_link(file.path()).ok()).collect();
+        let sockets = targets.iter().filter(|target| target.to_string_lossy().starts_with("socket:")).count();
+        Self {
+            resident_bytes: number("VmRSS:") * 1024,
+            files: targets.len(),
+            sockets,
+            threads: number("Threads:"),
+        }
+    }
+}

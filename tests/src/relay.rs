@@ -1,0 +1,91 @@
+//! A network between a client and the hub that can be slow: it lets so many bytes through at a time.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::interval;
+
+/// Between two helpings.
+const TICK: Duration = Duration::from_millis(100);
+
+/// As many bytes as there are, at once.
+const OPEN: usize = 64 << 10;
+
+/// The room for bytes that are under way, at the relay's end; the kernel doubles it.
+const NARROW_BYTES: u32 = 16 << 10;
+
+/// See the module. Everything through it is cut when it is dropped.
+#[derive(Debug)]
+pub struct Relay {
+    address: SocketAddr,
+    helping: watch::Sender<usize>,
+    serving: JoinHandle<()>,
+}
+
+impl Relay {
+    /// A relay to the hub at `hub` that lets `bytes_per_tick` (not 0) through to each client, ten times a second.
+    ///
+    /// # Panics
+    /// When there is no free port.
+    pub async fn start(hub: SocketAddr, bytes_per_tick: usize) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let (helping, helped) = watch::channel(bytes_per_tick);
+        let serving = tokio::spawn(serve(listener, hub, helped));
+        Self { address, helping, serving }
+    }
+
+    /// Where clients connect.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Lets everything through from now on.
+    pub fn open(&self) {
+        self.helping.send_replace(OPEN);
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, hub: SocketAddr, helping: watch::Receiver<usize>) {
+    let mut connections = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(NARROW_BYTES).expect("a size that any kernel takes");
+        let Ok(upstream) = socket.connect(hub).await else { continue };
+        let (from_hub, mut to_hub) = upstream.into_split();
+        let (mut from_client, to_client) = client.into_split();
+        connections.spawn(slowly(from_hub, to_client, helping.clone()));
+        connections.spawn(async move {
+            // How a connection ends is of no interest here.
+            drop(tokio::io::copy(&mut from_client, &mut to_hub).await);
+        });
+    }
+}
+
+async fn slowly(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, helping: watch::Receiver<usize>) {
+    let mut ticks = interval(TICK);
+    let mut bytes = Vec::new();
+    loop {
+        let most = *helping.borrow();
+        if most != OPEN {
+            ticks.tick().await;
+        }
+        bytes.resize(most, 0);
+        let Ok(count @ 1..) = from.read(&mut bytes).await else { return };
+        bytes.truncate(count);
+        if to.write_all(&bytes).await.is_err() {
+            return;
+        }
+    }
+}

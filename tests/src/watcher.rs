@@ -1,0 +1,100 @@
+//! A viewer that keeps nothing: it checks that each frame joins on to the one before and hands the text on. Cheap
+//! enough that hundreds of them leave the machine to the hub.
+
+use std::net::SocketAddr;
+
+use shared::frame::ClientFrame;
+use shared::ids::ConversationId;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use crate::wire::Wire;
+
+/// Where the type and the numbers of a frame stand, in bytes.
+const HEAD_BYTES: usize = 200;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Watcher {
+    wire: Wire,
+    /// Where it stands.
+    position: u64,
+}
+
+/// What a watcher is told.
+#[derive(Debug)]
+pub enum Told {
+    /// Events that join on to what came before.
+    Events(Utf8Bytes),
+    /// A state that replaces what came before.
+    Snapshot(Utf8Bytes),
+    /// All there was has been told.
+    Live,
+}
+
+impl Watcher {
+    /// Connects and subscribes.
+    ///
+    /// # Panics
+    /// When `conversation` is no name of one.
+    pub async fn connect(address: SocketAddr, conversation: &str) -> Self {
+        let mut wire = Wire::connect(address).await;
+        let conv = ConversationId::parse(conversation).expect("a name");
+        wire.send(&ClientFrame::Sub { sub: 1, conv, have: None }).await;
+        Self { wire, position: 0 }
+    }
+
+    /// The same, and takes what there is.
+    pub async fn live(address: SocketAddr, conversation: &str) -> Self {
+        let mut watcher = Self::connect(address, conversation).await;
+        while !matches!(watcher.next().await, Told::Live) {}
+        watcher
+    }
+
+    /// The last seq that it was told.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Takes what comes next.
+    ///
+    /// # Panics
+    /// When a frame leaves a hole or covers something twice (I2), and when the hub closes the socket.
+    pub async fn next(&mut self) -> Told {
+        loop {
+            let text = self.wire.text().await;
+            let text = text.unwrap_or_else(|close| panic!("closed at {}: {close:?}", self.position));
+            let head = text.as_bytes().first_chunk::<HEAD_BYTES>().map_or(text.as_bytes(), |head| head);
+            match kind(head) {
+                b"batch" => {
+                    let (from, to) = (number(head, b"\"from\":"), number(head, b"\"to\":"));
+                    assert_eq!(from, self.position + 1, "a hole or a double before a frame up to {to}");
+                    self.position = to;
+                    return Told::Events(text);
+                }
+                b"snap" => {
+                    self.position = number(head, b"\"seq\":");
+                    return Told::Snapshot(text);
+                }
+                b"live" => return Told::Live,
+                b"hb" => {
+                    self.wire.send(&ClientFrame::HbAck { at: [(1, self.position)].into() }).await;
+                }
+                b"bye" | b"error" => panic!("the hub said {text}"),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The type of a frame.
+fn kind(head: &[u8]) -> &[u8] {
+    let rest = head.strip_prefix(b"{\"t\":\"").unwrap_or_default();
+    rest.split(|byte| *byte == b'"').next().unwrap_or_default()
+}
+
+/// The number after `name`.
+fn number(head: &[u8], name: &[u8]) -> u64 {
+    let at = head.windows(name.len()).position(|window| window == name).expect("the hub's frames have it");
+    let digits = head.iter().skip(at + name.len()).take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |sum, byte| sum * 10 + u64::from(byte - b'0'))
+}
