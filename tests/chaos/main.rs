@@ -1,0 +1,24 @@
+//! What the hub is trusted for, under load: slow viewers, cut viewers, long runs. Real hub processes, real sockets.
+//! `docs/chaos.md` says what each scenario does and what it gave; `cargo xtask chaos` runs them at full size.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a test that cannot go on fails right there, and what it prints is for people"
+)]
+#![expect(clippy::print_stdout, reason = "the figures are what a full run is for")]
+
+mod late; // a long run: joined late by snapshot and by replay, resumed after many events
+mod settings; // sizes and the seed
+mod slow; // viewers that do not read
+mod storm; // all viewers cut at once
+mod story; // what is published
+
+#[path = "../benches/fanout/event.rs"]
+#[expect(dead_code, reason = "the bench needs more of it")]
+mod event;
+#[path = "../benches/fanout/histogram.rs"]
+mod histogram;

@@ -1,0 +1,131 @@
+//! How large the scenarios are, and the seed of all that is random in them.
+//!
+//! `FANLIGHT_CHAOS=full` takes the sizes for which the hub is built; without it they are small enough for every change.
+//! `FANLIGHT_CHAOS_NAME=NUMBER` sets one of them, with the names of the fields below. `FANLIGHT_SEED=NUMBER` repeats a run.
+
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::event::LARGE;
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// Whether these are the full sizes.
+    pub(crate) full: bool,
+    /// What everything random follows from.
+    pub(crate) seed: u64,
+    /// Viewers beside and without slow ones.
+    pub(crate) slow_viewers: u64,
+    /// How many of them do not read.
+    pub(crate) slow_silent: u64,
+    /// Events a second.
+    pub(crate) slow_rate: u64,
+    /// Length of an event's text, in bytes.
+    pub(crate) slow_bytes: u64,
+    /// How long they are published, in seconds.
+    pub(crate) slow_seconds: u64,
+    /// Viewers that are cut all at once.
+    pub(crate) storm_viewers: u64,
+    /// Tokens of the long run.
+    pub(crate) late_tokens: u64,
+    /// Tokens that are missed by who is cut.
+    pub(crate) late_missed: u64,
+}
+
+impl Settings {
+    /// The settings of the scenario `name`, printed, so that it can be run again.
+    pub(crate) fn of(name: &str) -> Self {
+        let full = variable("FANLIGHT_CHAOS").is_some_and(|size| size == "full");
+        let size = |name: &str, small: u64, large: u64| {
+            let name = format!("FANLIGHT_CHAOS_{}", name.to_uppercase());
+            number(&name).unwrap_or(if full { large } else { small })
+        };
+        let settings = Self {
+            full,
+            seed: number("FANLIGHT_SEED").unwrap_or_else(|| RandomState::new().hash_one(name) >> 32),
+            slow_viewers: size("slow_viewers", 40, 200),
+            slow_silent: size("slow_silent", 8, 20),
+            slow_rate: size("slow_rate", 200, 200),
+            // Few but long ones: what is published must be more than what the kernel keeps for a socket.
+            slow_bytes: size("slow_bytes", 3 * LARGE as u64, LARGE as u64),
+            slow_seconds: size("slow_seconds", 3, 15),
+            storm_viewers: size("storm_viewers", 200, 2_000),
+            late_tokens: size("late_tokens", 15_000, 50_000),
+            late_missed: size("late_missed", 2_000, 10_000),
+        };
+        println!("{name}: FANLIGHT_SEED={} {settings:?}", settings.seed);
+        settings
+    }
+
+    /// Chance for this run.
+    pub(crate) fn random(&self) -> Random {
+        Random(self.seed)
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// # Panics
+/// When the value is no number: a run of another size than was asked for would be believed.
+fn number(name: &str) -> Option<u64> {
+    let value = variable(name)?;
+    Some(value.parse().unwrap_or_else(|error| panic!("{name}={value}: {error}")))
+}
+
+/// Numbers that follow from a seed (`SplitMix64`).
+#[derive(Debug, Clone)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// The next number.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// One of `from..to`.
+    pub(crate) fn between(&mut self, from: u64, to: u64) -> u64 {
+        from + self.next() % (to - from)
+    }
+
+    /// Another one, for somebody who asks in an order of his own.
+    pub(crate) fn fork(&mut self) -> Self {
+        Self(self.next())
+    }
+}
+
+/// Lets this process and the hubs that it starts have `files` open files each.
+///
+/// # Panics
+/// When the machine does not allow it.
+pub(crate) fn allow_files(files: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= files) {
+        return;
+    }
+    let maximum = limit.maximum.map_or(files, |maximum| maximum.max(files));
+    // A higher ceiling takes a privileged user; below it anybody may choose.
+    let wanted = Rlimit { current: Some(files), maximum: Some(maximum) };
+    let why = setrlimit(Resource::Nofile, wanted).err();
+    assert!(why.is_none(), "{files} open files are not allowed here, only {limit:?}: {why:?}; try ulimit -n");
+}
+
+/// Bytes for a person.
+pub(crate) struct Bytes(pub(crate) u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            few @ 0..10_000 => write!(f, "{few} B"),
+            some @ 10_000..10_000_000 => write!(f, "{} KB", some / 1_000),
+            many => write!(f, "{} MB", many / 1_000_000),
+        }
+    }
+}
