@@ -4,6 +4,7 @@
 //! browser loads, [`tools`] fetches the pinned helpers, [`tidy`] holds the rules that no compiler knows.
 
 mod browser;
+mod chaos;
 mod console;
 mod debian;
 mod failure;
@@ -35,6 +36,9 @@ cargo xtask COMMAND
   bless [ARGS]    rewrites golden files: runs the golden tests with FANLIGHT_BLESS=1
                   (ARGS replace the test filter `golden`)
   bench [ARGS]    release build, then the benchmarks (ARGS go to `cargo bench -p tests`)
+  chaos [NAME...] [--full]
+                  the scenarios of tests/chaos against the release binary, one after the other, with their figures;
+                  --full takes the sizes of docs/chaos.md, FANLIGHT_BIN another binary, FANLIGHT_SEED a seed
   fuzz [SECONDS] [TARGET...]
                   random bytes against framing and every decoder (targets: `framing` and the names of the
                   dialects), SECONDS each, 60 without; the corpus is kept in fuzz/corpus
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         "tidy" => none(&rest).and_then(|()| in_workspace(gate::tidy_alone)),
         "bless" => in_workspace(|ws| gate::bless(ws, &rest)),
         "bench" => in_workspace(|ws| product::bench(ws, &rest)),
+        "chaos" => in_workspace(|ws| chaos::run_scenarios(ws, &rest)),
         "fuzz" => in_workspace(|ws| fuzz::run_targets(ws, &rest)),
         "tools" => none(&rest).and_then(|()| in_workspace(product::tools)),
         "help" | "--help" | "-h" => {

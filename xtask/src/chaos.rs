@@ -1,0 +1,33 @@
+//! What the hub is trusted for, under load: the scenarios of `tests/chaos`, at the sizes that are named in the docs.
+
+use crate::failure::{Failure, Outcome};
+use crate::process::run;
+use crate::product;
+use crate::workspace::Workspace;
+
+/// The scenarios, as modules of `tests/chaos`, in the order in which they run.
+const SCENARIOS: [&str; 3] = ["storm", "late", "slow"];
+
+/// Runs the scenario that `args` name, or all, one after the other: `[NAME] [--full]`.
+pub(crate) fn run_scenarios(ws: &Workspace, args: &[String]) -> Outcome {
+    let full = args.iter().any(|arg| arg == "--full");
+    let named: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--full").collect();
+    if let Some(unknown) = named.iter().find(|name| !SCENARIOS.contains(name)) {
+        let known = SCENARIOS.join(", ");
+        return Err(Failure::usage(format!("no scenario is named {unknown:?}; there are {known}")));
+    }
+    let program = if let Some(program) = std::env::var_os("FANLIGHT_BIN") {
+        program.into()
+    } else {
+        product::build(ws)?;
+        ws.product()
+    };
+    let mut tests = ws.cargo("test --release --locked -p tests --test chaos --");
+    // One after the other and told: the figures are the point.
+    tests.args(["--test-threads=1", "--nocapture"]).env("FANLIGHT_BIN", program);
+    tests.args(named.iter().map(|name| format!("{name}::")));
+    if full {
+        tests.env("FANLIGHT_CHAOS", "full");
+    }
+    run(&mut tests)
+}
