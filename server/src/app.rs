@@ -13,9 +13,12 @@ use hyper_util::service::TowerToHyperService;
 use shared::code::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::clock;
 use crate::config::Config;
 use crate::http::problem::Problem;
-use crate::http::{conversations, events, export, guard, health, ingest, native, page, stream};
+use crate::http::{conversations, events, export, guard, health, ingest, native, page, search, stream};
+use crate::hub::Bounds;
+use crate::log::blocking;
 use crate::state::Shared;
 use crate::ws;
 
@@ -35,15 +38,32 @@ pub(crate) async fn run(
     let mut shutdown = std::pin::pin!(shutdown);
     let fleet = shared.fanout.fleet.run(shared.config.fleet_interval);
     let watchdog = shared.sockets.watch(&shared.config);
-    // Neither the fleet nor the watchdog ends by itself.
+    let upkeep = upkeep(&shared);
+    shared.hub.read_back();
+    // Neither the fleet, the watchdog nor the upkeep ends by itself.
     tokio::select! {
         () = &mut shutdown => {}
         () = accept(&shared, &listener, &router) => {}
         () = fleet => {}
         () = watchdog => {}
+        () = upkeep => {}
     }
     drop(listener);
     drain(&shared).await;
+    // Nothing is published any more: the log ends well, with rows that are true.
+    blocking(|| {
+        shared.hub.tell_rows();
+        shared.hub.log().close();
+    });
+}
+
+/// What the hub does beside the traffic.
+async fn upkeep(shared: &Shared) {
+    let bounds = Bounds::idle_after(shared.config.idle);
+    loop {
+        tokio::time::sleep(shared.config.upkeep).await;
+        blocking(|| shared.hub.keep_up(clock::now_ms(), bounds));
+    }
 }
 
 async fn accept(shared: &Arc<Shared>, listener: &TcpListener, router: &Router) {
@@ -111,6 +131,8 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/readyz", get(health::readyz))
         .route("/v1/ws", get(ws::upgrade))
         .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))
+        .route("/v1/search", get(search::search))
+        .route("/v1/tools", get(search::tools))
         .route("/v1/conversations", get(conversations::list))
         .route("/v1/conversations/{conversation}", get(conversations::one))
         .route("/v1/conversations/{conversation}/events", get(events::events).post(native::publish))

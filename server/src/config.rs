@@ -22,6 +22,10 @@ pub struct Config {
     pub no_progress: Duration,
     /// Between two frames of the list of conversations.
     pub fleet_interval: Duration,
+    /// How long a conversation that nobody uses stays in memory, where the log can give it back.
+    pub idle: Duration,
+    /// Between two rounds of what the hub does beside the traffic.
+    pub upkeep: Duration,
     /// How long the drain may take before what is still open is cut.
     pub drain: Duration,
     /// What viewers are told to wait before they come back after a drain.
@@ -46,6 +50,8 @@ impl Default for Config {
             hello: Duration::from_millis(limits::HELLO_MS),
             no_progress: Duration::from_millis(limits::NO_PROGRESS_MS),
             fleet_interval: Duration::from_millis(500),
+            idle: Duration::from_millis(limits::IDLE_MS),
+            upkeep: Duration::from_secs(1),
             drain: Duration::from_secs(5),
             retry: Duration::from_millis(500),
         }

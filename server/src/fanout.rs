@@ -17,9 +17,7 @@ use shared::limits::SNAPSHOT_WHEN_BEHIND_BYTES;
 use shared::{ConversationId, Seq, snapshot};
 use tokio_util::task::TaskTracker;
 
-use crate::hub::{
-    Appended, Conversation, Cursor, Hub, Publication, PublishError, Slice, TooManyConversations,
-};
+use crate::hub::{Appended, Conversation, Cursor, Hub, OpenError, Publication, PublishError, Slice};
 use crate::wire;
 
 pub(crate) mod fleet;
@@ -98,7 +96,7 @@ impl Fanout {
         id: &ConversationId,
         outbox: &Arc<Outbox>,
         sub: Sub,
-    ) -> Result<Arc<Subscription>, TooManyConversations> {
+    ) -> Result<Arc<Subscription>, OpenError> {
         let conversation = self.hub.enter(id)?;
         let (stage, shard) = match self.stages.entry(id.clone()) {
             Entry::Occupied(mut found) => {

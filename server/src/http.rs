@@ -10,5 +10,6 @@ pub(crate) mod native;
 pub(crate) mod page;
 pub(crate) mod params;
 pub(crate) mod problem;
+pub(crate) mod search;
 pub(crate) mod sse;
 pub(crate) mod stream;

@@ -7,60 +7,31 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use parking_lot::Mutex;
-use shared::code::ErrorCode;
 use shared::frame::ConversationRow;
 use shared::limits::CONVERSATIONS_MAX;
-use shared::{ConversationId, Epoch};
+use shared::{ConversationId, Epoch, Seq};
 use tokio::sync::Notify;
 
 use crate::clock;
-use crate::log::EventLog;
+use crate::log::{EventLog, LogError, Page, blocking};
 
 mod conversation;
 mod ephemera;
+mod glean;
+mod list;
+mod publication;
 mod publishers;
 mod row;
+mod upkeep;
 
-pub(crate) use conversation::{AppendError, Appended, Conversation, Cursor, Publication, Slice};
+pub(crate) use conversation::{Conversation, Cursor, Slice};
+pub(crate) use list::Listed;
+pub(crate) use publication::{AppendError, Appended, OpenError, Publication, PublishError};
 pub(crate) use publishers::{Claim, Numbers};
+pub(crate) use upkeep::Bounds;
 
-/// The hub holds as many conversations as it may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the hub holds {CONVERSATIONS_MAX} conversations already")]
-pub(crate) struct TooManyConversations;
-
-/// Why a publication was not taken.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PublishError {
-    /// The conversation would be one too many.
-    #[error(transparent)]
-    TooMany(#[from] TooManyConversations),
-    /// The conversation refused.
-    #[error(transparent)]
-    Append(#[from] AppendError),
-}
-
-impl PublishError {
-    /// The code that goes to the publisher.
-    pub(crate) fn code(&self) -> ErrorCode {
-        match self {
-            Self::TooMany(_) => ErrorCode::TooMany,
-            Self::Append(AppendError::Gap { .. }) => ErrorCode::PublisherGap,
-            Self::Append(AppendError::Fenced) => ErrorCode::PublisherFenced,
-            Self::Append(AppendError::Log(_)) => ErrorCode::LogFailed,
-            // The hub finds the conversation again by itself.
-            Self::Append(AppendError::Retired) => ErrorCode::Internal,
-        }
-    }
-
-    /// For a gap, the number that is expected.
-    pub(crate) fn expected(&self) -> Option<u64> {
-        match self {
-            Self::Append(AppendError::Gap { expected }) => Some(*expected),
-            _ => None,
-        }
-    }
-}
+/// How many conversations may be read back at the same time.
+const READING_BACK: usize = 16;
 
 /// See the module.
 #[derive(Debug)]
@@ -70,19 +41,25 @@ pub(crate) struct Hub {
     count: AtomicUsize,
     log: Arc<dyn EventLog>,
     changed: Mutex<Vec<Arc<Conversation>>>,
+    /// Those whose row the log does not have yet.
+    noted: Mutex<Vec<Arc<Conversation>>>,
+    /// Held while a conversation is read back, so that nobody reads it twice. Each stands for some of the names.
+    reading_back: [Mutex<()>; READING_BACK],
     /// How many want to know which rows changed.
     watchers: AtomicUsize,
     watched: Notify,
 }
 
 impl Hub {
-    /// An empty hub over `log`.
+    /// A hub over `log`, with nothing in memory yet.
     pub(crate) fn new(log: Arc<dyn EventLog>) -> Self {
         Self {
             conversations: DashMap::new(),
             count: AtomicUsize::new(0),
             log,
             changed: Mutex::default(),
+            noted: Mutex::default(),
+            reading_back: Default::default(),
             watchers: AtomicUsize::new(0),
             watched: Notify::new(),
         }
@@ -93,27 +70,47 @@ impl Hub {
         &*self.log
     }
 
-    /// The conversation `id`, if there is one.
-    pub(crate) fn find(&self, id: &ConversationId) -> Option<Arc<Conversation>> {
-        self.conversations.get(id).map(|found| Arc::clone(&found))
+    /// The conversation `id`, if there is one, in memory or in the log.
+    pub(crate) fn find(&self, id: &ConversationId) -> Result<Option<Arc<Conversation>>, OpenError> {
+        self.look_up(id, false)
     }
 
     /// The conversation `id`, made when there is none.
-    pub(crate) fn open(&self, id: &ConversationId) -> Result<Arc<Conversation>, TooManyConversations> {
-        if let Some(found) = self.find(id) {
-            return Ok(found);
+    pub(crate) fn open(&self, id: &ConversationId) -> Result<Arc<Conversation>, OpenError> {
+        self.look_up(id, true)?.ok_or(OpenError::TooMany)
+    }
+
+    /// Finds the conversation in memory, then in the log; then makes it, when that is wanted.
+    fn look_up(&self, id: &ConversationId, make: bool) -> Result<Option<Arc<Conversation>>, OpenError> {
+        let known = || self.conversations.get(id).map(|found| Arc::clone(&found));
+        if let Some(found) = known() {
+            return Ok(Some(found));
         }
-        match self.conversations.entry(id.clone()) {
-            Entry::Occupied(found) => Ok(Arc::clone(found.get())),
-            Entry::Vacant(place) => {
-                if self.count.load(Ordering::Relaxed) >= CONVERSATIONS_MAX {
-                    return Err(TooManyConversations);
-                }
-                self.count.fetch_add(1, Ordering::Relaxed);
-                let epoch = Epoch::new(&clock::fresh_name());
-                Ok(Arc::clone(&place.insert(Arc::new(Conversation::new(id.clone(), epoch)))))
+        blocking(|| {
+            let _one_reads = self.reading_back.get(self.stripe(id)).map(Mutex::lock);
+            if let Some(found) = known() {
+                return Ok(Some(found));
             }
-        }
+            let conversation = match self.log.load(id)? {
+                Some(stored) => Conversation::restored(id.clone(), stored),
+                None if make => Conversation::new(id.clone(), Epoch::new(&clock::fresh_name())),
+                None => return Ok(None),
+            };
+            if self.count.load(Ordering::Relaxed) >= CONVERSATIONS_MAX {
+                return Err(OpenError::TooMany);
+            }
+            match self.conversations.entry(id.clone()) {
+                Entry::Occupied(found) => Ok(Some(Arc::clone(found.get()))),
+                Entry::Vacant(place) => {
+                    self.count.fetch_add(1, Ordering::Relaxed);
+                    Ok(Some(Arc::clone(&place.insert(Arc::new(conversation)))))
+                }
+            }
+        })
+    }
+
+    fn stripe(&self, id: &ConversationId) -> usize {
+        self.conversations.hash_usize(id) % READING_BACK
     }
 
     /// Appends to the conversation `id`, which is made when there is none. Its viewers see it once
@@ -137,7 +134,7 @@ impl Hub {
     }
 
     /// Enters the conversation `id` as a viewer; leave it with [`Hub::leave`].
-    pub(crate) fn enter(&self, id: &ConversationId) -> Result<Arc<Conversation>, TooManyConversations> {
+    pub(crate) fn enter(&self, id: &ConversationId) -> Result<Arc<Conversation>, OpenError> {
         loop {
             let conversation = self.open(id)?;
             // Refused only when it was dropped after it was found: the next round finds or makes another.
@@ -162,21 +159,37 @@ impl Hub {
         let unused = |_: &ConversationId, found: &Arc<Conversation>| {
             Arc::ptr_eq(found, conversation) && found.retire_if_unused()
         };
-        if self.conversations.remove_if(conversation.id(), unused).is_some() {
+        self.dropped(self.conversations.remove_if(conversation.id(), unused).is_some());
+    }
+
+    /// Counts a conversation less when one was dropped.
+    fn dropped(&self, was_dropped: bool) {
+        if was_dropped {
             self.count.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// The rows of all conversations, in the order of their names.
-    pub(crate) fn rows(&self) -> Vec<ConversationRow> {
-        let conversations: Vec<_> = self.conversations.iter().map(|found| Arc::clone(&found)).collect();
-        let mut rows: Vec<_> = conversations.iter().map(|conversation| conversation.row()).collect();
-        rows.sort_by(|a, b| a.conversation.cmp(&b.conversation));
-        rows
+    /// Up to `limit` events after `after`: from memory, else from the log, once it has them.
+    pub(crate) async fn read(
+        &self,
+        conversation: &Conversation,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Page, LogError> {
+        if let Some(page) = conversation.page(after, limit) {
+            return Ok(page);
+        }
+        // What left the ring may still be in the log's queue; a log that cannot write has none of it.
+        let level = shared::frame::Durability::Stored.min(self.log.durability());
+        crate::log::reached(self.log(), conversation.ticket(), level).await?;
+        blocking(|| self.log.read(conversation.id(), after, limit))
     }
 
     /// Notes that the row of `conversation` changed, when anybody wants to know.
     fn touch(&self, conversation: &Arc<Conversation>) {
+        if self.log.indexes() && !conversation.noted.swap(true, Ordering::AcqRel) {
+            self.noted.lock().push(Arc::clone(conversation));
+        }
         if self.watchers.load(Ordering::Relaxed) == 0 || conversation.listed.swap(true, Ordering::AcqRel) {
             return;
         }

@@ -74,7 +74,8 @@ pub(crate) struct Progress {
     pub(crate) synced: Ticket,
     /// Whether it writes.
     pub(crate) health: Health,
-    /// Whether its queue is so long that publishers should wait before they say more.
+    /// Whether its queue is so long that publishers should wait before they say more. Not while it cannot write: then
+    /// waiting would stop what viewers see.
     pub(crate) full: bool,
 }
 
@@ -190,6 +191,12 @@ pub(crate) async fn reached(log: &dyn EventLog, ticket: Ticket, level: Durabilit
             return Err(LogError::Failing(Arc::from("it has ended")));
         }
     }
+}
+
+/// Ready when the log's queue has room: whoever says much should wait for it between two pieces.
+pub(crate) async fn room(log: &dyn EventLog) {
+    let mut progress = log.progress();
+    while progress.borrow_and_update().full && progress.changed().await.is_ok() {}
 }
 
 /// Whether `ticket` is kept at `level`, or will not be for now; nothing when that is open.

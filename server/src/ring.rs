@@ -38,6 +38,16 @@ impl Ring {
         Self { entries: VecDeque::new(), start: 0, first: 1, bytes_max: bytes_max as u64, events_max }
     }
 
+    /// An empty ring whose first event will be the one after `seq`.
+    pub(crate) fn after_seq(seq: Seq) -> Self {
+        Self { first: seq + 1, ..Self::default() }
+    }
+
+    /// What the events in it weigh.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.end() - self.start
+    }
+
     /// Adds the next event, which weighs `bytes`, and drops what is over the bounds.
     pub(crate) fn push(&mut self, envelope: Arc<Envelope>, bytes: usize) {
         let end = self.end() + bytes as u64;

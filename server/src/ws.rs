@@ -16,6 +16,7 @@ use crate::http::problem::Problem;
 use crate::state::Shared;
 
 mod accept;
+mod acks;
 mod catch_up;
 mod connection;
 mod inlet;

@@ -94,6 +94,10 @@ pub struct Pub {
     /// that does not count.
     #[serde(skip_serializing_if = "is_zero")]
     pub pseq: u64,
+    /// What the ack must mean; absent for the best that the log offers without waiting for the disk itself
+    /// ([`Durability::Stored`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
     /// The events.
     pub events: Vec<Envelope>,
 }

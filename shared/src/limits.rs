@@ -50,6 +50,18 @@ pub const RING_BYTES_MAX: usize = 8 << 20;
 /// Most envelopes that a conversation's ring holds.
 pub const RING_EVENTS_MAX: usize = 20_000;
 
+/// Bytes of events in the rings of all conversations in memory above which idle ones leave it early.
+pub const MEMORY_BYTES_TARGET: u64 = 1 << 30;
+
+/// How long a conversation that nobody uses stays in memory, in milliseconds.
+pub const IDLE_MS: u64 = 600_000;
+
+/// How much of a text, of arguments or of a result can be found by searching, in bytes from its beginning.
+pub const DOCUMENT_BYTES_MAX: usize = 256 << 10;
+
+/// Acks that a socket may wait for; beyond it nothing more is read from the socket.
+pub const ACKS_OWED_MAX: usize = 1_024;
+
 /// Most subscriptions on one socket.
 pub const SUBSCRIPTIONS_PER_SOCKET_MAX: usize = 256;
 

@@ -73,6 +73,7 @@ impl Publisher {
             pepoch: self.life,
             pfirst,
             pseq,
+            durability: None,
             events,
         };
         self.wire.send(&ClientFrame::Pub(frame)).await;

@@ -9,8 +9,12 @@ use parking_lot::Mutex;
 use shared::frame::Sub;
 
 use super::{Outbox, Place, Sent, Subscription};
-use crate::hub::{Cursor, Hub};
+use crate::hub::{Cursor, Hub, Listed};
+use crate::log::{ListQuery, blocking};
 use crate::wire;
+
+/// Most rows that a viewer of the list is given to begin with.
+const ROWS_MAX: usize = 1_000;
 
 /// Who views the list.
 #[derive(Debug)]
@@ -40,7 +44,12 @@ impl Fleet {
         // Under this lock no change goes out, so all rows come first and nothing falls between.
         let mut members = self.members.lock();
         if subscription.is_active() {
-            subscription.outbox.queue([wire::fleet(subscription.sub, true, &self.hub.rows())]);
+            let query = ListQuery { limit: ROWS_MAX, ..ListQuery::default() };
+            let listed = blocking(|| self.hub.list(&query)).unwrap_or_else(|error| {
+                tracing::warn!(%error, "the list cannot be read");
+                Listed::default()
+            });
+            subscription.outbox.queue([wire::fleet(subscription.sub, true, &listed.rows)]);
             members.push(Arc::clone(subscription));
         }
     }

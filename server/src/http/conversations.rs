@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 use shared::code::ErrorCode;
 use shared::event::RunStatus;
 use shared::frame::ConversationRow;
-use shared::{Position, View, snapshot, summary};
+use shared::{ConversationId, Position, View, snapshot, summary};
 
 use super::params::{self, Path, Query};
 use super::problem::Problem;
 use crate::hub::Conversation;
+use crate::log::{self, blocking};
 use crate::state::Shared;
 
 /// Rows in one answer, unless the request says less.
@@ -32,29 +33,38 @@ pub(crate) struct ListQuery {
     state: Option<RunStatus>,
 }
 
-/// One page of the list, in the order of the names.
+/// One page of the list, the newest activity first.
 #[derive(Debug, Serialize)]
 pub(crate) struct List {
     conversations: Vec<ConversationRow>,
+    /// How many there are in all.
+    total: u64,
     /// What to give as `after` for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
 /// `GET /v1/conversations?limit&after&state`.
-pub(crate) async fn list(State(shared): State<Arc<Shared>>, Query(query): Query<ListQuery>) -> Json<List> {
+pub(crate) async fn list(
+    State(shared): State<Arc<Shared>>,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<List>, Problem> {
     let limit = query.limit.unwrap_or(ROWS_MAX).clamp(1, ROWS_MAX);
-    let after =
-        |row: &ConversationRow| query.after.as_deref().is_none_or(|after| row.conversation.as_str() > after);
-    let wanted =
-        |row: &ConversationRow| after(row) && query.state.is_none_or(|state| row.state == Some(state));
-    let mut rows = shared.hub.rows();
-    rows.retain(wanted);
-    let more = rows.len() > limit;
-    rows.truncate(limit);
-    let last = rows.last().filter(|_| more);
-    let next = last.map(|row| row.conversation.as_str().to_owned());
-    Json(List { conversations: rows, next })
+    let after = query.after.as_deref().map(place).transpose()?;
+    let query = log::ListQuery { after, state: query.state, limit };
+    let listed = blocking(|| shared.hub.list(&query))?;
+    let last = listed.rows.last().filter(|_| listed.more);
+    let next = last.map(|row| format!("{}:{}", row.at, row.conversation));
+    Ok(Json(List { conversations: listed.rows, total: shared.hub.total(), next }))
+}
+
+/// A place in the list, as the answer before gave it.
+fn place(text: &str) -> Result<(u64, ConversationId), Problem> {
+    let parsed = text.split_once(':').and_then(|(at, id)| Some((at.parse().ok()?, id)));
+    let (at, id) = parsed.ok_or_else(|| {
+        Problem::bad_request(format!("after: {text:?} is not what the page before gave as `next`"))
+    })?;
+    Ok((at, ConversationId::parse(id)?))
 }
 
 #[derive(Debug, Deserialize)]
@@ -91,7 +101,7 @@ fn short(view: &View) -> Result<Vec<u8>, Problem> {
 /// The conversation, which must be there.
 pub(crate) fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation>, Problem> {
     let id = params::conversation(name)?;
-    let found = shared.hub.find(&id);
+    let found = shared.hub.find(&id)?;
     found.ok_or_else(|| {
         Problem::new(ErrorCode::UnknownConversation, format!("no conversation is named {name:?}"))
     })
@@ -137,8 +147,7 @@ pub(crate) async fn wait(
         return Err(Problem::bad_request("until: only run.end can be waited for"));
     }
     let id = params::conversation(&name)?;
-    let conversation =
-        shared.hub.enter(&id).map_err(|error| Problem::new(ErrorCode::TooMany, error.to_string()))?;
+    let conversation = shared.hub.enter(&id)?;
     let seat = Seat { shared: Arc::clone(&shared), conversation };
     let time = query.timeout_ms.map_or(WAIT_MAX, Duration::from_millis).min(WAIT_MAX);
     let over = async {

@@ -14,7 +14,6 @@ use super::conversations::{Seat, find};
 use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::sse;
-use crate::log::LogError;
 use crate::state::Shared;
 
 /// Events in one page, unless the request says less.
@@ -37,14 +36,13 @@ pub(crate) async fn events(
     let after = resumed.or(query.after.as_deref()).map(position).transpose()?;
     let accepts = params::text(&headers, header::ACCEPT.as_str())?.unwrap_or_default();
     if accepts.contains("application/x-ndjson") {
-        return page(&shared, &name, after, query.limit);
+        return page(&shared, &name, after, query.limit).await;
     }
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
     let id = params::conversation(&name)?;
-    let conversation =
-        shared.hub.enter(&id).map_err(|error| Problem::new(ErrorCode::TooMany, error.to_string()))?;
+    let conversation = shared.hub.enter(&id)?;
     Ok(sse::stream(Seat { shared, conversation }, after))
 }
 
@@ -54,8 +52,8 @@ fn position(text: &str) -> Result<Position, Problem> {
     })
 }
 
-/// Events from the log, one a line; the position behind them stands in a header.
-fn page(
+/// Events, one a line; the position behind them stands in a header.
+async fn page(
     shared: &Shared,
     name: &str,
     after: Option<Position>,
@@ -68,12 +66,7 @@ fn page(
         let detail = format!("{after} is a position of another life of this conversation");
         return Err(Problem::new(ErrorCode::Gone, detail));
     }
-    let page = match shared.hub.log().read(conversation.id(), after.seq, limit) {
-        Ok(page) => page,
-        // Nothing was ever logged under this name: an empty conversation has no events.
-        Err(LogError::Unknown) if conversation.head() == 0 => return Ok(ndjson(Vec::new(), &after)),
-        Err(error) => return Err(Problem::new(ErrorCode::Gone, error.to_string())),
-    };
+    let page = shared.hub.read(&conversation, after.seq, limit).await?;
     let mut body = Vec::new();
     for envelope in &page.envelopes {
         serde_json::to_writer(&mut body, envelope)

@@ -13,7 +13,7 @@ use futures_util::stream;
 use shared::code::ErrorCode;
 use shared::document::export::{Choice, FORMATS, Format, format};
 use shared::encode::{ENCODINGS, Encode, EncodeOptions, Encoding, encoding};
-use shared::{Envelope, Position, Seq};
+use shared::{Envelope, Seq};
 
 use super::conversations::{find, tag, unchanged};
 use super::params::{Path, Query};
@@ -44,12 +44,14 @@ pub(crate) async fn export(
     }
     match wanted {
         Wanted::Document(format) => document_of(&conversation, format, choice).await,
-        Wanted::Events => stream_of(shared, conversation, "application/x-ndjson", "jsonl", Writer::Native),
+        Wanted::Events => {
+            stream_of(shared, conversation, "application/x-ndjson", "jsonl", Writer::Native).await
+        }
         Wanted::Dialect(dialect) => {
             let extension = if dialect.content_type.contains("json") { "jsonl" } else { "sse" };
             let options = EncodeOptions { conversation: CompactString::new(conversation.id().as_str()) };
             let writer = Writer::Dialect(dialect.encoder(&options));
-            stream_of(shared, conversation, dialect.content_type, extension, writer)
+            stream_of(shared, conversation, dialect.content_type, extension, writer).await
         }
     }
 }
@@ -123,27 +125,26 @@ struct Sending {
     conversation: Arc<Conversation>,
     writer: Writer,
     /// The last event that was sent, and the last that will be.
-    at: Position,
+    at: Seq,
     head: Seq,
     is_over: bool,
 }
 
-fn stream_of(
+async fn stream_of(
     shared: Arc<Shared>,
     conversation: Arc<Conversation>,
     content_type: &'static str,
     extension: &str,
     writer: Writer,
 ) -> Result<Response, Problem> {
-    let at = Position { epoch: conversation.epoch().clone(), seq: 0 };
     let head = conversation.head();
-    let mut sending = Sending { shared, conversation, writer, at, head, is_over: false };
+    let mut sending = Sending { shared, conversation, writer, at: 0, head, is_over: false };
     // What cannot even begin is a refusal, not a file that breaks off.
-    let first = sending.next().map_err(|error| Problem::new(ErrorCode::Gone, error.to_string()))?;
+    let first = sending.next().await.map_err(|error| Problem::new(ErrorCode::Gone, error.to_string()))?;
     let conversation = Arc::clone(&sending.conversation);
     let rest = stream::unfold(Some(sending), |sending| async {
         let mut sending = sending?;
-        match sending.next() {
+        match sending.next().await {
             Ok(Some(piece)) => Some((Ok(piece), Some(sending))),
             Ok(None) => None,
             Err(error) => Some((Err(error), None)),
@@ -155,22 +156,20 @@ fn stream_of(
 
 impl Sending {
     /// The next piece; nothing when all is sent.
-    fn next(&mut self) -> io::Result<Option<Bytes>> {
+    async fn next(&mut self) -> io::Result<Option<Bytes>> {
         if self.is_over {
             return Ok(None);
         }
         let mut out = Vec::new();
-        let left = usize::try_from(self.head.saturating_sub(self.at.seq)).unwrap_or(usize::MAX);
+        let left = usize::try_from(self.head.saturating_sub(self.at)).unwrap_or(usize::MAX);
         if left > 0 {
-            let log = self.shared.hub.log();
-            let page =
-                log.read(self.conversation.id(), self.at.seq, left.min(PAGE)).map_err(io::Error::other)?;
-            let envelopes = page.envelopes;
+            let page = self.shared.hub.read(&self.conversation, self.at, left.min(PAGE)).await;
+            let envelopes = page.map_err(io::Error::other)?.envelopes;
             self.writer.events(&envelopes, &mut out)?;
             let last = envelopes.last().ok_or_else(|| io::Error::other("the log has less than its head"))?;
-            self.at.seq = last.seq;
+            self.at = last.seq;
         }
-        if self.at.seq >= self.head {
+        if self.at >= self.head {
             self.is_over = true;
             if let Writer::Dialect(encoder) = &mut self.writer {
                 encoder.end(&mut out);

@@ -20,6 +20,7 @@ use super::params::{self, Path};
 use super::problem::Problem;
 use crate::clock;
 use crate::hub::Publication;
+use crate::log::{Ticket, reached, room};
 use crate::state::Shared;
 
 /// What came of a body.
@@ -56,7 +57,7 @@ pub(crate) async fn ingest(
         return Err(Problem::shutting_down());
     }
     let tasks = shared.tasks.clone();
-    let stream = Stream { shared, conversation, decoder, taken: None, durability };
+    let stream = Stream { shared, conversation, decoder, taken: None, durability, ticket: Ticket::default() };
     // A task of its own: when the connection breaks, this request is dropped, and the run must still be closed.
     let done = tasks.spawn(stream.run(request.into_body())).await;
     done.map_err(|_panicked| Problem::new(ErrorCode::Internal, "the stream could not be read"))?.map(Json)
@@ -93,6 +94,8 @@ struct Stream {
     decoder: Box<dyn Decode>,
     taken: Option<Taken>,
     durability: Durability,
+    /// Reached when the log has all of it.
+    ticket: Ticket,
 }
 
 /// How a body ended.
@@ -108,6 +111,7 @@ impl Stream {
         let mut out = Decoded::default();
         self.decoder.end(&mut out);
         self.publish(out)?;
+        reached(self.shared.hub.log(), self.ticket, self.durability).await?;
         match end {
             End::Whole => self.taken.ok_or_else(|| Problem::new(ErrorCode::Internal, "nothing was taken")),
             End::Broken => Err(Problem::bad_request("the body stopped half-way; what came is kept")),
@@ -128,6 +132,7 @@ impl Stream {
                 Some(Err(_broken)) => return Ok(End::Broken),
                 Some(Ok(frame)) => self.feed(frame.into_data().unwrap_or_default())?,
             }
+            room(self.shared.hub.log()).await;
         }
     }
 
@@ -139,8 +144,9 @@ impl Stream {
     }
 
     fn publish(&mut self, decoded: Decoded) -> Result<(), Problem> {
-        let publication = Publication { claim: None, events: decoded.envelopes };
+        let publication = Publication { claim: None, events: decoded.envelopes, level: self.durability };
         let appended = self.shared.fanout.publish(&self.conversation, publication)?;
+        self.ticket = appended.ticket;
         let (events, anomalies) = self.taken.take().map_or((0, 0), |taken| (taken.events, taken.anomalies));
         self.taken = Some(Taken {
             position: appended.position,

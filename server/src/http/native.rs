@@ -16,6 +16,7 @@ use shared::limits::EVENTS_PER_PUBLISH_MAX;
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::hub::Publication;
+use crate::log::reached;
 use crate::state::Shared;
 
 /// Longest body, in bytes.
@@ -53,7 +54,9 @@ pub(crate) async fn publish(
         .map_err(|error| Problem::bad_request(format!("the body is no UTF-8: {error}")))?;
     let events = parse(text)?;
     params::numbered(claim.as_ref(), events.len())?;
-    let appended = shared.fanout.publish(&conversation, Publication { claim, events })?;
+    let publication = Publication { claim, events, level: durability };
+    let appended = shared.fanout.publish(&conversation, publication)?;
+    reached(shared.hub.log(), appended.ticket, durability).await?;
     Ok(Json(Taken {
         position: appended.position,
         events: appended.events,

@@ -8,7 +8,8 @@ use serde::Serialize;
 use shared::code::ErrorCode;
 use shared::ids::ConversationIdError;
 
-use crate::hub::PublishError;
+use crate::hub::{OpenError, PublishError};
+use crate::log::LogError;
 
 /// A failure, and what the client may do about it.
 #[derive(Debug, Serialize)]
@@ -42,6 +43,24 @@ impl Problem {
 impl From<PublishError> for Problem {
     fn from(error: PublishError) -> Self {
         Self { expected: error.expected(), ..Self::new(error.code(), error.to_string()) }
+    }
+}
+
+impl From<OpenError> for Problem {
+    fn from(error: OpenError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+impl From<LogError> for Problem {
+    fn from(error: LogError) -> Self {
+        let code = match &error {
+            LogError::Gone { .. } | LogError::Unknown => ErrorCode::Gone,
+            LogError::BadQuery(_) => ErrorCode::BadRequest,
+            LogError::Failing(_) | LogError::Unreadable(_) => ErrorCode::LogFailed,
+            LogError::Conflict { .. } => ErrorCode::Internal,
+        };
+        Self::new(code, error.to_string())
     }
 }
 

@@ -90,8 +90,7 @@ fn answer(
         return Err(Problem::shutting_down());
     }
     let id = params::conversation(&place.conversation)?;
-    let conversation =
-        shared.hub.enter(&id).map_err(|error| Problem::new(ErrorCode::TooMany, error.to_string()))?;
+    let conversation = shared.hub.enter(&id)?;
     let encoder = encoding.encoder(&EncodeOptions { conversation: id.as_str().into() });
     let seat = Seat { shared, conversation };
     let reader = Reader::new(seat, encoder, encoding.framing.heartbeat(), wanted, ends_with_run);

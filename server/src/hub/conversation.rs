@@ -8,18 +8,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use shared::event::{Class, Kind};
+use shared::event::{Class, Kind, RunStatus};
 use shared::fold::{complete, fold};
-use shared::frame::ConversationRow;
+use shared::frame::{ConversationRow, Durability};
 use shared::{ConversationId, Envelope, Epoch, Position, Seq, View};
 use tokio::sync::Notify;
 
 use super::ephemera::Ephemera;
-use super::publishers::{Claim, Publishers, Verdict};
+use super::glean::{Gleaned, fold_and_glean};
+use super::publication::{AppendError, Appended, Publication};
+use super::publishers::{Publishers, Verdict};
 use super::row::row;
-use crate::log::{Append, EventLog, LogError};
+use crate::log::{Append, EventLog, Page, Progress, Stored, Ticket};
 use crate::ring::Ring;
 use crate::weigh::weigh;
+
+mod rest;
+
+pub(super) use rest::Use;
 
 /// A viewer's place: the last seq it has, and the last ephemeral fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,48 +65,6 @@ impl Slice {
     }
 }
 
-/// What is to be appended: taken as a whole or refused as a whole.
-#[derive(Debug, Default)]
-pub(crate) struct Publication {
-    /// For exactly-once.
-    pub(crate) claim: Option<Claim>,
-    /// The events; seq and time are given by the conversation.
-    pub(crate) events: Vec<Envelope>,
-}
-
-/// What an append did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Appended {
-    /// Where the conversation stands then.
-    pub(crate) position: Position,
-    /// How many events were taken; ephemeral ones count.
-    pub(crate) events: u64,
-    /// How many oddities came with them.
-    pub(crate) anomalies: u64,
-    /// Whether the frame was taken before.
-    pub(crate) duplicate: bool,
-}
-
-/// Why nothing was appended.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum AppendError {
-    /// The publisher left out frames.
-    #[error("frames of this publisher are missing: number {expected} is expected")]
-    Gap {
-        /// The number that is expected.
-        expected: u64,
-    },
-    /// A newer life of the publisher is known.
-    #[error("a newer life of this publisher is known")]
-    Fenced,
-    /// The conversation was dropped between finding and using it: find it again.
-    #[error("the conversation was dropped")]
-    Retired,
-    /// The log refused. The events are shown but not kept.
-    #[error("the log did not take the events")]
-    Log(#[from] LogError),
-}
-
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Conversation {
@@ -111,6 +75,8 @@ pub(crate) struct Conversation {
     viewers: AtomicUsize,
     /// Whether the list of changed conversations has it already.
     pub(super) listed: AtomicBool,
+    /// Whether the list of those whose row the log does not have yet has it already.
+    pub(super) noted: AtomicBool,
     moved: Notify,
 }
 
@@ -121,19 +87,41 @@ struct State {
     at: u64,
     publishers: Publishers,
     ephemera: Ephemera,
+    /// Reached when the log has all of it.
+    ticket: Ticket,
+    /// What came since the log was last given the whole state, in bytes.
+    since_kept: usize,
     retired: bool,
 }
 
 impl Conversation {
     /// An empty one.
     pub(crate) fn new(id: ConversationId, epoch: Epoch) -> Self {
+        Self::with(id, epoch, State::default())
+    }
+
+    /// As the log has it.
+    pub(crate) fn restored(id: ConversationId, stored: Stored) -> Self {
+        let Stored { position, view, at, marks } = stored;
+        let state = State {
+            ring: Ring::after_seq(position.seq),
+            view,
+            at,
+            publishers: Publishers::restored(marks),
+            ..State::default()
+        };
+        Self::with(id, position.epoch, state)
+    }
+
+    fn with(id: ConversationId, epoch: Epoch, state: State) -> Self {
         Self {
             id,
             epoch,
-            state: Mutex::default(),
-            head: AtomicU64::new(0),
+            head: AtomicU64::new(state.view.seq),
+            state: Mutex::new(state),
             viewers: AtomicUsize::new(0),
             listed: AtomicBool::new(false),
+            noted: AtomicBool::new(false),
             moved: Notify::new(),
         }
     }
@@ -172,7 +160,7 @@ impl Conversation {
                     Verdict::Take { skip } => {
                         publication.events.drain(..skip.min(publication.events.len()));
                     }
-                    Verdict::Duplicate => return Ok(self.duplicate(&state)),
+                    Verdict::Duplicate => return Ok(self.duplicate(&state, publication.level, log)),
                     Verdict::Gap { expected } => return Err(AppendError::Gap { expected }),
                     Verdict::Fenced => return Err(AppendError::Fenced),
                 }
@@ -185,8 +173,10 @@ impl Conversation {
         Ok(appended)
     }
 
-    fn duplicate(&self, state: &State) -> Appended {
-        Appended { position: self.position(state.view.seq), events: 0, anomalies: 0, duplicate: true }
+    fn duplicate(&self, state: &State, level: Durability, log: &dyn EventLog) -> Appended {
+        // What was taken before may have been asked for at a lower level.
+        let ticket = if level == Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
+        Appended { position: self.position(state.view.seq), events: 0, anomalies: 0, duplicate: true, ticket }
     }
 
     fn position(&self, seq: Seq) -> Position {
@@ -205,22 +195,30 @@ impl Conversation {
         let events = publication.events.len() as u64;
         // A clock that is set back must not turn durations negative.
         state.at = state.at.max(now);
+        let mut gleaned = log.indexes().then(Gleaned::default);
         let mut logged = Vec::with_capacity(publication.events.len());
         for mut envelope in std::mem::take(&mut publication.events) {
             if let Some(claim) = &publication.claim {
                 envelope.publisher = Some(claim.publisher.clone());
             }
-            logged.extend(state.add(envelope));
+            logged.extend(state.add(envelope, gleaned.as_mut()));
         }
-        if let Some(claim) = &publication.claim {
-            state.publishers.take(claim);
-        }
-        log.append(Append::of(&self.id, &before, &logged))?;
+        let mark = publication.claim.as_ref().map(|claim| state.publishers.take(claim));
+        let Gleaned { documents, calls } = gleaned.unwrap_or_default();
+        let append = Append {
+            mark,
+            level: publication.level,
+            documents,
+            calls,
+            ..Append::of(&self.id, &before, &logged)
+        };
+        state.ticket = log.append(append)?;
         Ok(Appended {
             position: self.position(state.view.seq),
             events,
             anomalies: state.view.anomalies.total - anomalies,
             duplicate: false,
+            ticket: state.ticket,
         })
     }
 
@@ -260,6 +258,19 @@ impl Conversation {
         read(&self.state.lock().view)
     }
 
+    /// Up to `limit` events after `after`, when the ring reaches back that far.
+    pub(crate) fn page(&self, after: Seq, limit: usize) -> Option<Page> {
+        let state = self.state.lock();
+        let reaches = after <= state.view.seq && state.ring.reaches(after);
+        reaches.then(|| Page { envelopes: state.ring.page(after, limit), head: state.view.seq })
+    }
+
+    /// When its newest event was taken, in milliseconds since 1970, and how its newest run stands.
+    pub(super) fn stand(&self) -> (u64, Option<RunStatus>) {
+        let state = self.state.lock();
+        (state.at, state.view.runs.last().map(|(_, run)| run.status))
+    }
+
     /// The conversation as a row of the list.
     pub(crate) fn row(&self) -> ConversationRow {
         let state = self.state.lock();
@@ -280,19 +291,11 @@ impl Conversation {
     pub(crate) fn leave(&self) {
         self.viewers.fetch_sub(1, Ordering::Relaxed);
     }
-
-    /// Whether nothing was ever said and nobody watches; if so nobody can enter or append any more.
-    pub(super) fn retire_if_unused(&self) -> bool {
-        let mut state = self.state.lock();
-        let unused = state.view.seq == 0 && self.viewers.load(Ordering::Relaxed) == 0;
-        state.retired |= unused;
-        unused
-    }
 }
 
 impl State {
     /// Takes one event; gives it back when it is one that the log keeps.
-    fn add(&mut self, mut envelope: Envelope) -> Option<Arc<Envelope>> {
+    fn add(&mut self, mut envelope: Envelope, gleaned: Option<&mut Gleaned>) -> Option<Arc<Envelope>> {
         if envelope.producer_at.is_none() && envelope.at != 0 {
             envelope.producer_at = Some(envelope.at);
         }
@@ -304,11 +307,15 @@ impl State {
         }
         envelope.seq = self.view.seq + 1;
         complete(&self.view, &mut envelope.event);
-        fold(&mut self.view, &envelope, &mut |_| {});
+        match gleaned {
+            Some(gleaned) => fold_and_glean(&mut self.view, &envelope, gleaned),
+            None => fold(&mut self.view, &envelope, &mut |_| {}),
+        }
         if matches!(envelope.event.kind, Kind::RunEnd(_)) {
             self.ephemera.forget(&envelope.event.run);
         }
         let bytes = weigh(&envelope);
+        self.since_kept = self.since_kept.saturating_add(bytes);
         let envelope = Arc::new(envelope);
         self.ring.push(Arc::clone(&envelope), bytes);
         Some(envelope)

@@ -14,6 +14,8 @@ use indexmap::IndexMap;
 use shared::PublisherId;
 use shared::limits::PUBLISHERS_PER_CONVERSATION_MAX;
 
+use crate::log::Mark;
+
 /// A frame's place in the life of its publisher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Claim {
@@ -94,6 +96,18 @@ pub(crate) struct Publishers {
 }
 
 impl Publishers {
+    /// As the log has them, the one that was silent longest first.
+    pub(crate) fn restored(marks: Vec<Mark>) -> Self {
+        let last = marks.into_iter().map(|Mark { publisher, epoch, seq }| (publisher, Last { epoch, seq }));
+        Self { last: last.collect() }
+    }
+
+    /// For the log.
+    pub(crate) fn marks(&self) -> Vec<Mark> {
+        let marks = self.last.iter();
+        marks.map(|(id, last)| Mark { publisher: id.clone(), epoch: last.epoch, seq: last.seq }).collect()
+    }
+
     /// Judges a frame; changes nothing.
     pub(crate) fn judge(&self, claim: &Claim) -> Verdict {
         let known = self.last.get(&claim.publisher).copied().unwrap_or_default();
@@ -113,8 +127,8 @@ impl Publishers {
         Verdict::Take { skip: usize::try_from(expected - first).unwrap_or(usize::MAX) }
     }
 
-    /// Notes that a frame was taken.
-    pub(crate) fn take(&mut self, claim: &Claim) {
+    /// Notes that a frame was taken; how far the publisher has come with it.
+    pub(crate) fn take(&mut self, claim: &Claim) -> Mark {
         let known = self.last.get_index_of(&claim.publisher);
         if let Some(index) = known {
             // The newest stands last, so that the first is the one to forget.
@@ -128,6 +142,7 @@ impl Publishers {
         }
         let end = claim.numbers.span().map_or(0, |(_, end)| end);
         last.seq = last.seq.max(end);
+        Mark { publisher: claim.publisher.clone(), epoch: last.epoch, seq: last.seq }
     }
 }
 

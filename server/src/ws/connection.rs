@@ -10,6 +10,7 @@ use shared::frame::{ServerFrame, Sub};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
+use super::acks::Acks;
 use super::catch_up::{CatchUp, Step};
 use super::inlet::{Inbound, Inlet};
 use crate::clock;
@@ -53,6 +54,8 @@ pub(super) struct Connection {
     pub(super) resyncs: u32,
     /// Conversations that were published to and not yet shown to their viewers.
     pub(super) stirred: Vec<ConversationId>,
+    /// What publishers on this socket are owed.
+    pub(super) acks: Acks,
     phase: Phase,
     /// What comes in cannot be read as frames any more.
     garbled: bool,
@@ -87,6 +90,7 @@ impl Connection {
             unanswered: 0,
             resyncs: 0,
             stirred: Vec::new(),
+            acks: Acks::default(),
             phase: Phase::Open,
             garbled: false,
         }
@@ -100,13 +104,16 @@ impl Connection {
         }
         loop {
             self.deadlines();
+            for answer in self.acks.settle() {
+                self.queue(&answer);
+            }
             let stopped = self.write();
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
             }
             let waiting = outbox.waiting();
             let writes = waiting > 0 || !self.behind.is_empty();
-            let reads = waiting <= ANSWERS_BYTES_MAX;
+            let reads = waiting <= ANSWERS_BYTES_MAX && self.acks.has_room();
             let ahead = reads && self.inlet.has_ahead();
             // All arms may be dropped at any time: they only wait.
             tokio::select! {
@@ -117,6 +124,7 @@ impl Connection {
                 },
                 _ = outbox.socket().writable(), if writes => {}
                 () = outbox.wake.notified() => {}
+                () = self.acks.moved(), if self.acks.is_waiting() => {}
             }
         }
         self.leave();

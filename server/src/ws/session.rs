@@ -88,7 +88,7 @@ impl Connection {
                 self.behind.push(CatchUp::start(Arc::clone(&subscription), have));
                 self.subscriptions.push(subscription);
             }
-            Err(error) => self.refuse(Some(sub), ErrorCode::TooMany, error.to_string()),
+            Err(error) => self.refuse(Some(sub), error.code(), error.to_string()),
         }
     }
 
@@ -138,7 +138,7 @@ impl Connection {
                 self.behind.push(CatchUp::resync(Arc::clone(&new)));
                 self.subscriptions.push(new);
             }
-            Err(error) => self.refuse(Some(sub), ErrorCode::TooMany, error.to_string()),
+            Err(error) => self.refuse(Some(sub), error.code(), error.to_string()),
         }
     }
 
@@ -148,20 +148,38 @@ impl Connection {
         let id = frame.id;
         let numbers = Numbers::of(frame.pfirst, frame.pseq);
         let claim = frame.pid.map(|publisher| Claim { publisher, epoch: frame.pepoch, numbers });
-        let publication = Publication { claim, events: frame.events };
+        let offered = self.shared.hub.log().durability();
+        let level = frame.durability.unwrap_or(offered.min(Durability::Stored));
+        if level > offered {
+            let (code, offered) = (ErrorCode::DurabilityUnavailable, offered.as_str());
+            let message = format!("the log of this hub offers {offered} at most");
+            return self.queue(&ServerFrame::Error {
+                sub: None,
+                id: Some(id),
+                code,
+                message,
+                expected: None,
+            });
+        }
+        let publication = Publication { claim, events: frame.events, level };
         match self.shared.hub.publish(&frame.conv, publication) {
             Ok(appended) => {
                 if !self.stirred.contains(&frame.conv) {
                     self.stirred.push(frame.conv);
                 }
-                self.queue(&ServerFrame::Ack(Ack {
+                let ack = Ack {
                     id,
                     epoch: appended.position.epoch,
                     seq: appended.position.seq,
                     events: appended.events,
                     duplicate: appended.duplicate,
-                    durability: Durability::Memory,
-                }));
+                    durability: level,
+                };
+                if level == Durability::Memory {
+                    self.queue(&ServerFrame::Ack(ack));
+                } else {
+                    self.acks.owe(self.shared.hub.log(), appended.ticket, ack);
+                }
             }
             Err(error) => {
                 let (code, expected, message) = (error.code(), error.expected(), error.to_string());

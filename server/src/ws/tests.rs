@@ -254,7 +254,10 @@ async fn the_list_comes_whole_and_then_what_changed() {
         assert!(matches!(socket.hear().await, ServerFrame::Ack(_)));
     }
     socket.say(r#"{"t":"watch","sub":9}"#).await;
-    let ServerFrame::Fleet { sub: 9, full: true, rows, .. } = socket.hear().await else { panic!("no list") };
+    let ServerFrame::Fleet { sub: 9, full: true, mut rows, .. } = socket.hear().await else {
+        panic!("no list")
+    };
+    rows.sort_by(|a, b| a.conversation.cmp(&b.conversation));
     assert_eq!(rows.iter().map(|row| row.conversation.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     socket.publish("b", "2").await;
     assert!(matches!(socket.hear().await, ServerFrame::Ack(_)));

@@ -129,6 +129,7 @@ struct WireClient<'a> {
     pfirst: u64,
     #[serde(default)]
     pseq: u64,
+    durability: Option<Durability>,
     #[serde(borrow, default)]
     events: Vec<&'a RawValue>,
 }
@@ -183,7 +184,8 @@ impl WireClient<'_> {
             Envelope::parse(raw.get()).map_err(|error| ClientFrameError::Event { id, index, error })
         });
         let events = events.collect::<Result<_, _>>()?;
-        Ok(Pub { id, conv, pid: self.pid.take(), pepoch: self.pepoch, pfirst: first, pseq: last, events })
+        let (pepoch, durability) = (self.pepoch, self.durability);
+        Ok(Pub { id, conv, pid: self.pid.take(), pepoch, pfirst: first, pseq: last, durability, events })
     }
 }
 

@@ -74,8 +74,16 @@ async fn a_session_publishes_watches_and_is_told_what_is_refused() {
     in_time(async {
         let mut session = Session::connect(address).await.expect("a session");
         let fleet = session.watch().await;
-        let publication =
-            Pub { id: 7, conv: name("c"), pid: None, pepoch: 0, pfirst: 0, pseq: 0, events: events(RUN) };
+        let publication = Pub {
+            id: 7,
+            conv: name("c"),
+            pid: None,
+            pepoch: 0,
+            pfirst: 0,
+            pseq: 0,
+            durability: None,
+            events: events(RUN),
+        };
         session.publish(publication).await;
         let (mut acked, mut listed) = (false, false);
         while !(acked && listed) {

@@ -5,7 +5,7 @@ use shared::event::{RunEnd, RunStatus, ToolProgress};
 use shared::{Event, PublisherId, RunId, ToolCallId, testkit};
 
 use super::*;
-use crate::hub::publishers::Numbers;
+use crate::hub::{Claim, Numbers};
 use crate::log::MemoryLog;
 
 fn conversation() -> Conversation {
@@ -17,7 +17,7 @@ fn bare(event: Event) -> Envelope {
 }
 
 fn publication(events: Vec<Event>) -> Publication {
-    Publication { claim: None, events: events.into_iter().map(bare).collect() }
+    Publication::of(events.into_iter().map(bare).collect())
 }
 
 /// What somebody does to a conversation.
@@ -122,8 +122,10 @@ fn i7_the_ring_is_bounded_in_bytes_and_keeps_at_least_the_last() {
 fn i10_a_refused_frame_changes_nothing() {
     let (conversation, log) = (conversation(), MemoryLog::default());
     let claim = |seq| Claim { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Frame(seq) };
-    let frame =
-        |seq| Publication { claim: Some(claim(seq)), events: vec![bare(status("a")), bare(status("b"))] };
+    let frame = |seq| {
+        let both = Publication::of(vec![bare(status("a")), bare(status("b"))]);
+        Publication { claim: Some(claim(seq)), ..both }
+    };
     assert!(!conversation.append(&mut frame(1), 1, &log).unwrap().duplicate);
     let again = conversation.append(&mut frame(1), 1, &log).unwrap();
     assert!(again.duplicate && again.events == 0 && again.position.seq == 2);
@@ -138,7 +140,8 @@ fn i10_of_a_frame_that_overlaps_only_the_rest_is_taken() {
         let last = first + texts.len() as u64 - 1;
         let claim =
             Claim { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Events { first, last } };
-        Publication { claim: Some(claim), events: texts.iter().map(|text| bare(status(text))).collect() }
+        let said = texts.iter().map(|text| bare(status(text))).collect();
+        Publication { claim: Some(claim), ..Publication::of(said) }
     };
     conversation.append(&mut frame(1, &["a", "b"]), 1, &log).unwrap();
     let appended = conversation.append(&mut frame(2, &["b", "c", "d"]), 1, &log).unwrap();

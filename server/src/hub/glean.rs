@@ -1,0 +1,127 @@
+//! What the log can be asked for later is gathered when it becomes known: texts that are whole, calls that are over.
+
+use shared::event::{Kind, PartKind, ToolState};
+use shared::fold::fold;
+use shared::limits::DOCUMENT_BYTES_MAX;
+use shared::view::{Item, RunView};
+use shared::{Envelope, PartId, RunId, ToolCallId, View};
+
+use crate::log::{Call, Document, DocumentKind, DocumentPlace};
+
+/// What was gathered.
+#[derive(Debug, Default)]
+pub(super) struct Gleaned {
+    pub(super) documents: Vec<Document>,
+    pub(super) calls: Vec<Call>,
+}
+
+/// Folds `envelope` onto `view`, and gathers what became known by it.
+pub(super) fn fold_and_glean(view: &mut View, envelope: &Envelope, into: &mut Gleaned) {
+    let run = &envelope.event.run;
+    let was_open = match &envelope.event.kind {
+        Kind::ToolState(change) => is_open(view, run, &change.tool),
+        Kind::ToolResult(result) => is_open(view, run, &result.tool),
+        _ => false,
+    };
+    let unended = match &envelope.event.kind {
+        Kind::RunEnd(_) => unended(view, run),
+        _ => Vec::new(),
+    };
+    fold(view, envelope, &mut |_| {});
+    let mut gleaner = Gleaner { view, envelope, into };
+    match &envelope.event.kind {
+        Kind::PartEnd(end) => gleaner.part(&end.part),
+        Kind::RunEnd(_) => unended.iter().for_each(|part| gleaner.part(part)),
+        Kind::ToolCall { tool, .. } => gleaner.arguments(tool),
+        Kind::ToolState(change) => gleaner.over(&change.tool, was_open),
+        Kind::ToolResult(result) => {
+            gleaner.over(&result.tool, was_open);
+            gleaner.result(&result.tool);
+        }
+        Kind::Message(message) => {
+            let place = DocumentPlace::Message(message.message.clone());
+            gleaner.document(place, DocumentKind::Message, &message.role, &message.text);
+        }
+        _ => {}
+    }
+}
+
+fn is_open(view: &View, run: &RunId, tool: &ToolCallId) -> bool {
+    let call = view.runs.get(run).and_then(|run| run.tools.get(tool));
+    // A call that begins with its result was open until then.
+    call.is_none_or(|call| !call.state.is_final() || call.state == ToolState::Interrupted)
+}
+
+/// The parts that the end of the run ends.
+fn unended(view: &View, run: &RunId) -> Vec<PartId> {
+    let open = view.runs.get(run).into_iter().flat_map(|run| &run.open);
+    open.filter_map(|item| if let Item::Part(part) = item { Some(part.clone()) } else { None }).collect()
+}
+
+struct Gleaner<'a> {
+    view: &'a View,
+    envelope: &'a Envelope,
+    into: &'a mut Gleaned,
+}
+
+impl<'a> Gleaner<'a> {
+    fn run(&self) -> Option<&'a RunView> {
+        self.view.runs.get(&self.envelope.event.run)
+    }
+
+    fn part(&mut self, id: &PartId) {
+        let Some(part) = self.run().and_then(|run| run.parts.get(id)) else { return };
+        let kind = match part.kind {
+            PartKind::Text | PartKind::Refusal => DocumentKind::Text,
+            PartKind::Thinking => DocumentKind::Thinking,
+            PartKind::File => return,
+        };
+        self.document(DocumentPlace::Item(Item::Part(id.clone())), kind, "", &part.body.text);
+    }
+
+    fn arguments(&mut self, id: &ToolCallId) {
+        let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
+        let place = DocumentPlace::Item(Item::Tool(id.clone()));
+        self.document(place, DocumentKind::Arguments, &call.name, &call.arguments.text);
+    }
+
+    fn result(&mut self, id: &ToolCallId) {
+        let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
+        let Some(result) = &call.result else { return };
+        let place = DocumentPlace::Item(Item::Tool(id.clone()));
+        self.document(place, DocumentKind::Result, &call.name, &result.to_text());
+    }
+
+    /// A call may be over; once is enough.
+    fn over(&mut self, id: &ToolCallId, was_open: bool) {
+        let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
+        if was_open && matches!(call.state, ToolState::Complete | ToolState::Error) {
+            let (failed, latency_ms) = (call.is_error, call.latency_ms());
+            self.into.calls.push(Call { name: call.name.clone(), failed, latency_ms });
+        }
+    }
+
+    fn document(&mut self, place: DocumentPlace, kind: DocumentKind, name: &str, text: &str) {
+        let text = beginning(text);
+        if text.trim().is_empty() {
+            return;
+        }
+        self.into.documents.push(Document {
+            run: self.envelope.event.run.clone(),
+            place,
+            kind,
+            name: name.into(),
+            seq: self.envelope.seq,
+            at: self.envelope.at,
+            text: text.to_owned(),
+        });
+    }
+}
+
+/// As much of `text` as is searched.
+fn beginning(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(DOCUMENT_BYTES_MAX)).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! What is published, and what came of it.
+
+use shared::code::ErrorCode;
+use shared::frame::Durability;
+use shared::limits::CONVERSATIONS_MAX;
+use shared::{Envelope, Position};
+
+use super::publishers::Claim;
+use crate::log::{LogError, Ticket};
+
+/// What is to be appended: taken as a whole or refused as a whole.
+#[derive(Debug)]
+pub(crate) struct Publication {
+    /// For exactly-once.
+    pub(crate) claim: Option<Claim>,
+    /// The events; seq and time are given by the conversation.
+    pub(crate) events: Vec<Envelope>,
+    /// What the publisher wants to be promised.
+    pub(crate) level: Durability,
+}
+
+impl Publication {
+    #[cfg(test)]
+    /// Events of somebody who does not count them and waits for nothing.
+    pub(crate) fn of(events: Vec<Envelope>) -> Self {
+        Self { claim: None, events, level: Durability::Memory }
+    }
+}
+
+/// What an append did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Appended {
+    /// Where the conversation stands then.
+    pub(crate) position: Position,
+    /// How many events were taken; ephemeral ones count.
+    pub(crate) events: u64,
+    /// How many oddities came with them.
+    pub(crate) anomalies: u64,
+    /// Whether the frame was taken before.
+    pub(crate) duplicate: bool,
+    /// What to wait for, for more than memory.
+    pub(crate) ticket: Ticket,
+}
+
+/// Why nothing was appended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum AppendError {
+    /// The publisher left out frames.
+    #[error("frames of this publisher are missing: number {expected} is expected")]
+    Gap {
+        /// The number that is expected.
+        expected: u64,
+    },
+    /// A newer life of the publisher is known.
+    #[error("a newer life of this publisher is known")]
+    Fenced,
+    /// The conversation left memory between finding and using it: find it again.
+    #[error("the conversation left memory")]
+    Retired,
+    /// The log and the hub disagree about where the conversation stands: a fault of the hub.
+    #[error("the log did not take the events: {0}")]
+    Log(#[from] LogError),
+}
+
+/// Why a conversation cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum OpenError {
+    /// The hub holds as many in memory as it may, and all of them are in use.
+    #[error("the hub holds {CONVERSATIONS_MAX} conversations in memory already")]
+    TooMany,
+    /// The log has it and cannot be read.
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+impl OpenError {
+    /// The code that goes to who asked.
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self {
+            Self::TooMany => ErrorCode::TooMany,
+            Self::Log(_) => ErrorCode::LogFailed,
+        }
+    }
+}
+
+/// Why a publication was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PublishError {
+    /// The conversation cannot be had.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The conversation refused.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+}
+
+impl PublishError {
+    /// The code that goes to the publisher.
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self {
+            Self::Open(error) => error.code(),
+            Self::Append(AppendError::Gap { .. }) => ErrorCode::PublisherGap,
+            Self::Append(AppendError::Fenced) => ErrorCode::PublisherFenced,
+            Self::Append(AppendError::Log(_)) => ErrorCode::LogFailed,
+            // The hub finds the conversation again by itself.
+            Self::Append(AppendError::Retired) => ErrorCode::Internal,
+        }
+    }
+
+    /// For a gap, the number that is expected.
+    pub(crate) fn expected(&self) -> Option<u64> {
+        match self {
+            Self::Append(AppendError::Gap { expected }) => Some(*expected),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What the hub does beside the traffic, a little at a time: tells the log the rows that changed, heals its holes, lets
+//! conversations that nobody uses leave memory.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use shared::frame::ConversationRow;
+use shared::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
+
+use super::conversation::Use;
+use super::{Conversation, Hub};
+use crate::log::blocking;
+
+/// Once so many bytes have come since the log was given the whole state, a conversation that rests is given again: so
+/// reading it back never takes long.
+const KEEP_EVERY_BYTES: usize = 4 << 20;
+
+/// Most whole states that one round gives to the log.
+const KEPT_AT_ONCE: usize = 64;
+
+/// What may stay in memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// How long a conversation that nobody uses stays.
+    pub(crate) idle: Duration,
+    /// Most conversations before those that nobody uses leave earlier.
+    pub(crate) conversations: usize,
+    /// Most bytes of their rings before they do.
+    pub(crate) bytes: u64,
+}
+
+impl Bounds {
+    /// With this patience and the bounds of the limits table.
+    pub(crate) fn idle_after(idle: Duration) -> Self {
+        Self { idle, conversations: CONVERSATIONS_MAX / 10 * 9, bytes: MEMORY_BYTES_TARGET }
+    }
+}
+
+impl Hub {
+    /// One round. `now` is in milliseconds since 1970.
+    pub(crate) fn keep_up(&self, now: u64, bounds: Bounds) {
+        if !self.log.indexes() {
+            return;
+        }
+        self.tell_rows();
+        for id in self.log.wanted() {
+            let known = self.conversations.get(&id).map(|found| Arc::clone(&found));
+            if let Some(conversation) = known {
+                conversation.keep(self.log());
+            }
+        }
+        self.let_rest(now, bounds);
+    }
+
+    /// Gives the log the rows that changed.
+    pub(crate) fn tell_rows(&self) {
+        let noted = std::mem::take(&mut *self.noted.lock());
+        let rows: Vec<ConversationRow> = noted
+            .iter()
+            .map(|conversation| {
+                // Before the row is read: what happens meanwhile is noted again.
+                conversation.noted.store(false, Ordering::Release);
+                conversation.row()
+            })
+            .filter(|row| row.head > 0)
+            .collect();
+        if !rows.is_empty() {
+            self.log.list_as(rows);
+        }
+    }
+
+    /// Lets what nobody uses leave memory: what has been idle for long, and the longest idle where there is too much. It
+    /// goes in two rounds: first the log is given the state, and when it has that the conversation is dropped.
+    fn let_rest(&self, now: u64, bounds: Bounds) {
+        let all = self.conversations.iter().map(|found| (found.usage(), Arc::clone(&found)));
+        let mut all: Vec<(Use, Arc<Conversation>)> = all.collect();
+        let (mut count, mut bytes) = (all.len(), all.iter().map(|(usage, _)| usage.bytes).sum::<u64>());
+        all.retain(|(usage, _)| !usage.is_busy);
+        all.sort_unstable_by_key(|(usage, _)| usage.at);
+        let idle = u64::try_from(bounds.idle.as_millis()).unwrap_or(u64::MAX);
+        let progress = self.log.progress().borrow().clone();
+        let mut kept = 0;
+        for (usage, conversation) in all {
+            let is_over = count > bounds.conversations || bytes > bounds.bytes;
+            let leaves = is_over || now.saturating_sub(usage.at) >= idle;
+            let due = (leaves && usage.since_kept > 0) || usage.since_kept >= KEEP_EVERY_BYTES;
+            if due && kept < KEPT_AT_ONCE {
+                kept += 1;
+                conversation.keep(self.log());
+            }
+            if leaves {
+                count -= 1;
+                bytes = bytes.saturating_sub(usage.bytes);
+                let rests = |_: &_, found: &Arc<Conversation>| {
+                    Arc::ptr_eq(found, &conversation) && found.retire_if_kept(&progress)
+                };
+                self.dropped(self.conversations.remove_if(conversation.id(), rests).is_some());
+            }
+        }
+    }
+
+    /// Reads back what was going on when the hub stopped, so that it is seen and can end. What cannot be read is left.
+    pub(crate) fn read_back(&self) -> Vec<Arc<Conversation>> {
+        let unfinished = blocking(|| self.log.unfinished()).unwrap_or_else(|error| {
+            tracing::warn!(%error, "what was going on cannot be read back");
+            Vec::new()
+        });
+        let found = unfinished.iter().filter_map(|id| match self.find(id) {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(conversation = %id, %error, "cannot be read back");
+                None
+            }
+        });
+        let found: Vec<_> = found.collect();
+        // Their rows may be older than they are.
+        for conversation in &found {
+            self.touch(conversation);
+        }
+        found
+    }
+}
