@@ -3,11 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use shared::fold::fold_batch;
-use shared::{Envelope, View, snapshot};
-use tests::wait::within;
+use shared::snapshot;
 use tests::{Hub, Publisher, Viewer};
 
+use crate::replay::Replay;
 use crate::settings::{Bytes, Random, Settings};
 use crate::story::{OPEN, Words};
 
@@ -44,7 +43,7 @@ async fn i4_a_long_run_is_joined_and_resumed_at_the_price_of_its_text() {
         let count = BURST.min(tokens - published);
         publish(&mut publisher, &mut random, count).await;
         published += count;
-        replay.read(&hub).await;
+        replay.read(&hub, "c").await;
     }
     let expected = hub.view_hash("c").await;
     assert_eq!(snapshot::hash(&replay.view), expected);
@@ -98,38 +97,4 @@ fn cost(what: &'static str, time: Duration, viewer: &Viewer, expected: &str) -> 
     assert_eq!(viewer.hash(), expected, "{what}");
     let seen = &viewer.seen;
     Cost { what, time, bytes: seen.bytes, frames: seen.batches + seen.snapshots, events: seen.events }
-}
-
-/// A reader of every single event, page by page. It reads while the run goes on, since a log in memory forgets.
-#[derive(Debug, Default)]
-struct Replay {
-    view: View,
-    after: Option<String>,
-    time: Duration,
-    bytes: usize,
-    events: usize,
-}
-
-impl Replay {
-    /// Reads and folds what it does not have yet.
-    async fn read(&mut self, hub: &Hub) {
-        let began = Instant::now();
-        loop {
-            let after = self.after.as_ref().map(|after| format!("?after={after}")).unwrap_or_default();
-            let page = hub
-                .request("GET", &format!("/v1/conversations/c/events{after}"))
-                .header("accept", "application/x-ndjson");
-            let answer = within("a page of events", page.send()).await.unwrap();
-            assert_eq!(answer.status(), 200);
-            self.after = Some(answer.headers()["fanlight-position"].to_str().unwrap().to_owned());
-            let page = within("the events of a page", answer.text()).await.unwrap();
-            let events: Vec<_> = page.lines().map(|line| Envelope::parse(line).unwrap()).collect();
-            let Some(last) = events.last() else { break };
-            let from = self.view.seq + 1;
-            assert!(fold_batch(&mut self.view, from, last.seq, &events, &mut |_| {}));
-            self.bytes += page.len();
-            self.events += events.len();
-        }
-        self.time += began.elapsed();
-    }
 }

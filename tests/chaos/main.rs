@@ -12,8 +12,10 @@
 #![expect(clippy::print_stdout, reason = "the figures are what a full run is for")]
 
 mod late; // a long run: joined late by snapshot and by replay, resumed after many events
+mod replay; // every single event
 mod settings; // sizes and the seed
 mod slow; // viewers that do not read
+mod soak; // everybody comes and goes for long; nothing is left of them
 mod storm; // all viewers cut at once
 mod story; // what is published
 

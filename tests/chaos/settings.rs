@@ -33,6 +33,12 @@ pub(crate) struct Settings {
     pub(crate) late_tokens: u64,
     /// Tokens that are missed by who is cut.
     pub(crate) late_missed: u64,
+    /// How long there is load, in seconds.
+    pub(crate) soak_seconds: u64,
+    /// Publishers that come and go.
+    pub(crate) soak_publishers: u64,
+    /// Viewers that come and go.
+    pub(crate) soak_viewers: u64,
 }
 
 impl Settings {
@@ -55,6 +61,9 @@ impl Settings {
             storm_viewers: size("storm_viewers", 200, 2_000),
             late_tokens: size("late_tokens", 15_000, 50_000),
             late_missed: size("late_missed", 2_000, 10_000),
+            soak_seconds: size("soak_seconds", 10, 20 * 60),
+            soak_publishers: size("soak_publishers", 6, 20),
+            soak_viewers: size("soak_viewers", 30, 300),
         };
         println!("{name}: FANLIGHT_SEED={} {settings:?}", settings.seed);
         settings

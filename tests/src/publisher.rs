@@ -19,6 +19,7 @@ use crate::wire::Wire;
 pub struct Publisher {
     wire: Wire,
     conversation: ConversationId,
+    name: PublisherId,
     /// The number of the next frame.
     pub next: u64,
     /// The life of the publisher.
@@ -34,8 +35,17 @@ impl Publisher {
     /// # Panics
     /// When `conversation` is no name of one.
     pub async fn connect(address: SocketAddr, conversation: &str) -> Self {
+        Self::named("tests", address, conversation).await
+    }
+
+    /// Connects as the publisher `name`.
+    ///
+    /// # Panics
+    /// When `conversation` is no name of one.
+    pub async fn named(name: &str, address: SocketAddr, conversation: &str) -> Self {
         let conversation = ConversationId::parse(conversation).expect("a name");
-        Self { wire: Wire::connect(address).await, conversation, next: 1, life: 1 }
+        let (wire, name) = (Wire::connect(address).await, PublisherId::new(name));
+        Self { wire, conversation, name, next: 1, life: 1 }
     }
 
     /// Publishes events, one JSON object a line, as the next frame.
@@ -69,7 +79,7 @@ impl Publisher {
         let frame = Pub {
             id: pseq,
             conv: self.conversation.clone(),
-            pid: Some(PublisherId::new("tests")),
+            pid: Some(self.name.clone()),
             pepoch: self.life,
             pfirst,
             pseq,

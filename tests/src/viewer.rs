@@ -79,6 +79,11 @@ impl Viewer {
         self.wire.is_some()
     }
 
+    /// What it views.
+    pub fn conversation(&self) -> &ConversationId {
+        &self.conversation
+    }
+
     /// Its view.
     pub fn view(&self) -> &View {
         self.tracker.view()
@@ -100,7 +105,11 @@ impl Viewer {
     /// When it is cut, or when the frame leaves a hole (I2).
     pub async fn step(&mut self) -> ServerFrame {
         let wire = self.wire.as_mut().expect("connected");
-        let (mut frame, size) = wire.frame_and_size().await;
+        let (frame, size) = wire.frame_and_size().await;
+        self.take(frame, size)
+    }
+
+    fn take(&mut self, mut frame: ServerFrame, size: usize) -> ServerFrame {
         let copy = frame.clone();
         self.seen.bytes += size;
         match self.tracker.take(&mut frame, &mut |_| {}) {
@@ -113,6 +122,18 @@ impl Viewer {
             odd => panic!("{odd:?} at {} by {copy:?}", self.tracker.view().seq),
         }
         copy
+    }
+
+    /// Takes frames until the hub goes away.
+    ///
+    /// # Panics
+    /// As [`Viewer::step`].
+    pub async fn until_cut(&mut self) {
+        let mut wire = self.wire.take().expect("connected");
+        while let Ok((frame, size)) = wire.frame_or_end().await {
+            self.take(frame, size);
+        }
+        self.cut();
     }
 
     /// Takes frames until the view is as `wanted`.

@@ -63,26 +63,45 @@ impl Watcher {
         loop {
             let text = self.wire.text().await;
             let text = text.unwrap_or_else(|close| panic!("closed at {}: {close:?}", self.position));
-            let head = text.as_bytes().first_chunk::<HEAD_BYTES>().map_or(text.as_bytes(), |head| head);
-            match kind(head) {
-                b"batch" => {
-                    let (from, to) = (number(head, b"\"from\":"), number(head, b"\"to\":"));
+            match covers(&text) {
+                Covers::Events(from, to) => {
                     assert_eq!(from, self.position + 1, "a hole or a double before a frame up to {to}");
                     self.position = to;
                     return Told::Events(text);
                 }
-                b"snap" => {
-                    self.position = number(head, b"\"seq\":");
+                Covers::Everything(seq) => {
+                    self.position = seq;
                     return Told::Snapshot(text);
                 }
-                b"live" => return Told::Live,
-                b"hb" => {
+                Covers::Nothing(b"live") => return Told::Live,
+                Covers::Nothing(b"hb") => {
                     self.wire.send(&ClientFrame::HbAck { at: [(1, self.position)].into() }).await;
                 }
-                b"bye" | b"error" => panic!("the hub said {text}"),
-                _ => {}
+                Covers::Nothing(b"bye" | b"error") => panic!("the hub said {text}"),
+                Covers::Nothing(_) => {}
             }
         }
+    }
+}
+
+/// What a frame covers, as its first bytes tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Covers<'a> {
+    /// The seqs from the first to the second.
+    Events(u64, u64),
+    /// Everything up to here.
+    Everything(u64),
+    /// Nothing: a frame of this type.
+    Nothing(&'a [u8]),
+}
+
+/// What the frame `text` covers; it is not parsed.
+pub fn covers(text: &str) -> Covers<'_> {
+    let head = text.as_bytes().first_chunk::<HEAD_BYTES>().map_or(text.as_bytes(), |head| head);
+    match kind(head) {
+        b"batch" => Covers::Events(number(head, b"\"from\":"), number(head, b"\"to\":")),
+        b"snap" => Covers::Everything(number(head, b"\"seq\":")),
+        other => Covers::Nothing(other),
     }
 }
 

@@ -99,8 +99,15 @@ impl Wire {
     }
 
     /// Sends a frame unless the socket is gone; says whether it went out.
+    ///
+    /// # Panics
+    /// When the frame cannot be written.
     pub async fn offer(&mut self, frame: &ClientFrame) -> bool {
-        let text = serde_json::to_string(frame).expect("a frame can be written");
+        self.offer_text(serde_json::to_string(frame).expect("a frame can be written")).await
+    }
+
+    /// Sends any text unless the socket is gone; says whether it went out.
+    pub async fn offer_text(&mut self, text: String) -> bool {
         within("the hub to take a frame", self.socket.send(Message::text(text))).await.is_ok()
     }
 
@@ -146,13 +153,20 @@ impl Wire {
     /// # Panics
     /// When the socket ends instead.
     pub async fn frame_and_size(&mut self) -> (ServerFrame, usize) {
+        let came = self.frame_or_end().await;
+        came.unwrap_or_else(|close| panic!("the hub closed the socket: {close:?}"))
+    }
+
+    /// The next frame and its bytes, or the end; heartbeats are answered on the way.
+    pub async fn frame_or_end(&mut self) -> Result<(ServerFrame, usize), Option<CloseFrame>> {
         loop {
             match self.next().await {
                 Came::Frame(ServerFrame::Hb { .. }, _) => {
-                    self.send(&ClientFrame::HbAck { at: std::collections::BTreeMap::new() }).await;
+                    // Where the socket ends meanwhile, that comes next.
+                    self.offer(&ClientFrame::HbAck { at: std::collections::BTreeMap::new() }).await;
                 }
-                Came::Frame(frame, size) => return (frame, size),
-                Came::End(close) => panic!("the hub closed the socket: {close:?}"),
+                Came::Frame(frame, size) => return Ok((frame, size)),
+                Came::End(close) => return Err(close),
             }
         }
     }
