@@ -24,7 +24,7 @@ pub(crate) mod fleet;
 pub(crate) mod outbox;
 mod pump;
 
-pub(crate) use outbox::{Outbox, Sent};
+pub(crate) use outbox::{Line, Outbox, Sent};
 use pump::Shard;
 
 /// Most viewers that one pump serves. A round over all of them is some hundred microseconds of work.

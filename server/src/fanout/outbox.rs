@@ -31,10 +31,29 @@ pub(crate) enum Sent {
     Over,
 }
 
+/// What an outbox writes to: a socket, or what stands for one where the network is made up.
+pub(crate) trait Line: std::fmt::Debug + Send + Sync {
+    /// As many of `bytes` as are taken at once; `WouldBlock` where none are.
+    fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize>;
+
+    /// The same of several pieces.
+    fn try_write_vectored(&self, pieces: &[IoSlice<'_>]) -> std::io::Result<usize>;
+}
+
+impl Line for TcpStream {
+    fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize> {
+        Self::try_write(self, bytes)
+    }
+
+    fn try_write_vectored(&self, pieces: &[IoSlice<'_>]) -> std::io::Result<usize> {
+        Self::try_write_vectored(self, pieces)
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    socket: TcpStream,
+    line: Arc<dyn Line>,
     state: Mutex<State>,
     /// Wakes the socket's own task.
     pub(crate) wake: Notify,
@@ -58,14 +77,9 @@ struct State {
 }
 
 impl Outbox {
-    /// For the socket `socket`.
-    pub(crate) fn new(socket: TcpStream) -> Self {
-        Self { socket, state: Mutex::default(), wake: Notify::new(), attention_at: AtomicU64::new(u64::MAX) }
-    }
-
-    /// The socket, to read from and to wait for.
-    pub(crate) fn socket(&self) -> &TcpStream {
-        &self.socket
+    /// In front of `line`.
+    pub(crate) fn new(line: Arc<dyn Line>) -> Self {
+        Self { line, state: Mutex::default(), wake: Notify::new(), attention_at: AtomicU64::new(u64::MAX) }
     }
 
     /// Sends a frame of a subscription now or not at all. `active` is looked at under the same lock as
@@ -78,7 +92,7 @@ impl Outbox {
         if !state.pending.is_empty() {
             return Sent::Blocked;
         }
-        match self.socket.try_write(frame) {
+        match self.line.try_write(frame) {
             Ok(taken) if taken == frame.len() => {
                 state.stuck_since = None;
                 Sent::Whole
@@ -134,7 +148,7 @@ impl Outbox {
                 *piece = IoSlice::new(bytes);
                 count += 1;
             }
-            match self.socket.try_write_vectored(pieces.get(..count).unwrap_or_default()) {
+            match self.line.try_write_vectored(pieces.get(..count).unwrap_or_default()) {
                 Ok(taken) => state.taken(taken),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     state.blocked();

@@ -14,7 +14,7 @@ use super::acks::Acks;
 use super::catch_up::{CatchUp, Step};
 use super::inlet::{Inbound, Inlet};
 use crate::clock;
-use crate::fanout::{Outbox, Place, Subscription};
+use crate::fanout::{Line, Outbox, Place, Subscription};
 use crate::state::Shared;
 use crate::wire;
 
@@ -38,6 +38,7 @@ const UNANSWERED_MAX: u32 = 2;
 pub(super) struct Connection {
     pub(super) shared: Arc<Shared>,
     pub(super) outbox: Arc<Outbox>,
+    socket: Arc<TcpStream>,
     number: u64,
     inlet: Inlet,
     pub(super) subscriptions: Vec<Arc<Subscription>>,
@@ -73,15 +74,18 @@ enum Phase {
 impl Connection {
     /// For a socket whose upgrade is done; `first` are the bytes that came with it.
     pub(super) fn new(shared: Arc<Shared>, stream: TcpStream, first: &[u8]) -> Self {
-        let outbox = Arc::new(Outbox::new(stream));
+        let socket = Arc::new(stream);
+        let line: Arc<dyn Line> = Arc::<TcpStream>::clone(&socket);
+        let outbox = Arc::new(Outbox::new(line));
         let number = shared.sockets.add(&outbox);
         let opened = Instant::now();
         let heartbeat_at = opened + shared.config.heartbeat;
         Self {
             shared,
             outbox,
+            inlet: Inlet::new(Arc::clone(&socket), first),
+            socket,
             number,
-            inlet: Inlet::new(first),
             subscriptions: Vec::new(),
             behind: Vec::new(),
             greeted: false,
@@ -98,7 +102,7 @@ impl Connection {
 
     /// Serves the socket until it is closed.
     pub(super) async fn run(mut self) {
-        let outbox = Arc::clone(&self.outbox);
+        let (outbox, socket) = (Arc::clone(&self.outbox), Arc::clone(&self.socket));
         if self.inlet.has_ahead() {
             self.read();
         }
@@ -118,11 +122,11 @@ impl Connection {
             // All arms may be dropped at any time: they only wait.
             tokio::select! {
                 () = tokio::task::yield_now(), if ahead || stopped => if ahead { self.read() },
-                readable = outbox.socket().readable(), if reads && !ahead => match readable {
+                readable = socket.readable(), if reads && !ahead => match readable {
                     Ok(()) => self.read(),
                     Err(_) => break,
                 },
-                _ = outbox.socket().writable(), if writes => {}
+                _ = socket.writable(), if writes => {}
                 () = outbox.wake.notified() => {}
                 () = self.acks.moved(), if self.acks.is_waiting() => {}
             }
@@ -155,7 +159,7 @@ impl Connection {
 
     fn read_frames(&mut self) {
         if self.garbled {
-            if self.inlet.discard(&self.outbox) {
+            if self.inlet.discard() {
                 self.phase = Phase::Over;
             }
             return;

@@ -3,9 +3,11 @@
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use shared::limits::INBOUND_FRAME_BYTES_MAX;
+use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig, WebSocketContext};
 use tokio_tungstenite::tungstenite::{Error, error::CapacityError};
 
@@ -39,6 +41,7 @@ pub(super) enum Inbound {
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Inlet {
+    socket: Arc<TcpStream>,
     context: WebSocketContext,
     ahead: Ahead,
 }
@@ -51,15 +54,15 @@ struct Ahead {
 }
 
 impl Inlet {
-    /// Begins with `first`, which came with the upgrade.
-    pub(super) fn new(first: &[u8]) -> Self {
+    /// Of `socket`. Begins with `first`, which came with the upgrade.
+    pub(super) fn new(socket: Arc<TcpStream>, first: &[u8]) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(KEPT)
             .write_buffer_size(0)
             .max_message_size(Some(INBOUND_FRAME_BYTES_MAX))
             .max_frame_size(Some(INBOUND_FRAME_BYTES_MAX));
         let context = WebSocketContext::new(Role::Server, Some(config));
-        Self { context, ahead: Ahead { bytes: first.to_vec(), used: 0 } }
+        Self { socket, context, ahead: Ahead { bytes: first.to_vec(), used: 0 } }
     }
 
     /// Whether bytes wait here that the kernel does not know of any more.
@@ -68,11 +71,11 @@ impl Inlet {
     }
 
     /// Throws away what comes, for a peer whose frames cannot be read any more. True once it has closed.
-    pub(super) fn discard(&mut self, outbox: &Outbox) -> bool {
+    pub(super) fn discard(&mut self) -> bool {
         self.ahead = Ahead::default();
         SCRATCH.with_borrow_mut(|scratch| {
             loop {
-                match outbox.socket().try_read(scratch) {
+                match self.socket.try_read(scratch) {
                     Ok(0) => return true,
                     Ok(_) => {}
                     Err(error) => return error.kind() != ErrorKind::WouldBlock,
@@ -84,7 +87,7 @@ impl Inlet {
     /// The next text frame, as far as it is there. Answers to pings and closes are queued in `outbox`.
     pub(super) fn next(&mut self, outbox: &Outbox) -> Inbound {
         loop {
-            let mut half = Half { outbox, ahead: &mut self.ahead };
+            let mut half = Half { socket: &self.socket, outbox, ahead: &mut self.ahead };
             match self.context.read(&mut half) {
                 Ok(Message::Text(text)) => return Inbound::Text(text),
                 Ok(Message::Binary(_)) => return Inbound::Bad("binary frames are not spoken here"),
@@ -102,6 +105,7 @@ impl Inlet {
 
 /// The socket as the protocol machine sees it.
 struct Half<'a> {
+    socket: &'a TcpStream,
     outbox: &'a Outbox,
     ahead: &'a mut Ahead,
 }
@@ -112,10 +116,10 @@ impl Read for Half<'_> {
             return Ok(self.ahead.take(into));
         }
         if into.len() >= READ {
-            return self.outbox.socket().try_read(into);
+            return self.socket.try_read(into);
         }
         SCRATCH.with_borrow_mut(|scratch| {
-            let count = self.outbox.socket().try_read(scratch)?;
+            let count = self.socket.try_read(scratch)?;
             let came = scratch.get(..count).unwrap_or_default();
             let (now, later) = came.split_at(count.min(into.len()));
             for (to, from) in into.iter_mut().zip(now) {

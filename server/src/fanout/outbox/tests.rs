@@ -9,13 +9,14 @@ use super::*;
 use crate::fanout::Place;
 
 /// A socket of ours and its peer.
-async fn pair() -> (Arc<Outbox>, TcpStream) {
+async fn pair() -> (Arc<TcpStream>, Arc<Outbox>, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (ours, theirs) = tokio::join!(listener.accept(), TcpStream::connect(address));
-    let ours = ours.unwrap().0;
+    let ours = Arc::new(ours.unwrap().0);
     ours.writable().await.unwrap();
-    (Arc::new(Outbox::new(ours)), theirs.unwrap())
+    let line: Arc<dyn Line> = Arc::<TcpStream>::clone(&ours);
+    (ours, Arc::new(Outbox::new(line)), theirs.unwrap())
 }
 
 /// A frame that can be told from others: its number, over and over.
@@ -25,7 +26,7 @@ fn frame(number: u8, len: usize) -> Bytes {
 
 #[tokio::test]
 async fn frames_go_out_whole_and_in_order_through_a_socket_that_stalls() {
-    let (outbox, mut peer) = pair().await;
+    let (ours, outbox, mut peer) = pair().await;
     let active = AtomicBool::new(true);
     let mut taken = Vec::new();
     let mut last = Sent::Whole;
@@ -54,7 +55,7 @@ async fn frames_go_out_whole_and_in_order_through_a_socket_that_stalls() {
     };
     let writer = async {
         while !outbox.flush() {
-            outbox.socket().writable().await.unwrap();
+            ours.writable().await.unwrap();
         }
     };
     let both = async { tokio::join!(reader, writer).0 };
@@ -71,7 +72,7 @@ async fn frames_go_out_whole_and_in_order_through_a_socket_that_stalls() {
 
 #[tokio::test]
 async fn many_small_pieces_leave_in_order() {
-    let (outbox, mut peer) = pair().await;
+    let (ours, outbox, mut peer) = pair().await;
     outbox.queue((0..100).map(|number| frame(number, 3)));
     assert!(outbox.flush());
     let mut all = vec![0; 300];
@@ -82,7 +83,7 @@ async fn many_small_pieces_leave_in_order() {
 
 #[tokio::test]
 async fn nothing_of_a_subscription_comes_after_its_end() {
-    let (outbox, _peer) = pair().await;
+    let (ours, outbox, _peer) = pair().await;
     let active = AtomicBool::new(true);
     assert_eq!(outbox.send(&active, &frame(1, 1)), Sent::Whole);
     outbox.deactivate(&active);
@@ -91,7 +92,7 @@ async fn nothing_of_a_subscription_comes_after_its_end() {
 
 #[tokio::test]
 async fn a_parked_subscription_wakes_the_task_of_its_socket() {
-    let (outbox, _peer) = pair().await;
+    let (ours, outbox, _peer) = pair().await;
     let subscription = Arc::new(Subscription {
         outbox: Arc::clone(&outbox),
         sub: 1,
@@ -109,12 +110,12 @@ async fn a_parked_subscription_wakes_the_task_of_its_socket() {
 
 #[tokio::test]
 async fn a_socket_whose_peer_is_gone_is_over() {
-    let (outbox, peer) = pair().await;
+    let (ours, outbox, peer) = pair().await;
     drop(peer);
     let active = AtomicBool::new(true);
     let gone = async {
         while outbox.send(&active, &frame(0, 1 << 16)) != Sent::Over {
-            outbox.socket().writable().await.unwrap();
+            ours.writable().await.unwrap();
         }
     };
     tokio::time::timeout(Duration::from_secs(5), gone).await.unwrap();
