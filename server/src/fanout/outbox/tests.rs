@@ -72,7 +72,7 @@ async fn frames_go_out_whole_and_in_order_through_a_socket_that_stalls() {
 
 #[tokio::test]
 async fn many_small_pieces_leave_in_order() {
-    let (ours, outbox, mut peer) = pair().await;
+    let (_ours, outbox, mut peer) = pair().await;
     outbox.queue((0..100).map(|number| frame(number, 3)));
     assert!(outbox.flush());
     let mut all = vec![0; 300];
@@ -83,7 +83,7 @@ async fn many_small_pieces_leave_in_order() {
 
 #[tokio::test]
 async fn nothing_of_a_subscription_comes_after_its_end() {
-    let (ours, outbox, _peer) = pair().await;
+    let (_ours, outbox, _peer) = pair().await;
     let active = AtomicBool::new(true);
     assert_eq!(outbox.send(&active, &frame(1, 1)), Sent::Whole);
     outbox.deactivate(&active);
@@ -92,7 +92,7 @@ async fn nothing_of_a_subscription_comes_after_its_end() {
 
 #[tokio::test]
 async fn a_parked_subscription_wakes_the_task_of_its_socket() {
-    let (ours, outbox, _peer) = pair().await;
+    let (_ours, outbox, _peer) = pair().await;
     let subscription = Arc::new(Subscription {
         outbox: Arc::clone(&outbox),
         sub: 1,
