@@ -15,7 +15,7 @@ mod run;
 mod tool;
 mod wire;
 
-pub use run::{AgentStart, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
+pub use run::{AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
 pub use tool::{ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};
 pub(crate) use wire::parse_wire;
 pub use wire::{EventError, parse_event};
@@ -69,6 +69,13 @@ pub enum Kind {
     /// More is known about a run that goes on.
     #[serde(rename = "run.update")]
     RunUpdate(RunUpdate),
+    /// Nobody has spoken for a run for a while, and nobody is there who did. The hub says so; whatever else comes of the
+    /// run takes it back.
+    #[serde(rename = "run.stalled")]
+    RunStalled {
+        /// When it was last heard of, in milliseconds since 1970 by the hub's clock.
+        since: u64,
+    },
     /// A run is over. Its open parts and executing calls are closed with it.
     #[serde(rename = "run.end")]
     RunEnd(RunEnd),

@@ -15,12 +15,14 @@ use crate::view::{Item, MessageView, RunView, TopItem, View, Within};
 
 mod agent;
 mod complete;
+mod loss;
 mod note;
 mod part;
 mod run;
 mod tool;
 
 pub use complete::complete;
+pub(crate) use loss::before_loss;
 
 /// What an event touched, so that a page redraws only that.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -40,8 +42,14 @@ pub fn fold(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Change
     view.seq = view.seq.max(envelope.seq);
     let event = &envelope.event;
     match &event.kind {
-        Kind::Message(message) => fold_message(view, message, envelope, changed),
-        Kind::Anomaly(anomaly) => view.anomalies.note(anomaly.code, || anomaly.detail.clone()),
+        Kind::Message(message) => {
+            heard(view, &event.run, changed);
+            fold_message(view, message, envelope, changed);
+        }
+        Kind::Anomaly(anomaly) => {
+            heard(view, &event.run, changed);
+            view.anomalies.note(anomaly.code, || anomaly.detail.clone());
+        }
         Kind::ToolProgress(_) | Kind::Rate { .. } => {}
         _ => fold_in_run(view, event, envelope.at, changed),
     }
@@ -63,6 +71,13 @@ pub fn fold_batch(
     }
     view.seq = view.seq.max(to);
     true
+}
+
+/// Notes that something came of `run`, if there is one.
+fn heard(view: &mut View, run: &RunId, changed: &mut dyn FnMut(Change)) {
+    if let Some((id, run)) = view.runs.get_full_mut(run).map(|(_, id, run)| (id, run)) {
+        loss::heard(id, run, changed);
+    }
 }
 
 fn fold_message(view: &mut View, message: &Message, envelope: &Envelope, changed: &mut dyn FnMut(Change)) {
@@ -139,6 +154,9 @@ fn fold_in_run(view: &mut View, event: &Event, at: u64, changed: &mut dyn FnMut(
         changed(Change::Run(run_id.clone()));
     }
     let Some(run) = view.runs.get_mut(run_id) else { return };
+    if !matches!(event.kind, Kind::RunStalled { .. }) {
+        loss::heard(run_id, run, changed);
+    }
     let mut scene = Scene { run_id, event, at, anomalies: &mut view.anomalies, changed };
     if !run.is_running() && !run.late && !may_come_late(&event.kind) {
         run.late = true;
@@ -162,6 +180,7 @@ fn may_come_late(kind: &Kind) -> bool {
         kind,
         Kind::RunStart(_)
             | Kind::RunUpdate(_)
+            | Kind::RunStalled { .. }
             | Kind::ToolState(_)
             | Kind::ToolOutput { .. }
             | Kind::ToolResult(_)
@@ -174,6 +193,7 @@ fn fold_kind(run: &mut RunView, scene: &mut Scene<'_>) {
     match &scene.event.kind {
         Kind::RunStart(start) => run::start(run, scene, start),
         Kind::RunUpdate(update) => run::update(run, scene, update),
+        Kind::RunStalled { since } => loss::stalled(run, scene, *since),
         Kind::RunEnd(end) => run::end(run, scene, end),
         Kind::AgentStart(start) => agent::start(run, scene, start),
         Kind::AgentEnd { status } => agent::end(run, scene, *status),

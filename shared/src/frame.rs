@@ -334,6 +334,9 @@ pub struct ConversationRow {
     pub title: Option<String>,
     /// How its newest run stands; nothing before the first.
     pub state: Option<RunStatus>,
+    /// Whether that run goes on but nobody has spoken for it for a while.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stalled: bool,
     /// What it does now, or how it ended, in a few words.
     pub activity: Option<String>,
     /// The life of its log.

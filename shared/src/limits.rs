@@ -89,6 +89,13 @@ pub const NO_PROGRESS_MS: u64 = 30_000;
 /// How long a new socket may stay without `hello`, in milliseconds.
 pub const HELLO_MS: u64 = 10_000;
 
+/// How long a run may be without a word and without a connection of its publisher before it is stalled, in
+/// milliseconds, unless the hub is told otherwise.
+pub const STALLED_AFTER_MS: u64 = 15_000;
+
+/// The same until the hub ends it, in milliseconds.
+pub const INTERRUPTED_AFTER_MS: u64 = 300_000;
+
 /// Bytes of one frame after which the hub stops adding events to it; the rest goes into the next frame.
 pub const BATCH_BYTES_TARGET: usize = 256 << 10;
 

@@ -120,7 +120,7 @@ fn about_runs() -> BoxedStrategy<Kind> {
             usage: Some(usage),
             ..RunUpdate::default()
         })),
-        1 => status().prop_map(|status| Kind::RunEnd(RunEnd { status, finish_reason: None, usage: None })),
+        1 => status().prop_map(|status| Kind::RunEnd(RunEnd { status, ..RunEnd::default() })),
         1 => Just(Kind::AgentStart(AgentStart { name: Some("scout".into()), ..AgentStart::default() })),
         1 => status().prop_map(|status| Kind::AgentEnd { status }),
         1 => text().prop_map(|text| Kind::Status { text: text.into() }),

@@ -6,6 +6,7 @@
 //! open at that end. Each text comes whole, in one delta; what
 //! has ended ends before the next begins, as far as the view allows it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
@@ -13,9 +14,9 @@ use indexmap::IndexMap;
 use crate::anomaly::Anomaly;
 use crate::envelope::Envelope;
 use crate::event::{Event, Kind, Message, RunUpdate};
-use crate::fold::fold;
+use crate::fold::{before_loss, fold};
 use crate::ids::{AgentId, MessageId, RunId};
-use crate::view::{TopItem, View};
+use crate::view::{RunView, TopItem, View};
 
 mod run;
 mod text;
@@ -26,6 +27,8 @@ use run::RunTeller;
 /// Events that fold to `view`. The last has the seq of the view, the others have none.
 pub fn unfold(view: &View) -> Vec<Envelope> {
     let mut out = Events::default();
+    let before: HashMap<&RunId, Cow<'_, RunView>> =
+        view.runs.iter().map(|(id, run)| (id, before_loss(run))).collect();
     let mut runs: IndexMap<&RunId, RunTeller<'_>> = IndexMap::new();
     let mut said = said_inside(view);
     for item in &view.items {
@@ -35,8 +38,10 @@ pub fn unfold(view: &View) -> Vec<Envelope> {
                 for run in runs.values_mut().filter(|run| !said.contains_key(run.id)) {
                     run.finish(&mut out);
                 }
-                if let Some((id, run)) = view.runs.get_key_value(id) {
-                    let teller = RunTeller::new(id, run);
+                if let Some((id, run)) = view.runs.get_key_value(id)
+                    && let Some(before) = before.get(id)
+                {
+                    let teller = RunTeller::new(id, before, run.ended_at.filter(|_| run.loss.is_some()));
                     teller.start(&mut out);
                     runs.insert(id, teller);
                 }
@@ -59,6 +64,10 @@ pub fn unfold(view: &View) -> Vec<Envelope> {
         run.finish(&mut out);
     }
     title(view, &mut out);
+    for run in runs.values() {
+        // After everything else: whatever is told of a run takes this back.
+        run.lose(&mut out);
+    }
     oddities(view, &mut out);
     if let Some(last) = out.envelopes.last_mut() {
         last.seq = view.seq;

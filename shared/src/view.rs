@@ -106,10 +106,40 @@ pub struct RunView {
     pub notes: Vec<Note>,
     /// Parts, calls and agents that have not ended.
     pub open: IndexSet<Item>,
+    /// Since when the hub has not heard of it, once it said so; nothing as soon as more comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled_at: Option<u64>,
+    /// What the loss of its publisher closed, as long as nobody has come back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Box<Loss>>,
     /// Whether facts came after the end.
     pub late: bool,
     /// Whether more items came than a run holds.
     pub full: bool,
+}
+
+/// How a run was before the hub ended it because its publisher was lost. At most what was open then.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loss {
+    /// The last failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorFact>,
+    /// The line about what went on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<String>,
+    /// What was open, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<Closed>,
+}
+
+/// Something that was open when its run was lost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closed {
+    /// What.
+    pub item: Item,
+    /// For a call, how it stood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ToolState>,
 }
 
 /// Something inside a run.

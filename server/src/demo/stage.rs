@@ -161,7 +161,7 @@ impl Stage {
         if self.play.dialect == Dialect::Native {
             let usage =
                 Usage { input_tokens: current.context, output_tokens: current.written, ..Usage::default() };
-            let end = RunEnd { status: RunStatus::Complete, finish_reason: None, usage: Some(usage) };
+            let end = RunEnd { status: RunStatus::Complete, usage: Some(usage), ..RunEnd::default() };
             self.events(conversation, [Event::new(&current.run, Kind::RunEnd(end))]).await?;
         }
         Ok(())

@@ -25,6 +25,7 @@ pub(crate) fn row(
         conversation: id.clone(),
         title: view.title.as_deref().map(short),
         state: newest.map(|run| run.status),
+        stalled: newest.is_some_and(|run| run.stalled_at.is_some()),
         activity: newest.and_then(activity),
         epoch: epoch.clone(),
         head: view.seq,

@@ -294,6 +294,6 @@ impl Writer {
             self.anomaly(AnomalyCode::Truncated, String::from("the stream broke off before its end"), out);
             RunStatus::Interrupted
         };
-        self.push(Kind::RunEnd(RunEnd { status, finish_reason, usage }), out);
+        self.push(Kind::RunEnd(RunEnd { status, finish_reason, usage, lost: false }), out);
     }
 }

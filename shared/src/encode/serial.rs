@@ -95,7 +95,7 @@ impl<E: Encode> Serial<E> {
             self.waiting.pop_front();
             return;
         };
-        let end = RunEnd { status: RunStatus::Interrupted, finish_reason: None, usage: None };
+        let end = RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() };
         let event = Event::new(&run, Kind::RunEnd(end));
         self.inner.event(&Envelope { event, ..last.clone() }, out);
         if self.left.len() >= RUNS_MAX {

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{AgentId, ToolCallId};
 
+/// The code of the failure that the hub notes when it ends a run whose publisher was lost.
+pub const PUBLISHER_LOST: &str = "publisher_lost";
+
 /// See [`super::Kind::RunStart`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RunStart {
@@ -40,7 +43,7 @@ pub struct RunUpdate {
 }
 
 /// See [`super::Kind::RunEnd`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RunEnd {
     /// How it ended.
     pub status: RunStatus,
@@ -50,6 +53,10 @@ pub struct RunEnd {
     /// Tokens of the whole run; replaces what was added up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Nobody said so but the hub, for a publisher that was lost. Whatever else comes of the run lets it go on with all
+    /// that was open.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
 }
 
 /// See [`super::Kind::AgentStart`].

@@ -92,6 +92,9 @@ pub(crate) struct Wire<'a> {
     retryable: bool,
     retry_after_ms: Option<u64>,
     approved: Option<bool>,
+    since: Option<u64>,
+    #[serde(default)]
+    lost: bool,
     tokens: Option<u64>,
 }
 
@@ -148,9 +151,10 @@ fn unknown(json: &str) -> Result<Kind, EventError> {
     Ok(Kind::Unknown(Unknown { k, fields }))
 }
 
-const KNOWN: [&str; 25] = [
+const KNOWN: [&str; 26] = [
     "run.start",
     "run.update",
+    "run.stalled",
     "run.end",
     "agent.start",
     "agent.end",
@@ -220,7 +224,9 @@ impl Wire<'_> {
                 status: self.status.unwrap_or(RunStatus::Complete),
                 finish_reason: self.finish_reason.take(),
                 usage: self.usage,
+                lost: self.lost,
             }),
+            "run.stalled" => Kind::RunStalled { since: self.since.unwrap_or_default() },
             "agent.start" => Kind::AgentStart(AgentStart {
                 name: self.name.take(),
                 parent: self.parent.take(),

@@ -1,6 +1,6 @@
 //! Facts that happen once: failures, and events of the agent's own.
 
-use super::{Scene, agent};
+use super::{Scene, agent, loss};
 use crate::event::{ErrorFact, Unknown};
 use crate::json::Json;
 use crate::limits::NOTE_BYTES_MAX;
@@ -8,6 +8,7 @@ use crate::view::{Item, Note, NoteBody, RunView};
 
 /// Something failed.
 pub(super) fn error(run: &mut RunView, scene: &mut Scene<'_>, error: &ErrorFact) {
+    loss::note_error(run, error);
     run.error = Some(error.clone());
     add(run, scene, NoteBody::Error(error.clone()));
     scene.run_changed();

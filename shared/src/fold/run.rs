@@ -1,6 +1,6 @@
 //! Facts about the run itself.
 
-use super::Scene;
+use super::{Scene, loss};
 use crate::event::{RunEnd, RunStart, RunStatus, RunUpdate, ToolState};
 use crate::view::{Item, RunView};
 
@@ -33,6 +33,7 @@ pub(super) fn update(run: &mut RunView, scene: &mut Scene<'_>, update: &RunUpdat
 
 /// The run is over, and with it what it has left open.
 pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, end: &RunEnd) {
+    loss::note_end(run, end.lost);
     // "It ended, running" is nonsense that some publisher will send.
     run.status = if end.status == RunStatus::Running { RunStatus::Interrupted } else { end.status };
     run.ended_at = Some(scene.at);

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use super::text::deltas;
 use super::{Events, tool};
-use crate::event::{AgentStart, Kind, PartEnd, RunEnd, RunStart, RunStatus, RunUpdate, ToolState};
+use crate::event::{
+    AgentStart, Kind, PUBLISHER_LOST, PartEnd, RunEnd, RunStart, RunStatus, RunUpdate, ToolState,
+};
 use crate::ids::{AgentId, PartId, RunId, ToolCallId};
 use crate::view::{AgentView, Item, NoteBody, PartView, RunView, ToolView};
 
@@ -25,21 +27,29 @@ pub(super) struct RunTeller<'a> {
     closed: Vec<&'a ToolCallId>,
     /// The last failure of a run that has gone on since.
     forgiven: Option<usize>,
+    /// When its publisher was given up, when nobody has come back since. The run is told as it was before.
+    lost_at: Option<u64>,
+    /// The note of that.
+    lost: Option<usize>,
 }
 
 impl<'a> RunTeller<'a> {
-    pub(super) fn new(id: &'a RunId, run: &'a RunView) -> Self {
+    pub(super) fn new(id: &'a RunId, run: &'a RunView, lost_at: Option<u64>) -> Self {
         let items = run.items.len();
         let came_late = |item: &Item| run.open.contains(item) && is_late(run, item);
         let end = run.items.iter().position(came_late).filter(|_| !run.is_running()).unwrap_or(items);
-        let forgiven = run.error.is_none().then(|| {
+        let failure = |of_loss: bool| {
             run.items.iter().rposition(|item| {
                 let note = if let Item::Note(number) = item { run.notes.get(*number) } else { None };
-                note.is_some_and(|note| matches!(note.body, NoteBody::Error(_)))
+                note.is_some_and(|note| match &note.body {
+                    NoteBody::Error(error) => (error.code == PUBLISHER_LOST) == of_loss,
+                    _ => false,
+                })
             })
-        });
+        };
+        let forgiven = if run.error.is_none() { failure(false) } else { None };
+        let lost = lost_at.and_then(|_| failure(true));
         let last = last_items(run);
-        let forgiven = forgiven.flatten();
         Self {
             id,
             run,
@@ -50,6 +60,8 @@ impl<'a> RunTeller<'a> {
             last,
             closed: Vec::new(),
             forgiven,
+            lost_at,
+            lost,
         }
     }
 
@@ -117,18 +129,34 @@ impl<'a> RunTeller<'a> {
         }
     }
 
+    /// Tells that nobody speaks for the run any more.
+    pub(super) fn lose(&self, out: &mut Events) {
+        if let Some(since) = self.run.stalled_at {
+            out.push(self.id, None, since, Kind::RunStalled { since });
+        }
+        if let Some(at) = self.lost_at {
+            self.end_by_loss(at, out);
+        }
+    }
+
+    fn end_by_loss(&self, at: u64, out: &mut Events) {
+        let end = RunEnd { status: RunStatus::Interrupted, lost: true, ..RunEnd::default() };
+        out.push(self.id, None, at, Kind::RunEnd(end));
+    }
+
     fn end(&mut self, out: &mut Events) {
         let run = self.run;
         if run.is_running() || std::mem::replace(&mut self.has_ended, true) {
             return;
         }
-        let end = RunEnd { status: run.status, finish_reason: run.finish_reason.clone(), usage: run.usage };
+        let (finish_reason, usage) = (run.finish_reason.clone(), run.usage);
+        let end = RunEnd { status: run.status, finish_reason, usage, lost: false };
         out.push(self.id, None, run.ended_at.unwrap_or(run.started_at), Kind::RunEnd(end));
     }
 
     /// The run had ended here with `status`, before its last end if it has one. It `goes_on` when more came then.
     fn end_once(&mut self, status: RunStatus, at: u64, goes_on: bool, out: &mut Events) {
-        let end = RunEnd { status, finish_reason: None, usage: None };
+        let end = RunEnd { status, ..RunEnd::default() };
         out.push(self.id, None, at, Kind::RunEnd(end));
         if goes_on {
             out.push(self.id, None, at, Kind::RunStart(RunStart::default()));
@@ -167,6 +195,7 @@ impl<'a> RunTeller<'a> {
             }
             Item::Note(number) => {
                 let Some(note) = run.notes.get(*number) else { return };
+                let is_loss = matches!(&note.body, NoteBody::Error(error) if error.code == PUBLISHER_LOST);
                 let kind = match &note.body {
                     NoteBody::Error(error) => Kind::Error(error.clone()),
                     NoteBody::Custom { name, value } => {
@@ -175,6 +204,11 @@ impl<'a> RunTeller<'a> {
                     NoteBody::Raw { name, value } => Kind::Raw { name: name.clone(), value: value.clone() },
                 };
                 out.push(self.id, note.agent.as_ref(), note.at, kind);
+                if is_loss && self.lost != Some(place) {
+                    // Somebody has come back since: what was open then is open again.
+                    self.end_by_loss(note.at, out);
+                    out.push(self.id, None, note.at, Kind::RunStart(RunStart::default()));
+                }
                 if self.forgiven == Some(place) {
                     self.end_once(RunStatus::Complete, note.at, true, out);
                 }

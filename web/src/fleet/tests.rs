@@ -9,6 +9,7 @@ fn row(name: &str, state: Option<RunStatus>, at: u64) -> ConversationRow {
         conversation: ConversationId::parse(name).unwrap(),
         title: None,
         state,
+        stalled: false,
         activity: None,
         epoch: Epoch::new("e"),
         head: 1,

@@ -11,6 +11,9 @@ mod words;
 
 use words::{duration, preview};
 
+/// What is said of a run whose publisher is gone.
+const STALLED: &str = "… stalled: no word from its publisher";
+
 /// What stands on the line that is still open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Open {
@@ -94,6 +97,7 @@ impl Pretty {
                 self.line(depth, status_ink(*status), &format!("⤴ {name} {}", status_word(*status)), out);
             }
             Kind::Status { text } => self.line(depth, Ink::Dim, &format!("· {text}"), out),
+            Kind::RunStalled { .. } => self.line(depth, Ink::Pending, STALLED, out),
             Kind::Error(error) => self.error(depth, error, out),
             Kind::ApprovalRequest { tool, text } => {
                 let name = run.tools.get(tool).map_or(tool.as_str(), |tool| tool.name.as_str());
@@ -163,8 +167,11 @@ impl Pretty {
                 },
             }
         }
+        if run.stalled_at.is_some() {
+            self.line(0, Ink::Pending, STALLED, out);
+        }
         if !run.is_running() {
-            let end = RunEnd { status: run.status, finish_reason: None, usage: run.usage };
+            let end = RunEnd { status: run.status, usage: run.usage, ..RunEnd::default() };
             self.end(run, &end, out);
         }
     }

@@ -109,6 +109,7 @@ fn events(pieces: &[Piece]) -> Vec<Event> {
         status: RunStatus::Complete,
         finish_reason: Some("stop".into()),
         usage,
+        lost: false,
     }));
     kinds.into_iter().map(|kind| Event::new(&run, kind)).collect()
 }
