@@ -39,14 +39,16 @@ pub(crate) async fn run(
     let fleet = shared.fanout.fleet.run(shared.config.fleet_interval);
     let watchdog = shared.sockets.watch(&shared.config);
     let upkeep = upkeep(&shared);
+    let orphans = shared.fanout.watch_orphans();
     shared.hub.read_back();
-    // Neither the fleet, the watchdog nor the upkeep ends by itself.
+    // None of the four ends by itself.
     tokio::select! {
         () = &mut shutdown => {}
         () = accept(&shared, &listener, &router) => {}
         () = fleet => {}
         () = watchdog => {}
         () = upkeep => {}
+        () = orphans => {}
     }
     drop(listener);
     drain(&shared).await;

@@ -20,6 +20,11 @@ pub struct Config {
     pub hello: Duration,
     /// How long a socket may take no byte before it is closed as dead.
     pub no_progress: Duration,
+    /// How long a run may be without a word and without a connection of its publisher before it is stalled; none is for
+    /// ever.
+    pub stalled_after: Duration,
+    /// The same until the hub ends it.
+    pub interrupted_after: Duration,
     /// Between two frames of the list of conversations.
     pub fleet_interval: Duration,
     /// How long a conversation that nobody uses stays in memory, where the log can give it back.
@@ -49,6 +54,8 @@ impl Default for Config {
             heartbeat: Duration::from_millis(limits::HEARTBEAT_MS),
             hello: Duration::from_millis(limits::HELLO_MS),
             no_progress: Duration::from_millis(limits::NO_PROGRESS_MS),
+            stalled_after: Duration::from_millis(limits::STALLED_AFTER_MS),
+            interrupted_after: Duration::from_millis(limits::INTERRUPTED_AFTER_MS),
             fleet_interval: Duration::from_millis(500),
             idle: Duration::from_millis(limits::IDLE_MS),
             upkeep: Duration::from_secs(1),

@@ -21,6 +21,7 @@ use crate::hub::{Appended, Conversation, Cursor, Hub, OpenError, Publication, Pu
 use crate::wire;
 
 pub(crate) mod fleet;
+mod orphans;
 pub(crate) mod outbox;
 mod pump;
 

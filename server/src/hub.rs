@@ -19,6 +19,7 @@ mod conversation;
 mod ephemera;
 mod glean;
 mod list;
+pub(crate) mod orphans;
 mod publication;
 mod publishers;
 mod row;
@@ -26,6 +27,7 @@ mod upkeep;
 
 pub(crate) use conversation::{Conversation, Cursor, Slice};
 pub(crate) use list::Listed;
+pub(crate) use orphans::{Attendant, Orphans, Speaker};
 pub(crate) use publication::{AppendError, Appended, OpenError, Publication, PublishError};
 pub(crate) use publishers::{Claim, Numbers};
 pub(crate) use upkeep::Bounds;
@@ -48,6 +50,7 @@ pub(crate) struct Hub {
     /// How many want to know which rows changed.
     watchers: AtomicUsize,
     watched: Notify,
+    orphans: Orphans,
 }
 
 impl Hub {
@@ -62,6 +65,7 @@ impl Hub {
             reading_back: Default::default(),
             watchers: AtomicUsize::new(0),
             watched: Notify::new(),
+            orphans: Orphans::default(),
         }
     }
 
@@ -92,7 +96,7 @@ impl Hub {
                 return Ok(Some(found));
             }
             let conversation = match self.log.load(id)? {
-                Some(stored) => Conversation::restored(id.clone(), stored),
+                Some(stored) => self.orphans.adopt(Conversation::restored(id.clone(), stored)),
                 None if make => Conversation::new(id.clone(), Epoch::new(&clock::fresh_name())),
                 None => return Ok(None),
             };
@@ -129,6 +133,11 @@ impl Hub {
             }
             self.release(&conversation);
             self.touch(&conversation);
+            if conversation.unattended.load(Ordering::Relaxed)
+                && conversation.unattended.swap(false, Ordering::Relaxed)
+            {
+                self.orphans.unattended(&conversation, clock::now_ms());
+            }
             return Ok(appended?);
         }
     }

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::config::{Config, LogChoice};
 use crate::fanout::{Fanout, Outbox};
 use crate::hub::Hub;
+use crate::hub::orphans::Patience;
 use crate::log::MemoryLog;
 
 /// A running hub.
@@ -38,7 +39,8 @@ impl Shared {
         let log = match config.log {
             LogChoice::Memory => Arc::new(MemoryLog::default()),
         };
-        let hub = Arc::new(Hub::new(log));
+        let patience = Patience::of(config.stalled_after, config.interrupted_after);
+        let hub = Arc::new(Hub::new(log).with_patience(patience));
         let tasks = TaskTracker::new();
         let fanout = Fanout::new(Arc::clone(&hub), tasks.clone());
         let sockets = Sockets::default();

@@ -14,6 +14,7 @@ mod drain; // SIGTERM: everybody is told, the process ends
 mod export; // conversations as files
 mod ingest; // streams come in, events show while the body still arrives
 mod main_job; // recordings at their pace, several viewers, a terminal among them
+mod orphans; // publishers that vanish, and come back
 mod publish; // acks, duplicates, gaps, older lives
 mod read; // snapshots, lists and events over plain HTTP and SSE
 mod resume; // cut and come back, late, slow, after a crash

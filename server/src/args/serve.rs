@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use figment::Figment;
 use figment::providers::{Format as _, Serialized, Toml};
 use serde::{Deserialize, Serialize};
+use shared::limits::{INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
 
 /// Where a hub listens when nobody says otherwise.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);
@@ -43,6 +44,15 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "FANLIGHT_DIALECTS", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) dialects: Vec<PathBuf>,
+    /// How many seconds a run may be without a word and without a connection of its publisher before it is stalled; 0 is
+    /// for ever [default: 15]
+    #[arg(long, value_name = "SECONDS", env = "FANLIGHT_STALLED_AFTER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stalled_after: Option<u64>,
+    /// The same until the hub ends it as interrupted; 0 is for ever [default: 300]
+    #[arg(long, value_name = "SECONDS", env = "FANLIGHT_INTERRUPTED_AFTER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) interrupted_after: Option<u64>,
     /// What the trace on stderr tells: error, warn, info, debug or trace [default: info]
     #[arg(long, value_name = "LEVEL", env = "FANLIGHT_TRACE")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,6 +90,10 @@ pub(crate) struct Settings {
     pub(crate) hosts: Vec<String>,
     /// Files that describe dialects.
     pub(crate) dialects: Vec<PathBuf>,
+    /// Seconds until a run whose publisher is gone is stalled; 0 is for ever.
+    pub(crate) stalled_after: u64,
+    /// Seconds until it is interrupted; 0 is for ever.
+    pub(crate) interrupted_after: u64,
     /// What the trace tells.
     pub(crate) trace: String,
     /// How it is written.
@@ -95,6 +109,8 @@ impl Default for Settings {
             demo: false,
             hosts: Vec::new(),
             dialects: Vec::new(),
+            stalled_after: STALLED_AFTER_MS / 1000,
+            interrupted_after: INTERRUPTED_AFTER_MS / 1000,
             trace: String::from("info"),
             trace_format: TraceFormat::Lines,
         }

@@ -1,6 +1,7 @@
 //! `fanlight serve`: settings → trace → listen → serve until a signal → drain.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use server::client::HubAddress;
 use server::config::{Config, LogChoice};
@@ -48,7 +49,14 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         });
     }
     let (hosts, dialects) = (settings.hosts.clone(), dialects(settings)?);
-    Ok(Config { log: LogChoice::Memory, hosts, dialects, ..Config::default() })
+    Ok(Config {
+        log: LogChoice::Memory,
+        hosts,
+        dialects,
+        stalled_after: Duration::from_secs(settings.stalled_after),
+        interrupted_after: Duration::from_secs(settings.interrupted_after),
+        ..Config::default()
+    })
 }
 
 /// The dialects that the files describe, each with a name of its own.

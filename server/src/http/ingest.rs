@@ -19,7 +19,7 @@ use shared::{ConversationId, Position, RunId};
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::clock;
-use crate::hub::Publication;
+use crate::hub::{Attendant, Publication};
 use crate::log::{Ticket, reached, room};
 use crate::state::Shared;
 
@@ -57,7 +57,9 @@ pub(crate) async fn ingest(
         return Err(Problem::shutting_down());
     }
     let tasks = shared.tasks.clone();
-    let stream = Stream { shared, conversation, decoder, taken: None, durability, ticket: Ticket::default() };
+    let attendant = Attendant::new(&shared.hub);
+    let ticket = Ticket::default();
+    let stream = Stream { shared, conversation, decoder, attendant, taken: None, durability, ticket };
     // A task of its own: when the connection breaks, this request is dropped, and the run must still be closed.
     let done = tasks.spawn(stream.run(request.into_body())).await;
     done.map_err(|_panicked| Problem::new(ErrorCode::Internal, "the stream could not be read"))?.map(Json)
@@ -92,6 +94,7 @@ struct Stream {
     shared: Arc<Shared>,
     conversation: ConversationId,
     decoder: Box<dyn Decode>,
+    attendant: Attendant,
     taken: Option<Taken>,
     durability: Durability,
     /// Reached when the log has all of it.
@@ -144,7 +147,12 @@ impl Stream {
     }
 
     fn publish(&mut self, decoded: Decoded) -> Result<(), Problem> {
-        let publication = Publication { claim: None, events: decoded.envelopes, level: self.durability };
+        let publication = Publication {
+            events: decoded.envelopes,
+            level: self.durability,
+            speaker: self.attendant.speaks_in(&self.conversation),
+            claim: None,
+        };
         let appended = self.shared.fanout.publish(&self.conversation, publication)?;
         self.ticket = appended.ticket;
         let (events, anomalies) = self.taken.take().map_or((0, 0), |taken| (taken.events, taken.anomalies));

@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 
 use super::ephemera::Ephemera;
 use super::glean::{Gleaned, fold_and_glean};
+use super::orphans::Attendance;
 use super::publication::{AppendError, Appended, Publication};
 use super::publishers::{Publishers, Verdict};
 use super::row::row;
@@ -23,6 +24,7 @@ use crate::log::{Append, EventLog, Page, Progress, Stored, Ticket};
 use crate::ring::Ring;
 use crate::weigh::weigh;
 
+mod orphans;
 mod rest;
 
 pub(super) use rest::Use;
@@ -73,6 +75,8 @@ pub(crate) struct Conversation {
     state: Mutex<State>,
     head: AtomicU64,
     viewers: AtomicUsize,
+    /// Whether a run has nobody who attends it, and the timer does not know yet.
+    pub(super) unattended: AtomicBool,
     /// Whether the list of changed conversations has it already.
     pub(super) listed: AtomicBool,
     /// Whether the list of those whose row the log does not have yet has it already.
@@ -87,6 +91,7 @@ struct State {
     at: u64,
     publishers: Publishers,
     ephemera: Ephemera,
+    attendance: Attendance,
     /// Reached when the log has all of it.
     ticket: Ticket,
     /// What came since the log was last given the whole state, in bytes.
@@ -120,6 +125,7 @@ impl Conversation {
             head: AtomicU64::new(state.view.seq),
             state: Mutex::new(state),
             viewers: AtomicUsize::new(0),
+            unattended: AtomicBool::new(false),
             listed: AtomicBool::new(false),
             noted: AtomicBool::new(false),
             moved: Notify::new(),
@@ -160,7 +166,10 @@ impl Conversation {
                     Verdict::Take { skip } => {
                         publication.events.drain(..skip.min(publication.events.len()));
                     }
-                    Verdict::Duplicate => return Ok(self.duplicate(&state, publication.level, log)),
+                    Verdict::Duplicate => {
+                        state.attendance.is_back(publication.speaker, &claim.publisher);
+                        return Ok(self.duplicate(&state, publication.level, log));
+                    }
                     Verdict::Gap { expected } => return Err(AppendError::Gap { expected }),
                     Verdict::Fenced => return Err(AppendError::Fenced),
                 }
@@ -201,7 +210,11 @@ impl Conversation {
             if let Some(claim) = &publication.claim {
                 envelope.publisher = Some(claim.publisher.clone());
             }
+            logged.extend(state.hear(publication.speaker, &envelope));
             logged.extend(state.add(envelope, gleaned.as_mut()));
+        }
+        if state.attendance.wants_look() {
+            self.unattended.store(true, Ordering::Relaxed);
         }
         let mark = publication.claim.as_ref().map(|claim| state.publishers.take(claim));
         let Gleaned { documents, calls } = gleaned.unwrap_or_default();

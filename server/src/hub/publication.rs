@@ -5,6 +5,7 @@ use shared::frame::Durability;
 use shared::limits::CONVERSATIONS_MAX;
 use shared::{Envelope, Position};
 
+use super::orphans::Speaker;
 use super::publishers::Claim;
 use crate::log::{LogError, Ticket};
 
@@ -17,13 +18,15 @@ pub(crate) struct Publication {
     pub(crate) events: Vec<Envelope>,
     /// What the publisher wants to be promised.
     pub(crate) level: Durability,
+    /// Who speaks.
+    pub(crate) speaker: Speaker,
 }
 
 impl Publication {
     #[cfg(test)]
     /// Events of somebody who does not count them and waits for nothing.
     pub(crate) fn of(events: Vec<Envelope>) -> Self {
-        Self { claim: None, events, level: Durability::Memory }
+        Self { claim: None, events, level: Durability::Memory, speaker: Speaker::Passing }
     }
 }
 

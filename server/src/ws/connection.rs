@@ -15,6 +15,7 @@ use super::catch_up::{CatchUp, Step};
 use super::inlet::{Inbound, Inlet};
 use crate::clock;
 use crate::fanout::{Line, Outbox, Place, Subscription};
+use crate::hub::Attendant;
 use crate::state::Shared;
 use crate::wire;
 
@@ -55,6 +56,8 @@ pub(super) struct Connection {
     pub(super) resyncs: u32,
     /// Conversations that were published to and not yet shown to their viewers.
     pub(super) stirred: Vec<ConversationId>,
+    /// What it publishes to.
+    pub(super) attendant: Attendant,
     /// What publishers on this socket are owed.
     pub(super) acks: Acks,
     phase: Phase,
@@ -78,6 +81,7 @@ impl Connection {
         let line: Arc<dyn Line> = Arc::<TcpStream>::clone(&socket);
         let outbox = Arc::new(Outbox::new(line));
         let number = shared.sockets.add(&outbox);
+        let attendant = Attendant::new(&shared.hub);
         let opened = Instant::now();
         let heartbeat_at = opened + shared.config.heartbeat;
         Self {
@@ -94,6 +98,7 @@ impl Connection {
             unanswered: 0,
             resyncs: 0,
             stirred: Vec::new(),
+            attendant,
             acks: Acks::default(),
             phase: Phase::Open,
             garbled: false,

@@ -142,8 +142,8 @@ impl Connection {
         }
     }
 
-    /// A publisher that is lost leaves its runs as they are: it may come back on another socket. Closing the runs of one
-    /// that does not is another task's.
+    /// A publisher that is lost leaves its runs as they are: it may come back on another socket. What happens to the runs
+    /// of one that does not is told in [`crate::hub::orphans`].
     fn publish(&mut self, frame: Pub) {
         let id = frame.id;
         let numbers = Numbers::of(frame.pfirst, frame.pseq);
@@ -161,7 +161,12 @@ impl Connection {
                 expected: None,
             });
         }
-        let publication = Publication { claim, events: frame.events, level };
+        let publication = Publication {
+            claim,
+            events: frame.events,
+            level,
+            speaker: self.attendant.speaks_in(&frame.conv),
+        };
         match self.shared.hub.publish(&frame.conv, publication) {
             Ok(appended) => {
                 if !self.stirred.contains(&frame.conv) {

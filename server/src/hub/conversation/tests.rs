@@ -167,7 +167,7 @@ fn of_ephemeral_facts_only_the_newest_of_a_key_is_left_and_none_after_the_run() 
     assert_eq!((slice.from, slice.to, slice.ephemera.len()), (1, 0, 1));
     assert_eq!(slice.ephemera[0].event, progress(2));
     assert!(conversation.next(slice.cursor, 1_000).unwrap().is_empty());
-    let end = RunEnd { status: RunStatus::Complete, finish_reason: None, usage: None };
+    let end = RunEnd { status: RunStatus::Complete, ..RunEnd::default() };
     conversation
         .append(&mut publication(vec![progress(3), Event::new(&run, Kind::RunEnd(end))]), 1, &log)
         .unwrap();

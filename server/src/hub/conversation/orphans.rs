@@ -1,0 +1,71 @@
+//! What a conversation does when its publishers are gone.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use shared::event::{Kind, RunStart};
+use shared::frame::Durability;
+use shared::{Envelope, Event};
+
+use super::{Conversation, State};
+use crate::hub::Publication;
+use crate::hub::orphans::attendance::Verdict;
+use crate::hub::orphans::{Patience, Speaker};
+use crate::log::EventLog;
+
+impl Conversation {
+    /// The connection `number` is gone. True when it left a run that nobody else attends.
+    pub(in crate::hub) fn unattend(&self, number: u64, now: u64) -> bool {
+        let mut state = self.state.lock();
+        let now = state.at.max(now);
+        state.attendance.leave(number, now)
+    }
+
+    /// Begins to wait for the publishers of what runs. True when something does.
+    pub(in crate::hub) fn adopt(&self, now: u64) -> bool {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        state.attendance.adopt(&state.view, state.at.max(now))
+    }
+
+    /// Says what there is to say of runs that nobody attends.
+    pub(in crate::hub) fn judge_orphans(&self, patience: &Patience, now: u64, log: &dyn EventLog) -> Verdict {
+        let verdict = {
+            let mut state = self.state.lock();
+            if state.retired {
+                return Verdict::default();
+            }
+            let now = state.at.max(now);
+            let State { attendance, view, .. } = &mut *state;
+            let mut verdict = attendance.judge(view, patience, now);
+            if verdict.events.is_empty() {
+                return verdict;
+            }
+            let events = std::mem::take(&mut verdict.events).into_iter().map(bare).collect();
+            let mut publication =
+                Publication { claim: None, events, level: Durability::Memory, speaker: Speaker::Hub };
+            if let Err(error) = self.take(&mut state, &mut publication, now, log) {
+                tracing::error!(%error, conversation = self.id.as_str(), "what the hub said of a run is not kept");
+            }
+            self.head.store(state.view.seq, Ordering::Release);
+            verdict
+        };
+        self.moved.notify_waiters();
+        verdict
+    }
+}
+
+impl State {
+    /// Notes who speaks for the run of an event, before it is taken. Gives back what the log keeps of what must be said
+    /// first.
+    pub(super) fn hear(&mut self, speaker: Speaker, envelope: &Envelope) -> Option<Arc<Envelope>> {
+        if !self.attendance.hear(speaker, envelope, self.at) {
+            return None;
+        }
+        self.add(bare(Event::new(&envelope.event.run, Kind::RunStart(RunStart::default()))), None)
+    }
+}
+
+fn bare(event: Event) -> Envelope {
+    Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None }
+}

@@ -1,0 +1,168 @@
+//! Tests of attendance, in virtual time.
+
+use shared::ToolCallId;
+use shared::event::{RunStart, ToolProgress};
+use shared::testkit::{events, folded, logged};
+
+use super::*;
+
+const PATIENCE: Patience = Patience { stalled_after: Some(15_000), interrupted_after: Some(300_000) };
+
+fn run() -> RunId {
+    RunId::new("r")
+}
+
+fn said(event: Event) -> Envelope {
+    Envelope { event, seq: 0, at: 0, producer_at: None, publisher: Some(PublisherId::new("p")) }
+}
+
+fn start() -> Envelope {
+    said(Event::new(&run(), Kind::RunStart(RunStart::default())))
+}
+
+fn status() -> Envelope {
+    said(Event::new(&run(), Kind::Status { text: "on".into() }))
+}
+
+fn end() -> Envelope {
+    said(Event::new(&run(), Kind::RunEnd(RunEnd::default())))
+}
+
+fn running() -> View {
+    folded(&logged(events(r#"{"k":"run.start","run":"r"}"#)))
+}
+
+/// Attendance of a run that `speaker` has begun at 0.
+fn begun(speaker: Speaker) -> Attendance {
+    let mut attendance = Attendance::default();
+    assert!(!attendance.hear(speaker, &start(), 0));
+    attendance
+}
+
+fn kinds(verdict: &Verdict) -> Vec<String> {
+    let name = |event: &Event| serde_json::to_value(event).unwrap()["k"].as_str().unwrap().to_owned();
+    verdict.events.iter().map(name).collect()
+}
+
+#[test]
+fn a_run_that_a_connection_attends_may_be_silent_for_ever() {
+    let mut attendance = begun(Speaker::Connection(1));
+    assert!(!attendance.wants_look());
+    assert_eq!(attendance.judge(&running(), &PATIENCE, u64::MAX), Verdict::default());
+}
+
+#[test]
+fn who_is_gone_leaves_a_run_that_stalls_and_then_ends() {
+    let mut attendance = begun(Speaker::Connection(1));
+    attendance.hear(Speaker::Connection(2), &status(), 10);
+    assert!(!attendance.leave(2, 1_000), "another one attends it");
+    assert!(attendance.leave(1, 2_000));
+    assert!(!attendance.leave(1, 3_000), "the timer knows");
+    let early = attendance.judge(&running(), &PATIENCE, 16_999);
+    assert_eq!((kinds(&early), early.next), (vec![], Some(17_000)));
+    let stalled = attendance.judge(&running(), &PATIENCE, 17_000);
+    assert_eq!(stalled.events, [Event::new(&run(), Kind::RunStalled { since: 2_000 })]);
+    assert_eq!((stalled.stalled, stalled.next), (1, Some(302_000)));
+    let again = attendance.judge(&running(), &PATIENCE, 301_999);
+    assert_eq!((kinds(&again), again.next), (vec![], Some(302_000)));
+    let ended = attendance.judge(&running(), &PATIENCE, 302_000);
+    assert_eq!(kinds(&ended), ["error", "run.end"]);
+    assert_eq!((ended.interrupted, ended.next), (1, None));
+}
+
+#[test]
+fn a_passer_by_attends_for_the_moment() {
+    let mut attendance = begun(Speaker::Passing);
+    assert!(attendance.wants_look());
+    attendance.hear(Speaker::Passing, &status(), 14_000);
+    assert!(!attendance.wants_look(), "once is enough");
+    assert_eq!(attendance.judge(&running(), &PATIENCE, 15_000).next, Some(29_000));
+    attendance.hear(Speaker::Connection(7), &status(), 20_000);
+    assert_eq!(attendance.judge(&running(), &PATIENCE, 29_000), Verdict::default());
+    assert!(attendance.leave(7, 30_000), "the timer had forgotten it");
+}
+
+#[test]
+fn the_end_of_a_run_ends_its_attendance() {
+    let mut attendance = begun(Speaker::Passing);
+    attendance.hear(Speaker::Passing, &end(), 5);
+    assert_eq!(attendance.judge(&running(), &PATIENCE, u64::MAX), Verdict::default());
+    // What comes late does not make it run.
+    attendance.hear(Speaker::Passing, &status(), 6);
+    assert_eq!(attendance.judge(&View::default(), &PATIENCE, u64::MAX), Verdict::default());
+}
+
+#[test]
+fn a_lost_run_is_said_to_go_on_before_what_comes_of_it() {
+    let lost = || {
+        let mut attendance = begun(Speaker::Passing);
+        assert_eq!(attendance.judge(&running(), &PATIENCE, 300_000).interrupted, 1);
+        attendance
+    };
+    let mut attendance = lost();
+    assert!(attendance.hear(Speaker::Passing, &status(), 300_001));
+    assert!(!attendance.hear(Speaker::Passing, &status(), 300_002), "once");
+    assert!(attendance.wants_look(), "and nobody attends it again");
+    assert!(!lost().hear(Speaker::Passing, &start(), 300_001), "it is said by the event itself");
+    assert!(lost().hear(Speaker::Passing, &end(), 300_001));
+}
+
+#[test]
+fn what_is_not_kept_takes_a_stall_back_by_a_word_that_is() {
+    let mut attendance = begun(Speaker::Passing);
+    assert_eq!(attendance.judge(&running(), &PATIENCE, 15_000).stalled, 1);
+    let progress = ToolProgress { tool: ToolCallId::new("t"), text: None, current: None, total: None };
+    let progress = said(Event::new(&run(), Kind::ToolProgress(progress)));
+    assert!(attendance.hear(Speaker::Passing, &progress, 15_001));
+    assert!(!attendance.hear(Speaker::Passing, &progress, 15_002));
+}
+
+#[test]
+fn what_was_running_when_the_hub_stopped_is_waited_for() {
+    let mut attendance = Attendance::default();
+    assert!(!attendance.adopt(&View::default(), 0));
+    assert!(attendance.adopt(&running(), 1_000));
+    assert_eq!(attendance.judge(&running(), &PATIENCE, 1_000).next, Some(16_000));
+    let lost = r#"{"k":"run.start","run":"r"}
+        {"k":"run.end","run":"r","status":"interrupted","lost":true}"#;
+    let mut attendance = Attendance::default();
+    assert!(!attendance.adopt(&folded(&logged(events(lost))), 0));
+    assert!(attendance.hear(Speaker::Passing, &status(), 5));
+}
+
+#[test]
+fn patience_may_be_without_end() {
+    let patience = Patience { stalled_after: None, interrupted_after: None };
+    assert_eq!(patience.first_ms(), u64::MAX);
+    assert_eq!(begun(Speaker::Passing).judge(&running(), &patience, u64::MAX), Verdict::default());
+    let patience = Patience { stalled_after: Some(5), interrupted_after: None };
+    let stalled = begun(Speaker::Passing).judge(&running(), &patience, u64::MAX);
+    assert_eq!((stalled.stalled, stalled.next), (1, None));
+}
+
+#[test]
+fn i7_attendance_is_bounded() {
+    let mut attendance = Attendance::default();
+    for number in 0..RUNS_MAX + 5 {
+        attendance.hear(Speaker::Connection(1), &status_of(&format!("r{number}")), 0);
+    }
+    for number in 0..1_000 {
+        attendance.hear(Speaker::Connection(number), &status_of("r0"), 0);
+    }
+    assert_eq!(attendance.runs.len(), RUNS_MAX);
+    assert_eq!(attendance.runs[0].connections.len(), CONNECTIONS_PER_RUN_MAX);
+}
+
+fn status_of(run: &str) -> Envelope {
+    said(Event::new(&RunId::new(run), Kind::Status { text: String::new() }))
+}
+
+#[test]
+fn a_publisher_that_only_asks_how_far_it_has_come_is_back() {
+    let mut attendance = begun(Speaker::Connection(1));
+    assert!(attendance.leave(1, 0));
+    attendance.is_back(Speaker::Connection(2), &PublisherId::new("another"));
+    assert_eq!(attendance.judge(&running(), &PATIENCE, 15_000).stalled, 1);
+    attendance.is_back(Speaker::Connection(3), &PublisherId::new("p"));
+    assert_eq!(attendance.judge(&running(), &PATIENCE, u64::MAX).interrupted, 0);
+}
