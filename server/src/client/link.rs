@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures_util::{SinkExt as _, StreamExt as _};
+use futures_util::{SinkExt as _, Stream, StreamExt as _};
 use shared::frame::{ClientFrame, SUBPROTOCOL, ServerFrame, VERSION, Welcome, parse_server};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -16,6 +16,9 @@ use super::HubAddress;
 
 /// How long the handshake, `hello` and `welcome` included, may take.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Added to two heartbeats before a silent socket counts as dead: the hub may be busy.
+pub(super) const SILENCE_GRACE: Duration = Duration::from_secs(10);
 
 /// How long the hub may take to answer a close.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -106,6 +109,11 @@ impl Link {
         }
     }
 
+    /// The socket, and what the hub said to begin with.
+    pub(super) fn into_parts(self) -> (Welcome, Socket) {
+        (self.welcome, self.socket)
+    }
+
     /// What the hub said to begin with.
     pub(super) fn welcome(&self) -> &Welcome {
         &self.welcome
@@ -144,14 +152,18 @@ fn beginning(text: &[u8]) -> String {
     String::from_utf8_lossy(text).chars().take(200).collect()
 }
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+/// What carries the frames.
+pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 async fn write(socket: &mut Socket, frame: &ClientFrame) -> Result<(), Closed> {
     let text = serde_json::to_string(frame).map_err(|error| Closed::new(error.to_string()))?;
     socket.send(Message::text(text)).await.map_err(|error| Closed::new(error.to_string()))
 }
 
-async fn read(socket: &mut Socket) -> Result<ServerFrame, Closed> {
+/// The next frame. May be dropped and called again.
+pub(super) async fn read(
+    socket: &mut (impl Stream<Item = Result<Message, Error>> + Unpin),
+) -> Result<ServerFrame, Closed> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => {

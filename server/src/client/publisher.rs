@@ -14,6 +14,9 @@ const RUN_HEADER: &str = "fanlight-run";
 /// The header that names what the answer must mean.
 const DURABILITY_HEADER: &str = "fanlight-durability";
 
+/// The header that names the publisher, its life and the numbers of what it says.
+const PUBLISHER_HEADER: &str = "fanlight-publisher";
+
 /// Longest answer of the hub that is looked at, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
@@ -101,9 +104,25 @@ impl Publisher {
         self.answer(request.header(header::CONTENT_TYPE, "application/json").body(body)).await
     }
 
+    /// Publishes numbered events in one request: `claim` is the publisher, its life and the numbers, as the header has them.
+    pub(super) async fn numbered(
+        &self,
+        conversation: &ConversationId,
+        events: &[Envelope],
+        claim: &str,
+    ) -> Result<Taken, PublishError> {
+        let body = serde_json::to_vec(events).map_err(|error| self.broken(&error))?;
+        let request = self.authorized(self.address.events(conversation)).header(PUBLISHER_HEADER, claim);
+        self.answer(request.header(header::CONTENT_TYPE, "application/json").body(body)).await
+    }
+
     fn post(&self, url: Url) -> RequestBuilder {
         // The level that every log offers: what is published here is not waited for on a disk.
-        let request = self.http.post(url).header(DURABILITY_HEADER, "memory");
+        self.authorized(url).header(DURABILITY_HEADER, "memory")
+    }
+
+    fn authorized(&self, url: Url) -> RequestBuilder {
+        let request = self.http.post(url);
         match self.address.token() {
             Some(token) => request.bearer_auth(token),
             None => request,

@@ -29,14 +29,11 @@ use shared::{ConversationId, Position, View, backoff};
 use tokio::time::Instant;
 
 use super::HubAddress;
-use super::link::{Closed, Link, LinkError};
+use super::link::{Closed, Link, LinkError, SILENCE_GRACE};
 
 mod update;
 
 pub use update::{SessionError, Update};
-
-/// Added to two heartbeats before a silent socket counts as dead: the hub may be busy.
-const SILENCE_GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 enum Subscription {
