@@ -3,6 +3,7 @@
 
 use clap::{Parser, Subcommand};
 
+mod amount;
 mod client;
 mod dialect;
 mod serve;

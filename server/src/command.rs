@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use server::client::PublishError;
+use server::client::{CourierError, PublishError};
 
 use crate::args::{Args, Command};
 
@@ -58,6 +58,19 @@ impl Failure {
             }
             PublishError::Broken { .. } => "see what became of the hub; what it has taken is kept",
             PublishError::Refused { .. } => "mend what the hub names, and try again",
+        };
+        Self::new(error.to_string(), mend)
+    }
+
+    /// What a courier says when it cannot go on.
+    pub(crate) fn carrying(error: &CourierError) -> Self {
+        let mend = match error {
+            CourierError::Unreachable { .. } => {
+                "start a hub with `fanlight serve`, or name another one with --url"
+            }
+            CourierError::Closed { .. } | CourierError::Refused { .. } => {
+                "mend what the hub names, and try again"
+            }
         };
         Self::new(error.to_string(), mend)
     }

@@ -12,14 +12,14 @@ use tokio::net::TcpListener;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// A command with pipes at all ends.
-fn start(arguments: &[&str]) -> Child {
+pub(super) fn start(arguments: &[&str]) -> Child {
     let mut command = Command::new(hub::binary());
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.env_remove("FANLIGHT_URL").env_remove("NO_COLOR").kill_on_drop(true).spawn().unwrap()
 }
 
 /// Runs a command on `input` to its end.
-async fn run(arguments: &[&str], input: &[u8]) -> Output {
+pub(super) async fn run(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = start(arguments);
     let mut stdin = child.stdin.take().unwrap();
     let feed = async {
@@ -32,12 +32,12 @@ async fn run(arguments: &[&str], input: &[u8]) -> Output {
     output.unwrap()
 }
 
-fn said(output: &Output) -> String {
+pub(super) fn said(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 /// A run in native events, `lines` of them about a part.
-fn story(lines: usize) -> String {
+pub(super) fn story(lines: usize) -> String {
     let mut story = String::from(
         "{\"k\":\"run.start\",\"run\":\"r\"}\n{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\"}\n",
     );

@@ -7,6 +7,7 @@ use server::client::HubAddress;
 use shared::{ConversationId, Position, RunId};
 
 use super::Spoken;
+use super::amount::{ByteSize, Span};
 
 /// Which hub.
 #[derive(Debug, clap::Args)]
@@ -45,6 +46,12 @@ pub(crate) struct StreamArgs {
 pub(crate) struct TeeArgs {
     #[command(flatten)]
     pub(crate) stream: StreamArgs,
+    /// How much may wait for the hub on disk, besides 16 MiB in memory; 0 for none
+    #[arg(long, value_name = "SIZE", env = "FANLIGHT_BUFFER", default_value = "1GiB")]
+    pub(crate) buffer: ByteSize,
+    /// How long the hub may take to accept what is left when stdin has ended
+    #[arg(long, value_name = "TIME", env = "FANLIGHT_WAIT", default_value = "3s")]
+    pub(crate) wait: Span,
     #[command(flatten)]
     pub(crate) hub: HubArgs,
 }

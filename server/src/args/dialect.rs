@@ -19,11 +19,6 @@ impl Spoken {
         &self.name
     }
 
-    /// A hub need not know it.
-    pub(crate) fn is_own(&self) -> bool {
-        self.own.is_some()
-    }
-
     /// A decoder for one stream. Nothing for a name that no dialect has, which no [`Spoken`] has.
     pub(crate) fn decoder(&self, options: DecodeOptions) -> Option<Box<dyn Decode>> {
         match &self.own {

@@ -1,46 +1,25 @@
-//! Streams that are decoded here: those that no hub sees, and those in a dialect that the hub does not know, which are
-//! published as native events.
-
-use std::io;
-use std::pin::Pin;
+//! Streams that are decoded here: those that no hub sees, and those that a courier carries to one event by event.
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
-use shared::RunId;
+use server::client::{Courier, HubAddress};
 use shared::dialect::text_calls::TextForm;
-use shared::dialect::{DECODED, Decode, DecodeOptions, Decoded, fanlight};
+use shared::dialect::{DECODED, Decode, DecodeOptions, Decoded};
+use shared::{ConversationId, Envelope, PublisherId, RunId};
 
 use super::Failure;
 use crate::args::Spoken;
 
-/// The bytes of a stream.
-pub(crate) type Pieces = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
-
 /// A decoder for a stream that this program reads alone.
 pub(crate) fn decoder(spoken: &Spoken, text_calls: bool) -> Result<Box<dyn Decode>, Failure> {
     let text_calls = text_calls.then(TextForm::default);
-    spoken.decoder(DecodeOptions { text_calls, ..DecodeOptions::default() }).ok_or_else(|| Failure::Usage {
-        what: format!("there is no dialect {:?}", spoken.name()),
-        mend: format!("the dialects are {}", DECODED.join(", ")),
-    })
+    made(spoken, DecodeOptions { text_calls, ..DecodeOptions::default() })
 }
 
-/// `body` as a hub understands it, and the dialect that it is in then.
-pub(crate) fn understood(
-    spoken: &Spoken,
-    run: Option<&RunId>,
-    body: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
-) -> (String, Pieces) {
-    let decoder = if spoken.is_own() { spoken.decoder(options(run)) } else { None };
-    match decoder {
-        Some(decoder) => (fanlight::NAME.to_owned(), Box::pin(native(decoder, Box::pin(body)))),
-        None => (spoken.name().to_owned(), Box::pin(body)),
-    }
-}
-
-fn options(run: Option<&RunId>) -> DecodeOptions {
+/// A decoder for a stream that goes into a conversation among others, as a step of `run` or as a run of its own.
+pub(crate) fn step_decoder(spoken: &Spoken, run: Option<&RunId>) -> Result<Box<dyn Decode>, Failure> {
     let fresh = server::clock::fresh_name();
-    match run {
+    let options = match run {
         Some(run) => {
             // Several streams may go on with one run: their parts must not share ids.
             DecodeOptions {
@@ -51,42 +30,36 @@ fn options(run: Option<&RunId>) -> DecodeOptions {
             }
         }
         None => DecodeOptions { run: RunId::new(&fresh), ..DecodeOptions::default() },
-    }
+    };
+    made(spoken, options)
 }
 
-fn native(decoder: Box<dyn Decode>, body: Pieces) -> impl Stream<Item = io::Result<Bytes>> + Send {
-    stream::try_unfold((Some(decoder), body), |(decoder, mut body)| async {
-        let Some(mut decoder) = decoder else { return Ok(None) };
-        loop {
-            let mut out = Decoded::default();
-            let piece = body.next().await.transpose()?;
-            match &piece {
-                Some(bytes) => decoder.feed(bytes, &mut out),
-                None => decoder.end(&mut out),
-            }
-            if piece.is_none() {
-                return Ok(Some((lines(out)?, (None, body))));
-            }
-            if !out.envelopes.is_empty() {
-                return Ok(Some((lines(out)?, (Some(decoder), body))));
-            }
-        }
+fn made(spoken: &Spoken, options: DecodeOptions) -> Result<Box<dyn Decode>, Failure> {
+    spoken.decoder(options).ok_or_else(|| Failure::Usage {
+        what: format!("there is no dialect {:?}", spoken.name()),
+        mend: format!("the dialects are {}", DECODED.join(", ")),
     })
 }
 
-/// One event a line.
-fn lines(decoded: Decoded) -> io::Result<Bytes> {
-    let mut lines = Vec::new();
-    for envelope in decoded.envelopes {
-        match envelope.producer_at {
-            // The hub takes the time of an envelope for that of its producer.
-            Some(at) => {
-                let envelope = shared::Envelope { at, producer_at: None, ..envelope };
-                serde_json::to_writer(&mut lines, &envelope)?;
-            }
-            None => serde_json::to_writer(&mut lines, &envelope.event)?,
+/// A courier under a name that nobody else has.
+pub(crate) fn courier(address: HubAddress, conversation: &ConversationId, program: &str) -> Courier {
+    let name = format!("{program}-{}", server::clock::fresh_name());
+    Courier::new(address, conversation.clone(), PublisherId::new(&name))
+}
+
+/// The events of the stream that `body` gives the bytes of, as they come.
+pub(crate) fn events(
+    decoder: Box<dyn Decode>,
+    body: impl Stream<Item = Bytes>,
+) -> impl Stream<Item = Vec<Envelope>> {
+    stream::unfold((Some(decoder), Box::pin(body)), async |(decoder, mut body)| {
+        let mut decoder = decoder?;
+        let mut out = Decoded::default();
+        let piece = body.next().await;
+        match &piece {
+            Some(bytes) => decoder.feed(bytes, &mut out),
+            None => decoder.end(&mut out),
         }
-        lines.push(b'\n');
-    }
-    Ok(Bytes::from(lines))
+        Some((out.envelopes, (piece.map(|_| decoder), body)))
+    })
 }

@@ -1,16 +1,22 @@
-//! `fanlight replay`: publishes a recording through the public door, byte for byte, at a believable pace.
+//! `fanlight replay`: publishes a recording through the public door, each event once, at a believable pace.
 
 use std::io;
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::future::ready;
 use futures_util::stream::{self, Stream};
-use server::client::Publisher;
+use parking_lot::Mutex;
+use server::client::News;
+use shared::event::Class;
+use shared::fold::{complete, fold};
+use shared::{Envelope, View};
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::time::Instant;
 
-use super::native::understood;
-use super::{Failure, Output, runtime};
+use super::native::{courier, events, step_decoder};
+use super::{Failure, Output, output, runtime};
 use crate::args::{ReplayArgs, Speed};
 
 mod pace;
@@ -20,29 +26,66 @@ use pace::Pace;
 /// Most bytes that are sent at once; a longer line of a recording goes in pieces.
 const PIECE_BYTES_MAX: u64 = 1 << 20;
 
-/// Publishes the recording and says where the conversation stands then.
+/// Publishes the recording and says where the conversation stands then. A hub that is not there to begin with is a
+/// failure; one that goes away later is waited for.
 pub(crate) fn run(args: &ReplayArgs, mut output: Output) -> Result<(), Failure> {
-    let runtime = runtime::one_thread()?;
-    let taken = runtime.block_on(async {
-        let file = File::open(&args.file).await.map_err(|error| Failure::Usage {
-            what: format!("cannot read {}: {error}", args.file.display()),
-            mend: String::from("name a recording that is there"),
-        })?;
-        let publisher = Publisher::new(args.hub.address());
-        let body = paced(BufReader::new(file), args.speed);
-        let stream = &args.stream;
-        let (dialect, body) = understood(&stream.dialect, stream.run.as_ref(), body);
-        let published = publisher.ingest(&dialect, &stream.conversation, stream.run.as_ref(), body);
-        published.await.map_err(|error| Failure::publishing(&error))
+    let stream = &args.stream;
+    let decoder = step_decoder(&stream.dialect, stream.run.as_ref())?;
+    let mut courier = courier(args.hub.address(), &stream.conversation, "replay");
+    let broken = Mutex::new(None);
+    let mut view = View::default();
+    let standing = runtime::one_thread()?.block_on(async {
+        let file = File::open(&args.file).await.map_err(|error| unreadable(args, &error))?;
+        courier.connect().await.map_err(|error| Failure::carrying(&error))?;
+        let body = paced(BufReader::new(file), args.speed)
+            .filter_map(|piece| ready(piece.map_err(|error| *broken.lock() = Some(error)).ok()));
+        let events = events(decoder, body).inspect(|events| fold_all(&mut view, events));
+        courier.carry(events, tell).await.map_err(|error| Failure::carrying(&error))
     })?;
-    let odd = match taken.anomalies {
+    if let Some(error) = broken.into_inner() {
+        return Err(unreadable(args, &error));
+    }
+    let odd = match view.anomalies.total {
         0 => String::new(),
         odd => format!(", {odd} of them odd"),
     };
+    let position = standing.position.map(|position| position.to_string()).unwrap_or_default();
+    let forgotten = match standing.missing {
+        0 => String::new(),
+        missing => format!("; the hub was restarted without a log and forgot {missing} of them"),
+    };
     output.line(&format!(
-        "published {} events{odd}; {} stands at {}",
-        taken.events, args.stream.conversation, taken.position
+        "published {} events{odd}; {} stands at {position}{forgotten}",
+        standing.offered, stream.conversation
     ))
+}
+
+fn unreadable(args: &ReplayArgs, error: &io::Error) -> Failure {
+    Failure::Usage {
+        what: format!("cannot read {}: {error}", args.file.display()),
+        mend: String::from("name a recording that is there"),
+    }
+}
+
+/// As the hub does it, to know what is odd.
+fn fold_all(view: &mut View, events: &[Envelope]) {
+    for envelope in events.iter().filter(|envelope| envelope.event.kind.class() != Class::Ephemeral) {
+        let mut envelope = Envelope { seq: view.seq.saturating_add(1), ..envelope.clone() };
+        complete(view, &mut envelope.event);
+        fold(view, &envelope, &mut |_| {});
+    }
+}
+
+fn tell(news: News) {
+    match news {
+        News::Connected => {}
+        News::Lost { why, retry_ms } => {
+            output::complain(&format!("the hub is not there, trying again in {retry_ms} ms: {why}"));
+        }
+        News::Forgotten { missing } => {
+            output::complain(&format!("the hub has forgotten {missing} events that cannot be sent again"));
+        }
+    }
 }
 
 struct Recording {

@@ -1,0 +1,129 @@
+//! Amounts as people write them: `10GB`, `30d`. The same on the command line, in the environment and in the file.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A number of bytes: `512`, `16MiB`, `10GB`. Units of 1000 and, with an `i`, of 1024.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "String")]
+pub(crate) struct ByteSize(pub(crate) u64);
+
+/// A length of time: `500ms`, `3s`, `15m`, `12h`, `30d`. A number alone is seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "String")]
+pub(crate) struct Span(pub(crate) Duration);
+
+/// An amount in a file: a text, or a number without a unit.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Text(String),
+    Number(u64),
+}
+
+const SIZES: [(&str, u64); 10] = [
+    ("", 1),
+    ("B", 1),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KIB", 1 << 10),
+    ("MIB", 1 << 20),
+    ("GIB", 1 << 30),
+    ("TIB", 1 << 40),
+];
+
+const TIMES: [(&str, u64); 6] =
+    [("", 1_000), ("MS", 1), ("S", 1_000), ("M", 60_000), ("H", 3_600_000), ("D", 86_400_000)];
+
+/// The amount in the smallest unit; nothing when it is none.
+fn amount(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    let unit = unit.trim().to_ascii_uppercase();
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
+    number.parse::<u64>().ok()?.checked_mul(*factor)
+}
+
+/// The amount in the largest unit in which it is whole.
+fn written(amount: u64, units: &[(&str, u64)]) -> String {
+    let whole = units.iter().filter(|(name, factor)| !name.is_empty() && amount.is_multiple_of(*factor));
+    match whole.max_by_key(|(_, factor)| *factor) {
+        Some((name, factor)) if amount > 0 => format!("{}{name}", amount / factor),
+        _ => amount.to_string(),
+    }
+}
+
+impl FromStr for ByteSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bytes = amount(text, &SIZES);
+        bytes.map(Self).ok_or_else(|| format!("{text:?} is no number of bytes, as 500MB or 2GiB are"))
+    }
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ms = amount(text, &TIMES);
+        ms.map(|ms| Self(Duration::from_millis(ms)))
+            .ok_or_else(|| format!("{text:?} is no length of time, as 500ms, 3s, 15m, 12h or 30d are"))
+    }
+}
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&written(self.0, &SIZES).replace("IB", "iB"))
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
+        f.write_str(&written(ms, &TIMES).to_ascii_lowercase())
+    }
+}
+
+impl TryFrom<Written> for ByteSize {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        match written {
+            Written::Number(bytes) => Ok(Self(bytes)),
+            Written::Text(text) => text.parse(),
+        }
+    }
+}
+
+impl TryFrom<Written> for Span {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        match written {
+            Written::Number(seconds) => Ok(Self(Duration::from_secs(seconds))),
+            Written::Text(text) => text.parse(),
+        }
+    }
+}
+
+impl From<ByteSize> for String {
+    fn from(size: ByteSize) -> Self {
+        size.to_string()
+    }
+}
+
+impl From<Span> for String {
+    fn from(span: Span) -> Self {
+        span.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests;
