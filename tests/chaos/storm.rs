@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use shared::View;
 use shared::event::RunStatus;
-use tests::wait::{load_for, patiently};
+use tests::wait::{load_for, patiently, within};
+use tests::wire::Wire;
 use tests::{Hub, Viewer};
+use tokio::net::TcpStream;
 use tokio::sync::{Barrier, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::interval;
@@ -79,6 +81,44 @@ async fn i2_viewers_that_are_cut_all_at_once_resume_without_a_gap_or_a_double() 
         assert_eq!(survivor.viewer.hash(), expected);
     }
     tell(&survivors, head);
+    drop(survivors);
+    rush(hub.address(), count, &expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_knocks_while_the_hub_is_busy_waits_at_the_door() {
+    let system = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+    let count = system.trim().parse::<u64>().unwrap().min(1_000);
+    allow_files(count * 3 + 500);
+    let hub = Hub::start().await;
+    // It accepts nobody now; the system connects as many as may wait.
+    hub.signal("STOP").await;
+    let mut knocking = JoinSet::new();
+    for _ in 0..count {
+        knocking.spawn(TcpStream::connect(hub.address()));
+    }
+    let waiting = within("all to be let in", knocking.join_all()).await;
+    hub.signal("CONT").await;
+    for stream in waiting {
+        Wire::over(stream.unwrap(), hub.address()).await;
+    }
+}
+
+/// As many newcomers as there were viewers, all at once. Each wants the snapshot.
+async fn rush(address: SocketAddr, count: u64, expected: &str) {
+    let began = Instant::now();
+    let mut newcomers = JoinSet::new();
+    for _ in 0..count {
+        newcomers.spawn(async move {
+            let mut viewer = Viewer::connect(address, "c").await;
+            viewer.live().await;
+            (viewer.hash(), viewer.seen.bytes)
+        });
+    }
+    let all = patiently("the newcomers", newcomers.join_all()).await;
+    assert!(all.iter().all(|(hash, _)| hash == expected));
+    let (ms, bytes) = (began.elapsed().as_millis(), all.iter().map(|(_, bytes)| *bytes as u64).sum());
+    println!("storm: {count} newcomers at once are live after {ms} ms with {}", Bytes(bytes));
 }
 
 /// Waits until all are live; a viewer that fails before ends the test at once.

@@ -118,10 +118,17 @@ impl Hub {
     /// # Panics
     /// When it does not stop.
     pub async fn stop(&mut self) -> Option<i32> {
-        let pid = self.pid().to_string();
-        let sent = Command::new("kill").args(["-TERM", &pid]).status().await;
-        assert!(sent.expect("kill runs").success());
+        self.signal("TERM").await;
         within("the hub's end", self.child.wait()).await.expect("it ends").code()
+    }
+
+    /// Sends it a signal, `STOP` for one.
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub async fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([format!("-{name}"), self.pid().to_string()]).status().await;
+        assert!(sent.expect("kill runs").success());
     }
 
     /// A viewer of `conversation`, subscribed from the beginning.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use server::client::HubAddress;
 use server::config::{Config, LogChoice};
 use server::telemetry;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
 
 use super::{Failure, Output, runtime};
@@ -78,7 +78,7 @@ fn dialects(settings: &Settings) -> Result<Vec<UserDialect>, Failure> {
 
 async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Result<(), Failure> {
     let signal = stop_signal()?;
-    let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
+    let listener = open(settings.listen).map_err(|error| {
         Failure::new(
             format!("cannot listen on {}: {error}", settings.listen),
             "stop what listens there, or choose another port with --listen (port 0 takes any that is free)",
@@ -100,6 +100,20 @@ async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Resu
     served.map_err(|error| {
         Failure::new(format!("the hub at {address} stopped: {error}"), "see the trace above")
     })
+}
+
+/// Connections that may wait to be accepted; the system may allow less. The usual 128 are too few when all viewers of a
+/// hub come back at the same moment: whoever finds no room tries again after a second, and then after three.
+const KNOCKING_MAX: u32 = 4_096;
+
+/// A socket that takes connections at `address`.
+fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // What tokio does by itself: a hub that starts again must get the port of the one before.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(KNOCKING_MAX)
 }
 
 /// Starts the demo, which plays until this is dropped.
