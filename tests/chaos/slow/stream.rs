@@ -102,7 +102,6 @@ pub(crate) async fn run(hub: &Hub, conversation: &str, plan: &Plan, crowd: Vec<W
 
 async fn publish(mut publisher: Publisher, clock: Instant, plan: &Plan) -> u64 {
     let mut pace = interval(plan.pace);
-    let mut head = 0;
     for number in 0..plan.events {
         pace.tick().await;
         let event =
@@ -119,9 +118,10 @@ async fn publish(mut publisher: Publisher, clock: Instant, plan: &Plan) -> u64 {
         let mut line = Vec::new();
         event.write_json(&mut line);
         lines += std::str::from_utf8(&line).unwrap();
-        head = publisher.says(&lines).await.seq;
+        publisher.says(&lines).await;
     }
-    head
+    // A run that is over: the hub has nothing to add to it when its publisher is gone.
+    publisher.says("{\"k\":\"run.end\",\"run\":\"r1\",\"status\":\"complete\"}").await.seq
 }
 
 fn micros_since(start: Instant) -> u64 {
