@@ -5,7 +5,7 @@
 //! place equals the one made in another (invariant I6).
 //!
 //! Reading order: [`limits`] → [`ids`] → [`position`] → [`event`] → [`envelope`] → [`view`] → [`fold`] →
-//! [`conflate`] → [`frame`] → [`tracker`]; [`dialect`] turns foreign bytes into events, [`encode`] events into
+//! [`conflate`] → [`lens`] → [`frame`] → [`tracker`]; [`dialect`] turns foreign bytes into events, [`encode`] events into
 //! foreign bytes. What is shown of a view is in [`flow`], [`preview`] and [`format`](mod@format).
 
 pub mod limits;
@@ -21,6 +21,7 @@ pub mod event;
 pub mod anomaly;
 pub mod conflate;
 pub mod fold;
+pub mod lens;
 pub mod snapshot;
 pub mod unfold;
 pub mod view;
@@ -48,5 +49,6 @@ pub use envelope::Envelope;
 pub use event::{Event, Kind};
 pub use ids::{AgentId, ConversationId, MessageId, PartId, PublisherId, RunId, ToolCallId};
 pub use json::Json;
+pub use lens::Lens;
 pub use position::{Epoch, Position, Seq};
 pub use view::View;

@@ -121,7 +121,11 @@ fn about_runs() -> BoxedStrategy<Kind> {
             ..RunUpdate::default()
         })),
         1 => status().prop_map(|status| Kind::RunEnd(RunEnd { status, ..RunEnd::default() })),
-        1 => Just(Kind::AgentStart(AgentStart { name: Some("scout".into()), ..AgentStart::default() })),
+        1 => select(vec![None, Some("a1"), Some("a2"), Some("a3")]).prop_map(|parent| Kind::AgentStart(AgentStart {
+            name: Some("scout".into()),
+            parent: parent.map(AgentId::new),
+            ..AgentStart::default()
+        })),
         1 => status().prop_map(|status| Kind::AgentEnd { status }),
         1 => text().prop_map(|text| Kind::Status { text: text.into() }),
         1 => text().prop_map(|text| Kind::Error(ErrorFact {
@@ -145,7 +149,7 @@ fn about_runs() -> BoxedStrategy<Kind> {
 pub fn event() -> impl Strategy<Value = Event> {
     let kind = prop_oneof![12 => delta(), 3 => about_parts(), 3 => about_tools(), 2 => about_runs()];
     let run = prop_oneof![5 => Just("r1"), 1 => Just("r2")];
-    let agent = prop_oneof![6 => Just(None), 1 => Just(Some("a1")), 1 => Just(Some("a2"))];
+    let agent = prop_oneof![6 => Just(None), 1 => Just(Some("a1")), 1 => Just(Some("a2")), 1 => Just(Some("a3"))];
     (kind, run, agent)
         .prop_map(|(kind, run, agent)| Event::new(&RunId::new(run), kind).by(agent.map(AgentId::new)))
 }

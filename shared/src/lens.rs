@@ -1,0 +1,98 @@
+//! What a viewer wants of a conversation: how deep, of which agents, what kinds of facts. The hub lets only that pass
+//! ([`Lens::pass`]), and its snapshots hold only that ([`Lens::project`]).
+//!
+//! # The law
+//! A viewer that has caught up has the projection of the hub's view: folding what passed gives what projecting the
+//! fold of everything gives, from any snapshot on, joined or not. So a reduced viewer can be cut and resumed like any
+//! other. What it takes:
+//! * Facts that make something which a text depends on pass even where their text does not; [`Mark`] says which.
+//! * A text that is told as a whole is told as it stands *now*, so telling it again changes nothing.
+//! * Oddities are those of the whole stream: a reduced view holds none ([`Lens::tidy`]).
+//!
+//! The law ends where a view is full: a reduced one has room for what the whole one had to leave out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::AgentId;
+
+mod kinds;
+mod mark;
+mod members;
+mod pass;
+mod project;
+
+pub use kinds::{Kinds, UnknownKind};
+pub use mark::{Mark, mark};
+
+/// How deep a viewer looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// States, calls, results, errors; no streamed texts.
+    Critical,
+    /// The same, and each text and the arguments of each call once they are whole.
+    Parts,
+    /// Everything, as it comes.
+    #[default]
+    Deltas,
+}
+
+impl std::str::FromStr for Level {
+    type Err = UnknownLevel;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "critical" => Ok(Self::Critical),
+            "parts" => Ok(Self::Parts),
+            "deltas" => Ok(Self::Deltas),
+            other => Err(UnknownLevel(other.chars().take(40).collect())),
+        }
+    }
+}
+
+/// The word names no level.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is none of the levels critical, parts, deltas")]
+pub struct UnknownLevel(String);
+
+/// Some of the agents of each run. Facts about the run as a whole, errors among them, belong to every choice.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Agents {
+    /// The topmost one; nothing for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<AgentId>,
+    /// How many levels below it; nothing for all of them, 0 for itself alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+}
+
+/// See the module. The default lets everything pass.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Lens {
+    /// How deep.
+    pub level: Level,
+    /// Which agents; nothing for all.
+    pub agents: Option<Agents>,
+    /// What kinds of facts; nothing for all.
+    pub kinds: Option<Kinds>,
+}
+
+impl Lens {
+    /// Whether everything passes as it is.
+    pub fn is_clear(&self) -> bool {
+        self.level == Level::Deltas && self.agents.is_none() && self.kinds.is_none()
+    }
+
+    /// Whether texts pass piece by piece, so that what is told at their end can be held against them.
+    pub fn has_deltas(&self) -> bool {
+        self.level == Level::Deltas
+    }
+
+    fn wants_kind(&self, family: Option<kinds::Family>) -> bool {
+        let (Some(kinds), Some(family)) = (&self.kinds, family) else { return true };
+        kinds.has(family)
+    }
+}
+
+#[cfg(test)]
+mod tests;

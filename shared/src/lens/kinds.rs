@@ -1,0 +1,121 @@
+//! Kinds of facts, as a viewer chooses among them. Kinds that change the same thing go together: a call of which only
+//! the result is known, or a text of which only the end is, would be another call and another text.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::event::Kind;
+
+/// Kinds that are chosen together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    Message,
+    Part,
+    Tool,
+    Status,
+    Error,
+    Custom,
+    Raw,
+    Anomaly,
+    Rate,
+}
+
+/// The words for them.
+const WORDS: [(&str, Family); 10] = [
+    ("message", Family::Message),
+    ("part.*", Family::Part),
+    ("tool.*", Family::Tool),
+    ("approval.*", Family::Tool),
+    ("status", Family::Status),
+    ("error", Family::Error),
+    ("custom", Family::Custom),
+    ("raw", Family::Raw),
+    ("anomaly", Family::Anomaly),
+    ("rate", Family::Rate),
+];
+
+/// Words for what is in every choice: without runs and agents nothing else has a place.
+const ALWAYS: [&str; 2] = ["run.*", "agent.*"];
+
+/// A choice of kinds. `run.*` and `agent.*` are in every one, `approval.*` and `tool.*` mean the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Kinds(u16);
+
+/// The word names no kinds that can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is none of message, part.*, tool.*, approval.*, status, error, custom, raw, anomaly, rate, run.*, agent.*"
+)]
+pub struct UnknownKind(String);
+
+impl Kinds {
+    /// The choice that `words` make.
+    pub fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, UnknownKind> {
+        let mut bits = 0;
+        for word in words {
+            match WORDS.iter().find(|(known, _)| *known == word) {
+                Some((_, family)) => bits |= bit(*family),
+                None if ALWAYS.contains(&word) => {}
+                None => return Err(UnknownKind(word.chars().take(40).collect())),
+            }
+        }
+        Ok(Self(bits))
+    }
+
+    /// The words of this choice.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        ALWAYS.into_iter().chain(
+            WORDS.into_iter().filter(move |(_, family)| self.has(*family)).map(|(word, _)| word),
+        )
+    }
+
+    pub(super) fn has(self, family: Family) -> bool {
+        self.0 & bit(family) != 0
+    }
+}
+
+fn bit(family: Family) -> u16 {
+    1 << family as u16
+}
+
+impl Serialize for Kinds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.words())
+    }
+}
+
+impl<'de> Deserialize<'de> for Kinds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let words = Vec::<String>::deserialize(deserializer)?;
+        Self::of(words.iter().map(String::as_str)).map_err(serde::de::Error::custom)
+    }
+}
+
+/// What `kind` is chosen with; nothing for what is in every choice.
+pub(super) fn family(kind: &Kind) -> Option<Family> {
+    Some(match kind {
+        Kind::RunStart(_)
+        | Kind::RunUpdate(_)
+        | Kind::RunEnd(_)
+        | Kind::AgentStart(_)
+        | Kind::AgentEnd { .. } => return None,
+        Kind::Message(_) => Family::Message,
+        Kind::PartStart { .. } | Kind::PartDelta { .. } | Kind::PartReplace { .. } | Kind::PartEnd(_) => {
+            Family::Part
+        }
+        Kind::ToolStart(_)
+        | Kind::ToolArgs { .. }
+        | Kind::ToolCall { .. }
+        | Kind::ToolState(_)
+        | Kind::ToolOutput { .. }
+        | Kind::ToolResult(_)
+        | Kind::ToolProgress(_)
+        | Kind::ApprovalRequest { .. }
+        | Kind::ApprovalAnswer { .. } => Family::Tool,
+        Kind::Status { .. } => Family::Status,
+        Kind::Error(_) => Family::Error,
+        Kind::Custom { .. } => Family::Custom,
+        Kind::Raw { .. } | Kind::Unknown(_) => Family::Raw,
+        Kind::Anomaly(_) => Family::Anomaly,
+        Kind::Rate { .. } => Family::Rate,
+    })
+}

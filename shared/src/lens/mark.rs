@@ -1,0 +1,138 @@
+//! What an event does beyond what it says, so that a lens can leave the rest of it out. It takes the view as it was
+//! before the event, which only the hub has, and only for that moment: it keeps the marks beside the events. Most
+//! events have none.
+
+use crate::event::{Class, Event, Kind, RunEnd, ToolState};
+use crate::ids::{PartId, ToolCallId};
+use crate::view::{Item, RunView, ToolView, View};
+
+/// It makes its run.
+pub(super) const RUN: u8 = 1;
+/// It makes its agent.
+pub(super) const AGENT: u8 = 1 << 1;
+/// A piece of text makes its part or call, or tells that its call is executed.
+pub(super) const THING: u8 = 1 << 2;
+/// It changes a text that was whole already.
+pub(super) const LATE: u8 = 1 << 3;
+/// The arguments of its call are whole with it, and it is not what usually says so.
+pub(super) const WRITTEN: u8 = 1 << 4;
+/// It moves its agent below another one.
+pub(super) const MOVES: u8 = 1 << 5;
+
+/// See the module.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mark {
+    flags: u8,
+    /// Texts that are whole with the end of their run: parts, and calls whose arguments were being written.
+    pub(super) closes: Vec<Item>,
+}
+
+impl Mark {
+    pub(super) fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// What `event` does beyond what it says; nothing for most. `before` is the view without it.
+pub fn mark(before: &View, event: &Event) -> Option<Mark> {
+    if matches!(
+        event.kind,
+        Kind::Message(_) | Kind::Anomaly(_) | Kind::ToolProgress(_) | Kind::Rate { .. }
+    ) {
+        return None;
+    }
+    let run = before.runs.get(&event.run);
+    let mut flags = 0;
+    let (part, tool) = (part_of(&event.kind), tool_of(&event.kind));
+    let known_part = part.and_then(|id| run?.parts.get(id));
+    let known_tool = tool.and_then(|id| run?.tools.get(id));
+    let makes = (part.is_some() && known_part.is_none()) || (tool.is_some() && known_tool.is_none());
+    if makes && event.kind.class() == Class::Mergeable {
+        flags |= THING;
+    }
+    if makes_agent(run, event, makes) {
+        flags |= AGENT;
+    }
+    match &event.kind {
+        Kind::PartDelta { .. } | Kind::PartReplace { .. }
+            if known_part.is_some_and(|part| part.ended_at.is_some()) =>
+        {
+            flags |= LATE;
+        }
+        Kind::AgentStart(start) => {
+            let known = event.agent.as_ref().and_then(|id| run?.agents.get(id));
+            if known.is_some_and(|known| known.parent != start.parent) {
+                flags |= MOVES;
+            }
+        }
+        kind => flags |= known_tool.map_or(0, |tool| of_tool(tool, kind)),
+    }
+    if run.is_none() && !matches!(event.kind, Kind::RunStart(_) | Kind::RunUpdate(_) | Kind::RunEnd(_)) {
+        flags |= RUN;
+    }
+    let closes = match (&event.kind, run) {
+        (Kind::RunEnd(RunEnd { .. }), Some(run)) => closes(run),
+        _ => Vec::new(),
+    };
+    (flags != 0 || !closes.is_empty()).then_some(Mark { flags, closes })
+}
+
+/// Some dialects name an agent without ever starting it: the first thing of it does.
+fn makes_agent(run: Option<&RunView>, event: &Event, makes_thing: bool) -> bool {
+    let Some(id) = &event.agent else { return false };
+    let makes = makes_thing
+        || matches!(
+            event.kind,
+            Kind::Error(_) | Kind::Custom { .. } | Kind::Raw { .. } | Kind::Unknown(_) | Kind::AgentEnd { .. }
+        );
+    makes && run.is_none_or(|run| !run.agents.contains_key(id))
+}
+
+fn of_tool(tool: &ToolView, kind: &Kind) -> u8 {
+    let is_writing = tool.state == ToolState::Writing;
+    let written = if is_writing { WRITTEN } else { 0 };
+    match kind {
+        Kind::ToolArgs { .. } if !is_writing => LATE,
+        Kind::ToolOutput { .. } if tool.state < ToolState::Executing => THING | written,
+        Kind::ToolState(change) if change.state > ToolState::Writing => written,
+        Kind::ToolResult(_) | Kind::ApprovalRequest { .. } => written,
+        Kind::ApprovalAnswer { approved: false, .. } => written,
+        _ => 0,
+    }
+}
+
+fn closes(run: &RunView) -> Vec<Item> {
+    let open = run.open.iter().filter(|item| match item {
+        Item::Part(_) => true,
+        Item::Tool(id) => run.tools.get(id).is_some_and(|tool| tool.state == ToolState::Writing),
+        Item::Agent(_) | Item::Note(_) => false,
+    });
+    open.cloned().collect()
+}
+
+/// The part that `kind` is about.
+pub(super) fn part_of(kind: &Kind) -> Option<&PartId> {
+    match kind {
+        Kind::PartStart { part, .. } | Kind::PartDelta { part, .. } | Kind::PartReplace { part, .. } => {
+            Some(part)
+        }
+        Kind::PartEnd(end) => Some(&end.part),
+        _ => None,
+    }
+}
+
+/// The call that `kind` is about.
+pub(super) fn tool_of(kind: &Kind) -> Option<&ToolCallId> {
+    match kind {
+        Kind::ToolStart(start) => Some(&start.tool),
+        Kind::ToolArgs { tool, .. }
+        | Kind::ToolCall { tool, .. }
+        | Kind::ToolOutput { tool, .. }
+        | Kind::ApprovalRequest { tool, .. }
+        | Kind::ApprovalAnswer { tool, .. } => Some(tool),
+        Kind::ToolState(change) => Some(&change.tool),
+        Kind::ToolResult(result) => Some(&result.tool),
+        Kind::ToolProgress(progress) => Some(&progress.tool),
+        _ => None,
+    }
+}

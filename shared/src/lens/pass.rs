@@ -1,0 +1,227 @@
+//! What of a stretch of events passes through a lens.
+
+use std::sync::Arc;
+
+use super::kinds::{Family, family};
+use super::mark::{AGENT, LATE, MOVES, Mark, RUN, THING, WRITTEN, part_of, tool_of};
+use super::{Lens, Level};
+use crate::envelope::Envelope;
+use crate::event::{AgentStart, Event, Kind, RunUpdate};
+use crate::ids::{PartId, ToolCallId};
+use crate::position::Seq;
+use crate::view::{Item, RunView, View};
+
+/// How an event is seen.
+enum Seen {
+    /// Not at all.
+    No,
+    /// As it is, as far as the level allows.
+    Yes,
+    /// As one of the run, since its agent is not seen.
+    OfTheRun,
+}
+
+impl Lens {
+    /// What passes of `events`, a stretch without holes; `marks` are theirs, in the same order, and `now` the view after
+    /// them or later. Nothing at all when this cannot be told by events: the viewer needs the snapshot.
+    pub fn pass(
+        &self,
+        events: &[Arc<Envelope>],
+        marks: &[(Seq, Mark)],
+        now: &View,
+    ) -> Option<Vec<Arc<Envelope>>> {
+        let mut passing = Passing { lens: self, out: Vec::new() };
+        let mut marks = marks.iter().peekable();
+        let plain = Mark::default();
+        for envelope in events {
+            while marks.next_if(|(seq, _)| *seq < envelope.seq).is_some() {}
+            let mark = marks.next_if(|(seq, _)| *seq == envelope.seq).map_or(&plain, |(_, mark)| mark);
+            if mark.has(MOVES) && self.agents.is_some() {
+                return None;
+            }
+            passing.event(envelope, mark, now.runs.get(&envelope.event.run));
+        }
+        Some(passing.out)
+    }
+
+    /// Whether an ephemeral fact passes.
+    pub fn passes_ephemeral(&self, envelope: &Envelope, now: &View) -> bool {
+        self.has_deltas() && matches!(self.seen(&envelope.event, now.runs.get(&envelope.event.run)), Seen::Yes)
+    }
+
+    fn seen(&self, event: &Event, run: Option<&RunView>) -> Seen {
+        let family = family(&event.kind);
+        if !self.wants_kind(family) {
+            return Seen::No;
+        }
+        let is_seen = match family {
+            Some(Family::Message | Family::Status | Family::Anomaly | Family::Rate) => true,
+            Some(Family::Error) => {
+                let is_seen = run.is_some_and(|run| self.sees(run, event.agent.as_ref()));
+                return if is_seen { Seen::Yes } else { Seen::OfTheRun };
+            }
+            Some(Family::Custom | Family::Raw) => run.is_some_and(|run| self.sees(run, event.agent.as_ref())),
+            // The agent of a text or call is the one that began it.
+            Some(Family::Part) => run.is_some_and(|run| {
+                let part = part_of(&event.kind).and_then(|id| run.parts.get(id));
+                part.is_some_and(|part| self.sees(run, part.agent.as_ref()))
+            }),
+            Some(Family::Tool) => run.is_some_and(|run| {
+                let tool = tool_of(&event.kind).and_then(|id| run.tools.get(id));
+                tool.is_some_and(|tool| self.sees(run, tool.agent.as_ref()))
+            }),
+            None => {
+                event.agent.is_none()
+                    || !matches!(event.kind, Kind::AgentStart(_) | Kind::AgentEnd { .. })
+                    || run.is_some_and(|run| self.sees(run, event.agent.as_ref()))
+            }
+        };
+        if is_seen { Seen::Yes } else { Seen::No }
+    }
+}
+
+struct Passing<'a> {
+    lens: &'a Lens,
+    out: Vec<Arc<Envelope>>,
+}
+
+impl Passing<'_> {
+    fn event(&mut self, envelope: &Arc<Envelope>, mark: &Mark, run: Option<&RunView>) {
+        match self.lens.seen(&envelope.event, run) {
+            Seen::No => self.trace(envelope, mark, run),
+            Seen::OfTheRun => {
+                let mut envelope = Envelope::clone(envelope);
+                envelope.event.agent = None;
+                self.out.push(Arc::new(envelope));
+            }
+            Seen::Yes if matches!(envelope.event.kind, Kind::AgentStart(_)) => self.agent(envelope, run),
+            Seen::Yes if self.lens.level == Level::Deltas => self.out.push(Arc::clone(envelope)),
+            Seen::Yes => self.reduced(envelope, mark, run),
+        }
+    }
+
+    /// A sub-agent begins. How deep it stands is said by those above it, who may not be seen.
+    fn agent(&mut self, envelope: &Arc<Envelope>, run: Option<&RunView>) {
+        let known = envelope.event.agent.as_ref().and_then(|id| run?.agents.get(id));
+        match (&envelope.event.kind, known) {
+            (Kind::AgentStart(start), Some(known)) if self.lens.agents.is_some() => {
+                let depth = Some(known.depth);
+                self.add(envelope, Kind::AgentStart(AgentStart { depth, ..start.clone() }));
+            }
+            _ => self.out.push(Arc::clone(envelope)),
+        }
+    }
+
+    /// What an event that is not seen leaves behind: the run and the agent that it makes.
+    fn trace(&mut self, envelope: &Envelope, mark: &Mark, run: Option<&RunView>) {
+        let sees_agent = || run.is_some_and(|run| self.lens.sees(run, envelope.event.agent.as_ref()));
+        if mark.has(AGENT) && sees_agent() {
+            self.add(envelope, Kind::AgentStart(AgentStart::default()));
+        } else if mark.has(RUN) {
+            self.add(envelope, Kind::RunUpdate(RunUpdate::default()));
+        }
+    }
+
+    /// Adds a fact in the place of `envelope`.
+    fn add(&mut self, envelope: &Envelope, kind: Kind) {
+        let event = Event { kind, ..envelope.event.clone() };
+        self.out.push(Arc::new(Envelope { event, ..envelope.clone() }));
+    }
+
+    /// At levels without deltas.
+    fn reduced(&mut self, envelope: &Arc<Envelope>, mark: &Mark, run: Option<&RunView>) {
+        let whole = self.lens.level == Level::Parts;
+        let is_late = whole && mark.has(LATE);
+        match &envelope.event.kind {
+            Kind::PartDelta { part, .. } if is_late => self.part(envelope, run, part, true),
+            Kind::PartReplace { part, .. } if is_late => self.part(envelope, run, part, true),
+            Kind::PartDelta { part, .. } if mark.has(THING) => {
+                self.add(envelope, Kind::PartDelta { part: part.clone(), off: Some(0), text: "".into() });
+            }
+            Kind::PartReplace { part, .. } => {
+                self.add(envelope, Kind::PartReplace { part: part.clone(), text: String::new() });
+            }
+            Kind::PartEnd(end) => {
+                if whole {
+                    self.part(envelope, run, &end.part, false);
+                }
+                self.out.push(Arc::clone(envelope));
+            }
+            Kind::ToolArgs { tool, .. } if is_late => self.arguments(envelope, run, tool, None),
+            Kind::ToolArgs { tool, .. } if mark.has(THING) => {
+                self.add(envelope, Kind::ToolArgs { tool: tool.clone(), off: Some(0), text: "".into() });
+            }
+            Kind::ToolOutput { tool, .. } if mark.has(THING) => {
+                self.written(envelope, mark, run, tool);
+                self.add(envelope, Kind::ToolOutput { tool: tool.clone(), off: Some(0), text: "".into() });
+            }
+            Kind::PartDelta { .. } | Kind::ToolArgs { .. } | Kind::ToolOutput { .. } => {}
+            Kind::ToolCall { tool, name, .. } => {
+                if whole {
+                    self.arguments(envelope, run, tool, name.as_ref());
+                } else {
+                    let kind = Kind::ToolCall { tool: tool.clone(), name: name.clone(), arguments: None };
+                    self.add(envelope, kind);
+                }
+            }
+            Kind::RunEnd(_) => {
+                if whole {
+                    self.closed(envelope, mark, run);
+                }
+                self.out.push(Arc::clone(envelope));
+            }
+            kind => {
+                if let Some(tool) = tool_of(kind) {
+                    self.written(envelope, mark, run, tool);
+                }
+                self.out.push(Arc::clone(envelope));
+            }
+        }
+    }
+
+    /// The text of a part as it stands now.
+    fn part(&mut self, envelope: &Envelope, run: Option<&RunView>, id: &PartId, even_empty: bool) {
+        let text = run.and_then(|run| run.parts.get(id)).map(|part| part.body.text.as_str());
+        if let Some(text) = text.filter(|text| even_empty || !text.is_empty()) {
+            self.add(envelope, Kind::PartReplace { part: id.clone(), text: text.to_owned() });
+        }
+    }
+
+    /// The arguments of a call as they stand now, and that they are whole.
+    fn arguments(
+        &mut self,
+        envelope: &Envelope,
+        run: Option<&RunView>,
+        id: &ToolCallId,
+        name: Option<&compact_str::CompactString>,
+    ) {
+        let arguments = run.and_then(|run| run.tools.get(id)).map(|tool| tool.arguments.text.clone());
+        self.add(envelope, Kind::ToolCall { tool: id.clone(), name: name.cloned(), arguments });
+    }
+
+    /// The arguments of a call of which `envelope` says by the way that they are whole.
+    fn written(&mut self, envelope: &Envelope, mark: &Mark, run: Option<&RunView>, id: &ToolCallId) {
+        if self.lens.level == Level::Parts && mark.has(WRITTEN) {
+            self.arguments(envelope, run, id, None);
+        }
+    }
+
+    /// The texts that the end of a run makes whole.
+    fn closed(&mut self, envelope: &Envelope, mark: &Mark, run: Option<&RunView>) {
+        let Some(run) = run else { return };
+        for item in mark.closes.iter().filter(|item| self.lens.sees_item(run, item)) {
+            match item {
+                Item::Part(id) => self.part(envelope, Some(run), id, false),
+                Item::Tool(id) => {
+                    let text = run.tools.get(id).map(|tool| tool.arguments.text.as_str()).unwrap_or_default();
+                    // A call that the run's end cuts off was never written, so this is no `tool.call`.
+                    self.add(
+                        envelope,
+                        Kind::ToolArgs { tool: id.clone(), off: Some(0), text: text.into() },
+                    );
+                }
+                Item::Agent(_) | Item::Note(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! A view as somebody sees it through a lens.
+
+use std::collections::HashMap;
+
+use super::kinds::Family;
+use super::{Lens, Level};
+use crate::anomaly::Anomalies;
+use crate::event::ToolState;
+use crate::ids::RunId;
+use crate::view::{
+    AgentView, Item, MessageView, Note, NoteBody, PartView, RunView, Streamed, ToolView, TopItem, View, Within,
+};
+
+impl Lens {
+    /// `view` as it is seen.
+    pub fn project(&self, view: &View) -> View {
+        if self.is_clear() {
+            return view.clone();
+        }
+        let messages = self.wants_kind(Some(Family::Message));
+        let mut places = Places { lens: self, view, before: HashMap::new() };
+        let seen = |item: &&TopItem| messages || matches!(item, TopItem::Run(_));
+        View {
+            seq: view.seq,
+            title: view.title.clone(),
+            items: view.items.iter().filter(seen).cloned().collect(),
+            messages: view
+                .messages
+                .iter()
+                .filter(|_| messages)
+                .map(|(id, message)| (id.clone(), places.message(message)))
+                .collect(),
+            runs: view.runs.iter().map(|(id, run)| (id.clone(), self.run(run))).collect(),
+            anomalies: Anomalies::default(),
+            full: view.full,
+        }
+    }
+
+    /// After an event of `run` was folded onto a view that is seen through this lens: takes out what only the whole
+    /// stream can tell.
+    pub fn tidy(&self, view: &mut View, run: &RunId) {
+        if self.is_clear() {
+            return;
+        }
+        if view.anomalies.total > 0 {
+            view.anomalies = Anomalies::default();
+        }
+        if let Some(run) = view.runs.get_mut(run) {
+            run.late = false;
+        }
+    }
+
+    fn run(&self, run: &RunView) -> RunView {
+        let notes = self.notes(run);
+        let seen = |item: &Item| match item {
+            Item::Note(number) => notes.get(*number).copied().flatten().map(Item::Note),
+            item => self.sees_item(run, item).then(|| item.clone()),
+        };
+        let parts = run.parts.iter().filter(|(id, _)| self.sees_item(run, &Item::Part((*id).clone())));
+        let tools = run.tools.iter().filter(|(id, _)| self.sees_item(run, &Item::Tool((*id).clone())));
+        RunView {
+            status: run.status,
+            model: run.model.clone(),
+            dialect: run.dialect.clone(),
+            title: run.title.clone(),
+            name: run.name.clone(),
+            started_at: run.started_at,
+            ended_at: run.ended_at,
+            finish_reason: run.finish_reason.clone(),
+            usage: run.usage,
+            error: run.error.clone().filter(|_| self.wants_kind(Some(Family::Error))),
+            activity: run.activity.clone().filter(|_| self.wants_kind(Some(Family::Status))),
+            items: run.items.iter().filter_map(seen).collect(),
+            parts: parts.map(|(id, part)| (id.clone(), self.part(part))).collect(),
+            tools: tools.map(|(id, tool)| (id.clone(), self.tool(tool))).collect(),
+            agents: run
+                .agents
+                .iter()
+                .filter(|(id, _)| self.sees(run, Some(id)))
+                .map(|(id, agent): (_, &AgentView)| (id.clone(), agent.clone()))
+                .collect(),
+            notes: run
+                .notes
+                .iter()
+                .zip(&notes)
+                .filter(|(_, seen)| seen.is_some())
+                .map(|(note, _)| self.note(run, note))
+                .collect(),
+            open: run.open.iter().filter_map(seen).collect(),
+            late: false,
+            full: run.full,
+        }
+    }
+
+    pub(super) fn sees_item(&self, run: &RunView, item: &Item) -> bool {
+        match item {
+            Item::Part(id) => {
+                self.wants_kind(Some(Family::Part))
+                    && run.parts.get(id).is_some_and(|part| self.sees(run, part.agent.as_ref()))
+            }
+            Item::Tool(id) => {
+                self.wants_kind(Some(Family::Tool))
+                    && run.tools.get(id).is_some_and(|tool| self.sees(run, tool.agent.as_ref()))
+            }
+            Item::Agent(id) => self.sees(run, Some(id)),
+            Item::Note(number) => run.notes.get(*number).is_some_and(|note| self.sees_note(run, note)),
+        }
+    }
+
+    fn sees_note(&self, run: &RunView, note: &Note) -> bool {
+        match &note.body {
+            // What failed concerns whoever looks at the run.
+            NoteBody::Error(_) => self.wants_kind(Some(Family::Error)),
+            NoteBody::Custom { .. } => {
+                self.wants_kind(Some(Family::Custom)) && self.sees(run, note.agent.as_ref())
+            }
+            NoteBody::Raw { .. } => {
+                self.wants_kind(Some(Family::Raw)) && self.sees(run, note.agent.as_ref())
+            }
+        }
+    }
+
+    /// For each note its number among those that are seen.
+    fn notes(&self, run: &RunView) -> Vec<Option<usize>> {
+        let mut count = 0_usize;
+        let numbers = run.notes.iter().map(|note| {
+            let number = self.sees_note(run, note).then_some(count);
+            count = count.saturating_add(usize::from(number.is_some()));
+            number
+        });
+        numbers.collect()
+    }
+
+    fn note(&self, run: &RunView, note: &Note) -> Note {
+        let agent = note.agent.clone().filter(|agent| self.sees(run, Some(agent)));
+        Note { at: note.at, agent, body: note.body.clone() }
+    }
+
+    fn part(&self, part: &PartView) -> PartView {
+        PartView {
+            kind: part.kind,
+            agent: part.agent.clone(),
+            body: self.text(&part.body, part.ended_at.is_some()),
+            started_at: part.started_at,
+            ended_at: part.ended_at,
+            duration_ms: part.duration_ms,
+            hidden: part.hidden,
+            signature: part.signature.clone(),
+        }
+    }
+
+    fn tool(&self, tool: &ToolView) -> ToolView {
+        ToolView {
+            arguments: self.text(&tool.arguments, tool.state != ToolState::Writing),
+            output: if self.has_deltas() { tool.output.clone() } else { Streamed::default() },
+            name: tool.name.clone(),
+            agent: tool.agent.clone(),
+            given_id: tool.given_id.clone(),
+            result: tool.result.clone(),
+            files: tool.files.clone(),
+            embeds: tool.embeds.clone(),
+            question: tool.question.clone(),
+            state: tool.state,
+            server: tool.server,
+            result_cut: tool.result_cut,
+            is_error: tool.is_error,
+            started_at: tool.started_at,
+            pending_at: tool.pending_at,
+            executing_at: tool.executing_at,
+            ended_at: tool.ended_at,
+            queued_ms: tool.queued_ms,
+            exec_ms: tool.exec_ms,
+        }
+    }
+
+    fn text(&self, text: &Streamed, is_whole: bool) -> Streamed {
+        match self.level {
+            Level::Deltas => text.clone(),
+            Level::Parts if is_whole => Streamed::whole(&text.text),
+            Level::Parts | Level::Critical => Streamed::default(),
+        }
+    }
+}
+
+/// Where messages stand inside of runs of which not everything is seen.
+struct Places<'a> {
+    lens: &'a Lens,
+    view: &'a View,
+    /// For each run, how many items are seen before each of its items.
+    before: HashMap<&'a RunId, Vec<usize>>,
+}
+
+impl<'a> Places<'a> {
+    fn message(&mut self, message: &'a MessageView) -> MessageView {
+        let within = message.within.as_ref().map(|within| self.within(within));
+        MessageView { role: message.role.clone(), text: message.text.clone(), at: message.at, within }
+    }
+
+    fn within(&mut self, within: &'a Within) -> Within {
+        let (lens, view) = (self.lens, self.view);
+        let before = self.before.entry(&within.run).or_insert_with(|| {
+            let mut seen = 0_usize;
+            let run = view.runs.get(&within.run);
+            let items = run.into_iter().flat_map(|run| run.items.iter().map(move |item| (run, item)));
+            let counts = items.map(|(run, item)| {
+                seen = seen.saturating_add(usize::from(lens.sees_item(run, item)));
+                seen
+            });
+            counts.collect()
+        });
+        let items = within.items.checked_sub(1).and_then(|last| before.get(last)).copied();
+        Within { run: within.run.clone(), items: items.unwrap_or(0) }
+    }
+}
