@@ -8,7 +8,7 @@ mod client;
 mod dialect;
 mod serve;
 
-pub(crate) use client::{ExportArgs, Level, ReplayArgs, Speed, TailArgs, TeeArgs, Until};
+pub(crate) use client::{ExportArgs, ReplayArgs, Speed, TailArgs, TeeArgs, Until};
 pub(crate) use dialect::{Spoken, described};
 pub(crate) use serve::{ServeArgs, Settings, TraceFormat};
 

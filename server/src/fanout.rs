@@ -7,26 +7,28 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use parking_lot::Mutex;
-use shared::frame::Sub;
-use shared::limits::SNAPSHOT_WHEN_BEHIND_BYTES;
-use shared::{ConversationId, Seq, snapshot};
+use shared::ConversationId;
+use shared::frame::{Sub, Wish};
 use tokio_util::task::TaskTracker;
 
-use crate::hub::{Appended, Conversation, Cursor, Hub, OpenError, Publication, PublishError, Slice};
-use crate::wire;
+use crate::hub::{Appended, Conversation, Hub, OpenError, Publication, PublishError};
 
 pub(crate) mod fleet;
 mod orphans;
 pub(crate) mod outbox;
 mod pump;
+mod ready;
+mod sight;
 
 pub(crate) use outbox::{Line, Outbox, Sent};
-use pump::Shard;
+pub(crate) use pump::Shard;
+pub(crate) use sight::{Far, Sight, Sights};
 
 /// Most viewers that one pump serves. A round over all of them is some hundred microseconds of work.
 const VIEWERS_PER_PUMP: usize = 256;
@@ -34,11 +36,8 @@ const VIEWERS_PER_PUMP: usize = 256;
 /// Most viewers that the task of a publisher writes to by itself: some tens of microseconds, none of them waiting.
 const VIEWERS_AT_ONCE: usize = 16;
 
-/// A cached snapshot may be older than the newest event by this many bytes of events, which then follow it.
-const SNAPSHOT_AGE_BYTES: u64 = (SNAPSHOT_WHEN_BEHIND_BYTES / 4) as u64;
-
-/// How many shared frames a stage remembers. Pumps of one conversation go the same steps, about at the same time.
-const FRAMES_KEPT: usize = 4;
+/// See [`Fanout::coverage`].
+const COVERAGE_MAX: Duration = Duration::from_secs(1);
 
 /// One subscription of one socket.
 #[derive(Debug)]
@@ -80,15 +79,19 @@ pub(crate) struct Fanout {
     hub: Arc<Hub>,
     stages: DashMap<ConversationId, Arc<Stage>>,
     tasks: TaskTracker,
+    /// How long a viewer who does not see what happens may go without hearing that something did.
+    coverage: Duration,
     /// The viewers of the list of conversations.
     pub(crate) fleet: fleet::Fleet,
 }
 
 impl Fanout {
-    /// Over `hub`; pumps run in `tasks`.
-    pub(crate) fn new(hub: Arc<Hub>, tasks: TaskTracker) -> Self {
+    /// Over `hub`; pumps run in `tasks`. `heartbeat` is what lies between two of a socket.
+    pub(crate) fn new(hub: Arc<Hub>, tasks: TaskTracker, heartbeat: Duration) -> Self {
         let fleet = fleet::Fleet::new(Arc::clone(&hub));
-        Self { hub, stages: DashMap::new(), tasks, fleet }
+        // Well within a heartbeat, at which viewers look whether they are where the hub is.
+        let coverage = (heartbeat / 4).min(COVERAGE_MAX);
+        Self { hub, stages: DashMap::new(), tasks, coverage, fleet }
     }
 
     /// Makes a subscription of the conversation `id`. It gets nothing before it is handed to its pump.
@@ -97,21 +100,22 @@ impl Fanout {
         id: &ConversationId,
         outbox: &Arc<Outbox>,
         sub: Sub,
+        wish: &Wish,
     ) -> Result<Arc<Subscription>, OpenError> {
         let conversation = self.hub.enter(id)?;
         let (stage, shard) = match self.stages.entry(id.clone()) {
             Entry::Occupied(mut found) => {
                 // A conversation that was dropped and made again is another one.
                 if !Arc::ptr_eq(&found.get().conversation, &conversation) {
-                    found.insert(Arc::new(Stage::new(conversation)));
+                    found.insert(Arc::new(Stage::new(conversation, self.coverage)));
                 }
                 let stage = Arc::clone(found.get());
-                let shard = stage.join(&self.tasks);
+                let shard = stage.join(wish, &self.tasks);
                 (stage, shard)
             }
             Entry::Vacant(place) => {
-                let stage = Arc::clone(&place.insert(Arc::new(Stage::new(conversation))));
-                let shard = stage.join(&self.tasks);
+                let stage = Arc::clone(&place.insert(Arc::new(Stage::new(conversation, self.coverage))));
+                let shard = stage.join(wish, &self.tasks);
                 (stage, shard)
             }
         };
@@ -164,30 +168,32 @@ impl Fanout {
     }
 }
 
-/// A conversation that is being viewed: its groups of viewers, and the bytes that they share.
+/// A conversation that is being viewed: its groups of viewers. Those of one group wish for the same.
 #[derive(Debug)]
 pub(crate) struct Stage {
     /// The conversation.
     pub(crate) conversation: Arc<Conversation>,
     shards: Mutex<Vec<Arc<Shard>>>,
-    snapshot: Mutex<Option<(Seq, Bytes)>>,
-    frames: Mutex<Vec<Arc<Ready>>>,
+    /// See [`Fanout::coverage`].
+    coverage: Duration,
 }
 
 impl Stage {
-    fn new(conversation: Arc<Conversation>) -> Self {
-        Self { conversation, shards: Mutex::default(), snapshot: Mutex::default(), frames: Mutex::default() }
+    fn new(conversation: Arc<Conversation>, coverage: Duration) -> Self {
+        Self { conversation, shards: Mutex::default(), coverage }
     }
 
     /// The group for one more viewer.
-    fn join(self: &Arc<Self>, tasks: &TaskTracker) -> Arc<Shard> {
+    fn join(self: &Arc<Self>, wish: &Wish, tasks: &TaskTracker) -> Arc<Shard> {
         let mut shards = self.shards.lock();
-        let roomy = shards.iter().find(|shard| shard.viewers() < VIEWERS_PER_PUMP).map(Arc::clone);
+        let has_room = |shard: &&Arc<Shard>| shard.wish == *wish && shard.viewers() < VIEWERS_PER_PUMP;
+        let roomy = shards.iter().find(has_room).map(Arc::clone);
         let shard = if let Some(shard) = roomy {
             shard
         } else {
-            let shard = Arc::new(Shard::default());
-            tasks.spawn(pump::run(Arc::clone(self), Arc::clone(&shard)));
+            let sight = self.conversation.sights.of(&wish.lens);
+            let shard = Arc::new(Shard::new(wish.clone(), sight));
+            tasks.spawn(pump::run(Arc::clone(self), Arc::clone(&shard), self.coverage));
             shards.push(Arc::clone(&shard));
             shard
         };
@@ -197,13 +203,15 @@ impl Stage {
 
     fn stir(&self) {
         let shards = self.shards.lock();
-        match shards.as_slice() {
-            [only] if only.viewers() <= VIEWERS_AT_ONCE => {
-                let only = Arc::clone(only);
-                drop(shards);
-                only.pump_now(self);
-            }
-            all => all.iter().for_each(|shard| shard.wake.notify_one()),
+        let mut plain = shards.iter().filter(|shard| shard.is_plain());
+        let few = plain.next().filter(|first| first.viewers() <= VIEWERS_AT_ONCE && plain.next().is_none());
+        let few = few.map(Arc::clone);
+        for shard in shards.iter().filter(|shard| few.is_none() || !shard.is_plain()) {
+            shard.wake.notify_one();
+        }
+        drop(shards);
+        if let Some(few) = few {
+            few.pump_now(self);
         }
     }
 
@@ -217,105 +225,5 @@ impl Stage {
             shard.sweep();
         }
         shards.is_empty()
-    }
-
-    /// The state at a position that the ring still reaches, encoded once for all who need it.
-    pub(crate) fn snapshot(&self) -> (Seq, Bytes) {
-        let mut cached = self.snapshot.lock();
-        if let Some((seq, state)) = &*cached {
-            let behind = self.conversation.bytes_after(*seq);
-            if behind.is_some_and(|bytes| bytes <= SNAPSHOT_AGE_BYTES) {
-                return (*seq, state.clone());
-            }
-        }
-        // A copy is several times faster than the encoding, and nobody can append while the view is borrowed.
-        let view = self.conversation.view();
-        let state = Bytes::from(snapshot::encode(&view));
-        *cached = Some((view.seq, state.clone()));
-        (view.seq, state)
-    }
-
-    /// Whether a viewer at `seq` is better served with the snapshot, since the ring is too short or what it lacks is
-    /// more than the state itself.
-    pub(crate) fn is_far(&self, seq: Seq) -> Far {
-        let Some(behind) = self.conversation.bytes_after(seq) else { return Far::OutOfReach };
-        if behind <= SNAPSHOT_WHEN_BEHIND_BYTES as u64 || behind <= self.snapshot().1.len() as u64 {
-            return Far::No;
-        }
-        Far::Cheaper
-    }
-
-    /// The bytes of `slice`, encoded once for all pumps; `sub` is the number that is asked for first.
-    pub(crate) fn ready(&self, slice: &Slice, sub: Sub) -> Arc<Ready> {
-        let mut frames = self.frames.lock();
-        if let Some(found) = frames.iter().find(|ready| ready.is(slice)) {
-            return Arc::clone(found);
-        }
-        // Encoded under the lock of these frames: whoever wants the same waits for it instead of doing it again.
-        let ready = Arc::new(Ready::new(slice, sub));
-        if frames.len() >= FRAMES_KEPT {
-            frames.remove(0);
-        }
-        frames.push(Arc::clone(&ready));
-        ready
-    }
-}
-
-/// See [`Stage::is_far`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Far {
-    /// Events will do.
-    No,
-    /// The ring does not reach back.
-    OutOfReach,
-    /// The snapshot is smaller.
-    Cheaper,
-}
-
-/// A slice as bytes.
-#[derive(Debug)]
-pub(crate) struct Ready {
-    from: Seq,
-    cursor: Cursor,
-    ephemera: usize,
-    /// The frame for one number of subscription; most clients use the same.
-    first: (Sub, Bytes),
-    /// What of it is the same for every number.
-    rest: Bytes,
-    others: Mutex<Vec<(Sub, Bytes)>>,
-}
-
-impl Ready {
-    fn new(slice: &Slice, sub: Sub) -> Self {
-        let (frame, rest) = wire::batch(sub, slice);
-        Self {
-            from: slice.from,
-            cursor: slice.cursor,
-            ephemera: slice.ephemera.len(),
-            first: (sub, frame),
-            rest,
-            others: Mutex::default(),
-        }
-    }
-
-    /// Ephemera after the same two ticks are the same.
-    fn is(&self, slice: &Slice) -> bool {
-        self.from == slice.from && self.cursor == slice.cursor && self.ephemera == slice.ephemera.len()
-    }
-
-    /// The WebSocket frame for the subscription number `sub`.
-    pub(crate) fn frame(&self, sub: Sub) -> Bytes {
-        if self.first.0 == sub {
-            return self.first.1.clone();
-        }
-        let mut others = self.others.lock();
-        if let Some((_, frame)) = others.iter().find(|(known, _)| *known == sub) {
-            return frame.clone();
-        }
-        let frame = wire::batch_again(sub, &self.rest);
-        if others.len() < VIEWERS_PER_PUMP {
-            others.push((sub, frame.clone()));
-        }
-        frame
     }
 }

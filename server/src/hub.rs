@@ -19,6 +19,7 @@ mod conversation;
 mod ephemera;
 mod glean;
 mod list;
+mod marks;
 pub(crate) mod orphans;
 mod publication;
 mod publishers;

@@ -42,7 +42,7 @@ impl Shared {
         let patience = Patience::of(config.stalled_after, config.interrupted_after);
         let hub = Arc::new(Hub::new(log).with_patience(patience));
         let tasks = TaskTracker::new();
-        let fanout = Fanout::new(Arc::clone(&hub), tasks.clone());
+        let fanout = Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat);
         let sockets = Sockets::default();
         Arc::new(Self { config, hub, fanout, sockets, drain: CancellationToken::new(), tasks })
     }

@@ -15,8 +15,10 @@ use crate::position::{Epoch, Position, Seq};
 use crate::view::View;
 
 mod read;
+mod wish;
 
 pub use read::{ClientFrameError, ServerFrameError, are_numbered, parse_client, parse_server};
+pub use wish::Wish;
 
 /// The one version of the protocol that there is.
 pub const VERSION: &str = "1";
@@ -48,6 +50,9 @@ pub enum ClientFrame {
         /// What the client has already.
         #[serde(skip_serializing_if = "Option::is_none")]
         have: Option<Position>,
+        /// How it wants to be told.
+        #[serde(flatten)]
+        wish: Wish,
     },
     /// View the list of conversations.
     Watch {

@@ -37,6 +37,13 @@ pub enum Level {
     Deltas,
 }
 
+impl Level {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    fn is_default(&self) -> bool {
+        *self == Self::Deltas
+    }
+}
+
 impl std::str::FromStr for Level {
     type Err = UnknownLevel;
 
@@ -67,13 +74,16 @@ pub struct Agents {
 }
 
 /// See the module. The default lets everything pass.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Lens {
     /// How deep.
+    #[serde(skip_serializing_if = "Level::is_default")]
     pub level: Level,
     /// Which agents; nothing for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<Agents>,
     /// What kinds of facts; nothing for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kinds: Option<Kinds>,
 }
 

@@ -65,6 +65,9 @@ pub const ACKS_OWED_MAX: usize = 1_024;
 /// Most subscriptions on one socket.
 pub const SUBSCRIPTIONS_PER_SOCKET_MAX: usize = 256;
 
+/// Longest wait between two frames that a viewer may ask for, in milliseconds.
+pub const MIN_INTERVAL_MS_MAX: u16 = 500;
+
 /// Most conversations that a hub holds in memory.
 pub const CONVERSATIONS_MAX: usize = 50_000;
 

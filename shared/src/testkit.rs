@@ -149,7 +149,8 @@ fn about_runs() -> BoxedStrategy<Kind> {
 pub fn event() -> impl Strategy<Value = Event> {
     let kind = prop_oneof![12 => delta(), 3 => about_parts(), 3 => about_tools(), 2 => about_runs()];
     let run = prop_oneof![5 => Just("r1"), 1 => Just("r2")];
-    let agent = prop_oneof![6 => Just(None), 1 => Just(Some("a1")), 1 => Just(Some("a2")), 1 => Just(Some("a3"))];
+    let agent =
+        prop_oneof![6 => Just(None), 1 => Just(Some("a1")), 1 => Just(Some("a2")), 1 => Just(Some("a3"))];
     (kind, run, agent)
         .prop_map(|(kind, run, agent)| Event::new(&RunId::new(run), kind).by(agent.map(AgentId::new)))
 }

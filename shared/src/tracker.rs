@@ -2,14 +2,17 @@
 //! machine in the page, in the command line and in the tests.
 
 use crate::envelope::Envelope;
-use crate::fold::{Change, fold_batch};
+use crate::fold::{Change, fold};
 use crate::frame::{ServerFrame, SnapshotReason, SubMode};
+use crate::lens::Lens;
 use crate::position::{Epoch, Position, Seq};
 use crate::view::View;
 
 /// What a viewer has of one conversation.
 #[derive(Debug, Clone, Default)]
 pub struct Tracker {
+    /// What was asked for.
+    lens: Lens,
     epoch: Option<Epoch>,
     view: View,
     /// The newest seq that the hub spoke of.
@@ -47,6 +50,16 @@ pub enum Outcome<'a> {
 }
 
 impl Tracker {
+    /// For a subscription that asks for what is seen through `lens`.
+    pub fn through(lens: Lens) -> Self {
+        Self { lens, ..Self::default() }
+    }
+
+    /// What is asked for.
+    pub fn lens(&self) -> &Lens {
+        &self.lens
+    }
+
     /// What has been applied so far.
     pub fn view(&self) -> &View {
         &self.view
@@ -68,10 +81,10 @@ impl Tracker {
         Some(Position { epoch, seq: self.view.seq })
     }
 
-    /// Starts from a view that is known already, at a position.
-    pub fn resume(epoch: Epoch, view: View) -> Self {
+    /// Starts from a view that is known already, at a position, as it is seen through `lens`.
+    pub fn resume(lens: Lens, epoch: Epoch, view: View) -> Self {
         let head = view.seq;
-        Self { epoch: Some(epoch), view, head, joined: false, live: false }
+        Self { lens, epoch: Some(epoch), view, head, joined: false, live: false }
     }
 
     /// The socket is gone: nothing may be applied before the next answer.
@@ -125,7 +138,15 @@ impl Tracker {
             return Outcome::Duplicate;
         }
         self.head = self.head.max(to);
-        if fold_batch(&mut self.view, from, to, ev, changed) { Outcome::Applied(ev) } else { self.gap(from) }
+        if self.view.seq.saturating_add(1) != from {
+            return self.gap(from);
+        }
+        for envelope in ev {
+            fold(&mut self.view, envelope, changed);
+            self.lens.tidy(&mut self.view, &envelope.event.run);
+        }
+        self.view.seq = self.view.seq.max(to);
+        Outcome::Applied(ev)
     }
 
     fn gap<'a>(&self, from: Seq) -> Outcome<'a> {

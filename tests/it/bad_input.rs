@@ -1,7 +1,7 @@
 //! Bad input: each kind a named error or a counted anomaly, and the rest of the conversation intact.
 
 use shared::code::ErrorCode;
-use shared::frame::{ClientFrame, ServerFrame};
+use shared::frame::{ClientFrame, ServerFrame, Wish};
 use tests::Hub;
 use tests::wire::{Came, Wire};
 
@@ -114,7 +114,8 @@ async fn an_unknown_frame_and_text_that_is_none_are_named_and_the_socket_stays()
         assert_eq!(code, ErrorCode::BadRequest);
         assert!(message.contains(part), "{message}");
     }
-    wire.send(&ClientFrame::Sub { sub: 1, conv: "c".parse().unwrap(), have: None }).await;
+    wire.send(&ClientFrame::Sub { sub: 1, conv: "c".parse().unwrap(), have: None, wish: Wish::default() })
+        .await;
     assert!(matches!(wire.frame().await, ServerFrame::Subbed { sub: 1, .. }));
 }
 
@@ -149,10 +150,17 @@ async fn i7_more_subscriptions_than_the_limit_are_refused() {
     let mut wire = Wire::connect(hub.address()).await;
     let most = u32::try_from(shared::limits::SUBSCRIPTIONS_PER_SOCKET_MAX).unwrap();
     for sub in 0..=most {
-        wire.send(&ClientFrame::Sub { sub, conv: format!("c{sub}").parse().unwrap(), have: None }).await;
+        wire.send(&ClientFrame::Sub {
+            sub,
+            conv: format!("c{sub}").parse().unwrap(),
+            have: None,
+            wish: Wish::default(),
+        })
+        .await;
     }
     assert_eq!(error(&mut wire).await, (Some(most), ErrorCode::TooMany));
-    wire.send(&ClientFrame::Sub { sub: 0, conv: "c".parse().unwrap(), have: None }).await;
+    wire.send(&ClientFrame::Sub { sub: 0, conv: "c".parse().unwrap(), have: None, wish: Wish::default() })
+        .await;
     assert_eq!(error(&mut wire).await, (Some(0), ErrorCode::SubscriptionInUse));
 }
 

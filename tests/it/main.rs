@@ -14,6 +14,7 @@ mod dialects; // calls in texts, described dialects, conversions
 mod drain; // SIGTERM: everybody is told, the process ends
 mod export; // conversations as files
 mod ingest; // streams come in, events show while the body still arrives
+mod lens; // levels, filters, fewer frames
 mod main_job; // recordings at their pace, several viewers, a terminal among them
 mod orphans; // publishers that vanish, and come back
 mod publish; // acks, duplicates, gaps, older lives

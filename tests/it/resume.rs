@@ -162,12 +162,18 @@ async fn a_viewer_may_come_before_the_conversation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_socket_holds_many_subscriptions() {
-    use shared::frame::{ClientFrame, ServerFrame};
+    use shared::frame::{ClientFrame, ServerFrame, Wish};
     let hub = Hub::start().await;
     let mut wire = tests::wire::Wire::connect(hub.address()).await;
     let name = |sub: u32| format!("c{sub}");
     for sub in 1..=40 {
-        wire.send(&ClientFrame::Sub { sub, conv: name(sub).parse().unwrap(), have: None }).await;
+        wire.send(&ClientFrame::Sub {
+            sub,
+            conv: name(sub).parse().unwrap(),
+            have: None,
+            wish: Wish::default(),
+        })
+        .await;
     }
     for sub in 1..=40 {
         hub.publisher(&name(sub)).await.says(OPEN).await;

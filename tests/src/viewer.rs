@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use shared::frame::{ClientFrame, ServerFrame};
+use shared::frame::{ClientFrame, ServerFrame, Wish};
 use shared::ids::ConversationId;
 use shared::tracker::{Outcome, Tracker};
-use shared::{View, snapshot};
+use shared::{Lens, View, snapshot};
 
 use crate::wire::Wire;
 
@@ -41,7 +41,15 @@ impl Viewer {
     /// # Panics
     /// When `conversation` is no name of one.
     pub async fn connect(address: SocketAddr, conversation: &str) -> Self {
-        let mut viewer = Self::away(address, conversation);
+        Self::connect_through(Lens::default(), address, conversation).await
+    }
+
+    /// The same, for a viewer who wants less than everything.
+    ///
+    /// # Panics
+    /// When `conversation` is no name of one.
+    pub async fn connect_through(lens: Lens, address: SocketAddr, conversation: &str) -> Self {
+        let mut viewer = Self { tracker: Tracker::through(lens), ..Self::away(address, conversation) };
         viewer.resume().await;
         viewer
     }
@@ -70,7 +78,8 @@ impl Viewer {
     /// Comes back over `wire` with the position that it has.
     pub async fn resume_over(&mut self, mut wire: Wire) {
         let (conv, have) = (self.conversation.clone(), self.tracker.position());
-        wire.send(&ClientFrame::Sub { sub: SUB, conv, have }).await;
+        let wish = Wish::of(self.tracker.lens().clone());
+        wire.send(&ClientFrame::Sub { sub: SUB, conv, have, wish }).await;
         self.wire = Some(wire);
     }
 
@@ -87,6 +96,11 @@ impl Viewer {
     /// Its view.
     pub fn view(&self) -> &View {
         self.tracker.view()
+    }
+
+    /// What it sees of the conversation.
+    pub fn lens(&self) -> &Lens {
+        self.tracker.lens()
     }
 
     /// The hash of its view.

@@ -4,7 +4,7 @@
 use indexmap::{IndexMap, IndexSet};
 use shared::event::{Kind, ToolProgress};
 use shared::fold::Change;
-use shared::frame::{ClientFrame, ConversationRow, ServerFrame, Sub};
+use shared::frame::{ClientFrame, ConversationRow, ServerFrame, Sub, Wish};
 use shared::limits::EPHEMERA_MAX;
 use shared::recording::Recording;
 use shared::tracker::{Outcome, Tracker};
@@ -173,7 +173,7 @@ impl Model {
 
     fn sub_frame(&self) -> Option<ClientFrame> {
         let conv = self.conversation.clone()?;
-        Some(ClientFrame::Sub { sub: self.sub, conv, have: self.tracker.position() })
+        Some(ClientFrame::Sub { sub: self.sub, conv, have: self.tracker.position(), wish: Wish::default() })
     }
 
     /// What to ask for on a new socket.

@@ -127,6 +127,16 @@ pub(crate) enum Level {
     Deltas,
 }
 
+impl From<Level> for shared::lens::Level {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Critical => Self::Critical,
+            Level::Parts => Self::Parts,
+            Level::Deltas => Self::Deltas,
+        }
+    }
+}
+
 /// What ends a `tail`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Until {

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use shared::code::CloseCode;
-use shared::frame::{ClientFrame, Pub, ServerFrame, Sub};
+use shared::frame::{ClientFrame, Pub, ServerFrame, Sub, Wish};
 use shared::tracker::{Outcome, Tracker};
 use shared::{ConversationId, Position, View, backoff};
 use tokio::time::Instant;
@@ -37,16 +37,19 @@ pub use update::{SessionError, Update};
 
 #[derive(Debug)]
 enum Subscription {
-    Conversation { conversation: ConversationId, tracker: Box<Tracker> },
+    Conversation { conversation: ConversationId, tracker: Box<Tracker>, min_interval_ms: u16 },
     Fleet,
 }
 
 impl Subscription {
     fn frame(&self, sub: Sub) -> ClientFrame {
         match self {
-            Self::Conversation { conversation, tracker } => {
-                ClientFrame::Sub { sub, conv: conversation.clone(), have: tracker.position() }
-            }
+            Self::Conversation { conversation, tracker, min_interval_ms } => ClientFrame::Sub {
+                sub,
+                conv: conversation.clone(),
+                have: tracker.position(),
+                wish: Wish { lens: tracker.lens().clone(), min_interval_ms: *min_interval_ms },
+            },
             Self::Fleet => ClientFrame::Watch { sub },
         }
     }
@@ -95,15 +98,34 @@ impl Session {
 
     /// Views `conversation` from where it stands. It may not exist yet.
     pub async fn subscribe(&mut self, conversation: ConversationId) -> Sub {
-        self.add(Subscription::Conversation { conversation, tracker: Box::default() }).await
+        self.subscribe_as(conversation, Wish::default()).await
+    }
+
+    /// The same, for who wants less than everything at once.
+    pub async fn subscribe_as(&mut self, conversation: ConversationId, wish: Wish) -> Sub {
+        let tracker = Box::new(Tracker::through(wish.lens));
+        let min_interval_ms = wish.min_interval_ms;
+        self.add(Subscription::Conversation { conversation, tracker, min_interval_ms }).await
     }
 
     /// Views `conversation` with the events after `have`, onto `view` as it was there (an empty one when only the
     /// events are of interest).
-    pub async fn resume(&mut self, conversation: ConversationId, have: Position, mut view: View) -> Sub {
+    pub async fn resume(&mut self, conversation: ConversationId, have: Position, view: View) -> Sub {
+        self.resume_as(conversation, have, view, Wish::default()).await
+    }
+
+    /// The same, for who wants less than everything at once; `view` is as it was seen.
+    pub async fn resume_as(
+        &mut self,
+        conversation: ConversationId,
+        have: Position,
+        mut view: View,
+        wish: Wish,
+    ) -> Sub {
         view.seq = have.seq;
-        let tracker = Box::new(Tracker::resume(have.epoch, view));
-        self.add(Subscription::Conversation { conversation, tracker }).await
+        let tracker = Box::new(Tracker::resume(wish.lens, have.epoch, view));
+        let min_interval_ms = wish.min_interval_ms;
+        self.add(Subscription::Conversation { conversation, tracker, min_interval_ms }).await
     }
 
     /// Views the list of conversations.

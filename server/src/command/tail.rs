@@ -3,17 +3,15 @@
 use std::io::{IsTerminal as _, Write};
 
 use server::client::{Session, SessionError, Update};
-use shared::frame::{SnapshotReason, Sub};
-use shared::{Envelope, Kind, Position, View};
+use shared::frame::{SnapshotReason, Sub, Wish};
+use shared::{Envelope, Kind, Lens, Position, View};
 
 use super::{Failure, Output, output, runtime};
 use crate::args::{TailArgs, Until};
 
-mod level;
 mod paint;
 mod pretty;
 
-use level::Filter;
 use paint::Paint;
 use pretty::Pretty;
 
@@ -26,8 +24,7 @@ pub(crate) fn run(args: &TailArgs, output: Output) -> Result<(), Failure> {
         let colours = !plain && std::io::stdout().is_terminal();
         Printer::Pretty(Box::new(Pretty::new(Paint::new(colours))))
     };
-    let mut tail =
-        Tail { output, printer, filter: Filter::new(args.level), until: args.until, outage: false };
+    let mut tail = Tail { output, printer, until: args.until, outage: false };
     runtime::one_thread()?.block_on(async {
         tokio::select! {
             done = tail.follow(args) => done,
@@ -44,7 +41,6 @@ enum Printer {
 struct Tail<W> {
     output: Output<W>,
     printer: Printer,
-    filter: Filter,
     until: Option<Until>,
     /// Whether it was said that the hub is not there.
     outage: bool,
@@ -53,9 +49,10 @@ struct Tail<W> {
 impl<W: Write> Tail<W> {
     async fn follow(&mut self, args: &TailArgs) -> Result<(), Failure> {
         let mut session = Session::new(args.hub.address());
+        let wish = Wish::of(Lens { level: args.level.into(), ..Lens::default() });
         let sub = match args.from.clone() {
-            Some(have) => session.resume(args.conversation.clone(), have, View::default()).await,
-            None => session.subscribe(args.conversation.clone()).await,
+            Some(have) => session.resume_as(args.conversation.clone(), have, View::default(), wish).await,
+            None => session.subscribe_as(args.conversation.clone(), wish).await,
         };
         loop {
             let update = session.next().await.map_err(|error| closed(&error))?;
@@ -106,7 +103,6 @@ impl<W: Write> Tail<W> {
     }
 
     fn snapshot(&mut self, position: Option<Position>, view: &View) -> Result<(), Failure> {
-        self.filter.forget();
         match &mut self.printer {
             Printer::Json => {
                 if let Some(position) = position.filter(|position| position.seq > 0) {
@@ -126,15 +122,13 @@ impl<W: Write> Tail<W> {
     fn events(&mut self, events: Vec<Envelope>, view: &View) -> Result<(), Failure> {
         let mut text = String::new();
         for envelope in events {
-            for envelope in self.filter.pass(envelope, view) {
-                match &mut self.printer {
-                    Printer::Json => {
-                        // Every envelope can be written: it came as JSON.
-                        text.push_str(&serde_json::to_string(&envelope).unwrap_or_default());
-                        text.push('\n');
-                    }
-                    Printer::Pretty(pretty) => pretty.event(&envelope, view, &mut text),
+            match &mut self.printer {
+                Printer::Json => {
+                    // Every envelope can be written: it came as JSON.
+                    text.push_str(&serde_json::to_string(&envelope).unwrap_or_default());
+                    text.push('\n');
                 }
+                Printer::Pretty(pretty) => pretty.event(&envelope, view, &mut text),
             }
         }
         self.output.bytes(text.as_bytes())

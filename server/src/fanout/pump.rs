@@ -2,18 +2,26 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use shared::frame::Sub;
+use shared::Seq;
+use shared::frame::{Sub, Wish};
 use shared::limits::BATCH_BYTES_TARGET;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
-use super::{Ready, Sent, Stage, Subscription};
-use crate::hub::Cursor;
+use super::ready::Ready;
+use super::{Sent, Sight, Stage, Subscription};
+use crate::hub::{Cursor, Slice};
 
 /// A group of viewers, seen from outside its pump.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shard {
+    /// What all of them wish for.
+    pub(crate) wish: Wish,
+    /// What they share with others who see the same.
+    pub(crate) sight: Arc<Sight>,
     /// Wakes the pump.
     pub(super) wake: Arc<Notify>,
     /// The viewers. Locked by whoever writes to them, the pump or a publisher, never while waiting.
@@ -27,6 +35,24 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
+    pub(super) fn new(wish: Wish, sight: Arc<Sight>) -> Self {
+        Self {
+            wish,
+            sight,
+            wake: Arc::default(),
+            groups: Mutex::default(),
+            inbox: Mutex::default(),
+            viewers: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+            stale: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether its viewers get everything at once.
+    pub(super) fn is_plain(&self) -> bool {
+        self.wish.min_interval_ms == 0 && self.sight.is_clear()
+    }
+
     pub(super) fn viewers(&self) -> usize {
         self.viewers.load(Ordering::Relaxed)
     }
@@ -62,22 +88,64 @@ impl Shard {
 /// Viewers that stand at the same place.
 #[derive(Debug)]
 struct Group {
+    /// What was looked at for them.
     cursor: Cursor,
+    /// What they know of. Behind the cursor where nothing that they see came since.
+    told: Seq,
     members: Vec<Arc<Subscription>>,
 }
 
-/// Pumps until the shard is closed.
-pub(super) async fn run(stage: Arc<Stage>, shard: Arc<Shard>) {
+impl Group {
+    /// Where they stand, as far as they know.
+    fn place(&self) -> Cursor {
+        Cursor { seq: self.told, tick: self.cursor.tick }
+    }
+}
+
+/// What one round came to.
+#[derive(Debug, Default, Clone, Copy)]
+struct Round {
+    /// There is more.
+    more: bool,
+    /// Some do not know yet how far the conversation is.
+    owing: bool,
+}
+
+/// Pumps until the shard is closed. Who sees nothing of what happens hears that something did within `coverage`.
+pub(super) async fn run(stage: Arc<Stage>, shard: Arc<Shard>, coverage: Duration) {
+    let interval = Duration::from_millis(shard.wish.min_interval_ms.into());
+    let mut cover_at: Option<Instant> = None;
     loop {
-        shard.wake.notified().await;
+        let woken = shard.wake.notified();
+        let due = match cover_at {
+            None => {
+                woken.await;
+                false
+            }
+            Some(at) => tokio::select! {
+                () = woken => Instant::now() >= at,
+                () = tokio::time::sleep_until(at) => true,
+            },
+        };
         if shard.closed.load(Ordering::Acquire) {
             // The members are over by now; their sockets must not be held by whoever holds the shard.
             shard.groups.lock().clear();
             return;
         }
-        while shard.pump(&stage, &mut shard.groups.lock()) {
+        let mut round = shard.pump(&stage, &mut shard.groups.lock());
+        while round.more {
             // A burst that does not fit into one frame must not keep others from this thread.
             tokio::task::yield_now().await;
+            round = shard.pump(&stage, &mut shard.groups.lock());
+        }
+        if due && round.owing {
+            cover(&shard.sight, &mut shard.groups.lock());
+            round.owing = false;
+        }
+        cover_at =
+            round.owing.then(|| cover_at.filter(|_| !due).unwrap_or_else(|| Instant::now() + coverage));
+        if !interval.is_zero() {
+            tokio::time::sleep(interval).await;
         }
     }
 }
@@ -85,14 +153,14 @@ pub(super) async fn run(stage: Arc<Stage>, shard: Arc<Shard>) {
 impl Shard {
     /// Writes what there is now, in the task that calls; where the pump is at it or more is left, the pump does it.
     pub(super) fn pump_now(&self, stage: &Stage) {
-        let more = self.groups.try_lock().is_none_or(|mut groups| self.pump(stage, &mut groups));
+        let more = self.groups.try_lock().is_none_or(|mut groups| self.pump(stage, &mut groups).more);
         if more {
             self.wake.notify_one();
         }
     }
 
-    /// One frame for each viewer. True when there is more.
-    fn pump(&self, stage: &Stage, groups: &mut Vec<Group>) -> bool {
+    /// One frame for each viewer.
+    fn pump(&self, stage: &Stage, groups: &mut Vec<Group>) -> Round {
         if self.stale.swap(false, Ordering::AcqRel) {
             for group in groups.iter_mut() {
                 group.members.retain(|member| member.is_active());
@@ -100,43 +168,77 @@ impl Shard {
             groups.retain(|group| !group.members.is_empty());
         }
         for (subscription, cursor) in std::mem::take(&mut *self.inbox.lock()) {
-            seat(groups, cursor, vec![subscription]);
+            seat(groups, Group { cursor, told: cursor.seq, members: vec![subscription] });
         }
-        round(stage, groups)
+        round(stage, &self.sight, groups)
     }
 }
 
-/// Puts `members` with those who stand at the same place.
-fn seat(groups: &mut Vec<Group>, cursor: Cursor, mut members: Vec<Arc<Subscription>>) {
-    match groups.iter_mut().find(|group| group.cursor == cursor) {
-        Some(group) => group.members.append(&mut members),
-        None => groups.push(Group { cursor, members }),
+/// Puts the members of `group` with those who stand at the same place.
+fn seat(groups: &mut Vec<Group>, mut group: Group) {
+    match groups.iter_mut().find(|known| known.cursor == group.cursor && known.told == group.told) {
+        Some(known) => known.members.append(&mut group.members),
+        None => groups.push(group),
     }
 }
 
-/// Gives each group what comes next. True when there is more.
-fn round(stage: &Stage, groups: &mut Vec<Group>) -> bool {
-    let mut more = false;
-    for group in std::mem::take(groups) {
-        let Group { cursor, mut members } = group;
-        let Some(slice) = stage.conversation.next(cursor, BATCH_BYTES_TARGET) else {
-            // Out of the ring's reach: each catches up by the snapshot, in its own task.
-            for member in members {
-                member.outbox.park(Arc::clone(&member), cursor);
+/// Gives each group what comes next.
+fn round(stage: &Stage, sight: &Sight, groups: &mut Vec<Group>) -> Round {
+    let mut round = Round::default();
+    for mut group in std::mem::take(groups) {
+        let slice = stage.conversation.next(group.cursor, BATCH_BYTES_TARGET);
+        let Some(mut slice) = slice.and_then(|slice| sight.see(&stage.conversation, slice)) else {
+            // Out of the ring's reach, or nothing that events can tell: each catches up by the snapshot, in its own task.
+            let place = group.place();
+            for member in group.members {
+                member.outbox.park(Arc::clone(&member), place);
             }
             continue;
         };
-        if !slice.is_empty() {
-            let first = members.first().map_or(0, |member| member.sub);
-            let ready = stage.ready(&slice, first);
-            write(&ready, cursor, slice.cursor, &mut members);
-            more |= slice.to < slice.head;
+        round.more |= slice.to < slice.head;
+        let before = group.place();
+        group.cursor = slice.cursor;
+        if !slice.events.is_empty() || !slice.ephemera.is_empty() {
+            slice.from = group.told + 1;
+            give(sight, &slice, before, &mut group);
         }
-        if !members.is_empty() {
-            seat(groups, slice.cursor, members);
+        round.owing |= group.told < group.cursor.seq;
+        if !group.members.is_empty() {
+            seat(groups, group);
         }
     }
-    more
+    round
+}
+
+/// Tells all how far the conversation is.
+fn cover(sight: &Sight, groups: &mut Vec<Group>) {
+    for mut group in std::mem::take(groups) {
+        let (to, cursor) = (group.cursor.seq, group.cursor);
+        if group.told < to {
+            let from = group.told + 1;
+            let slice = Slice {
+                from,
+                to,
+                events: Vec::new(),
+                ephemera: Vec::new(),
+                cursor,
+                head: to,
+                marks: Vec::new(),
+            };
+            give(sight, &slice, group.place(), &mut group);
+        }
+        if !group.members.is_empty() {
+            seat(groups, group);
+        }
+    }
+}
+
+/// Writes `slice` to all of `group`, who stand at `before`.
+fn give(sight: &Sight, slice: &Slice, before: Cursor, group: &mut Group) {
+    let first = group.members.first().map_or(0, |member| member.sub);
+    let ready = sight.ready(slice, first);
+    group.told = slice.to;
+    write(&ready, before, slice.cursor, &mut group.members);
 }
 
 /// Writes one frame to all members; keeps those whose sockets took it whole.

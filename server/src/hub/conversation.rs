@@ -11,15 +11,18 @@ use parking_lot::Mutex;
 use shared::event::{Class, Kind, RunStatus};
 use shared::fold::{complete, fold};
 use shared::frame::{ConversationRow, Durability};
+use shared::lens::Mark;
 use shared::{ConversationId, Envelope, Epoch, Position, Seq, View};
 use tokio::sync::Notify;
 
 use super::ephemera::Ephemera;
 use super::glean::{Gleaned, fold_and_glean};
+use super::marks::Marks;
 use super::orphans::Attendance;
 use super::publication::{AppendError, Appended, Publication};
 use super::publishers::{Publishers, Verdict};
 use super::row::row;
+use crate::fanout::Sights;
 use crate::log::{Append, EventLog, Page, Progress, Stored, Ticket};
 use crate::ring::Ring;
 use crate::weigh::weigh;
@@ -53,6 +56,8 @@ pub(crate) struct Slice {
     pub(crate) cursor: Cursor,
     /// The newest seq.
     pub(crate) head: Seq,
+    /// What some of the events do beyond what they say.
+    pub(crate) marks: Vec<(Seq, Mark)>,
 }
 
 impl Slice {
@@ -82,11 +87,14 @@ pub(crate) struct Conversation {
     /// Whether the list of those whose row the log does not have yet has it already.
     pub(super) noted: AtomicBool,
     moved: Notify,
+    /// What viewers who look alike share.
+    pub(crate) sights: Sights,
 }
 
 #[derive(Debug, Default)]
 struct State {
     ring: Ring,
+    marks: Marks,
     view: View,
     at: u64,
     publishers: Publishers,
@@ -129,6 +137,7 @@ impl Conversation {
             listed: AtomicBool::new(false),
             noted: AtomicBool::new(false),
             moved: Notify::new(),
+            sights: Sights::default(),
         }
     }
 
@@ -252,7 +261,8 @@ impl Conversation {
         let to = seq + events.len() as Seq;
         let ephemera = state.ephemera.after(cursor.tick);
         let cursor = Cursor { seq: to, tick: state.ephemera.tick() };
-        Some(Slice { from: seq + 1, to, events, ephemera, cursor, head })
+        let marks = state.marks.between(seq, to);
+        Some(Slice { from: seq + 1, to, events, ephemera, cursor, head, marks })
     }
 
     /// What the events after `seq` weigh; nothing when the ring does not reach back that far.
@@ -320,6 +330,7 @@ impl State {
         }
         envelope.seq = self.view.seq + 1;
         complete(&self.view, &mut envelope.event);
+        self.marks.note(&self.view, &envelope, self.ring.begins_after());
         match gleaned {
             Some(gleaned) => fold_and_glean(&mut self.view, &envelope, gleaned),
             None => fold(&mut self.view, &envelope, &mut |_| {}),

@@ -8,8 +8,8 @@ use shared::Position;
 use shared::frame::{ServerFrame, SnapshotReason, SubMode};
 use shared::limits::BATCH_BYTES_TARGET;
 
-use crate::fanout::{Fanout, Far, Place, Stage, Subscription};
-use crate::hub::Cursor;
+use crate::fanout::{Fanout, Far, Place, Sight, Stage, Subscription};
+use crate::hub::{Cursor, Slice};
 use crate::wire;
 
 /// See the module.
@@ -40,7 +40,7 @@ impl CatchUp {
     /// A new subscription, whose client has `have`.
     pub(super) fn start(subscription: Arc<Subscription>, have: Option<&Position>) -> Self {
         let (why, tail) = match (&subscription.place, have) {
-            (Place::Conversation(stage, _), Some(have)) => match unfit(stage, have) {
+            (Place::Conversation(stage, shard), Some(have)) => match unfit(stage, &shard.sight, have) {
                 Some(why) => (Some(why), None),
                 None => (None, Some(have.seq)),
             },
@@ -73,25 +73,29 @@ impl CatchUp {
             let mode = if self.snapshot { SubMode::Snapshot } else { SubMode::Tail };
             self.subbed(stage, mode, self.why);
         }
+        let (conversation, sight) = (&stage.conversation, &shard.sight);
         if self.snapshot {
-            self.snapshot(stage);
+            self.snapshot(stage, sight);
             return Step::More;
         }
-        let near = stage.is_far(self.cursor.seq) == Far::No;
-        let slice = if near { stage.conversation.next(self.cursor, BATCH_BYTES_TARGET) } else { None };
-        let Some(slice) = slice else {
+        let near = sight.is_far(conversation, self.cursor.seq) == Far::No;
+        let slice = if near { conversation.next(self.cursor, BATCH_BYTES_TARGET) } else { None };
+        let is_last = slice.as_ref().is_some_and(Slice::is_empty);
+        let Some(slice) = slice.and_then(|slice| sight.see(conversation, slice)) else {
             self.subbed(stage, SubMode::Snapshot, Some(SnapshotReason::Lagging));
-            self.snapshot(stage);
+            self.snapshot(stage, sight);
             return Step::More;
         };
-        if slice.is_empty() {
+        if is_last {
             if self.live {
                 self.queue(&ServerFrame::Live { sub: subscription.sub, seq: self.cursor.seq });
             }
             shard.hand_over(Arc::clone(&subscription), self.cursor);
             return Step::Done;
         }
-        subscription.outbox.queue([stage.ready(&slice, subscription.sub).frame(subscription.sub)]);
+        if !slice.is_empty() {
+            subscription.outbox.queue([sight.ready(&slice, subscription.sub).frame(subscription.sub)]);
+        }
         self.cursor = slice.cursor;
         Step::More
     }
@@ -106,8 +110,8 @@ impl CatchUp {
         self.queue(&ServerFrame::Subbed { sub: self.subscription.sub, epoch, mode, why, head });
     }
 
-    fn snapshot(&mut self, stage: &Stage) {
-        let (seq, state) = stage.snapshot();
+    fn snapshot(&mut self, stage: &Stage, sight: &Sight) {
+        let (seq, state) = sight.snapshot(&stage.conversation);
         let epoch = stage.conversation.epoch();
         self.subscription.outbox.queue(wire::snapshot(self.subscription.sub, epoch, seq, &state));
         // Ephemeral facts are in no snapshot: all that count come again.
@@ -118,14 +122,14 @@ impl CatchUp {
 }
 
 /// Why events after `have` will not do.
-fn unfit(stage: &Stage, have: &Position) -> Option<SnapshotReason> {
+fn unfit(stage: &Stage, sight: &Sight, have: &Position) -> Option<SnapshotReason> {
     if have.epoch != *stage.conversation.epoch() {
         return Some(SnapshotReason::EpochChanged);
     }
     if have.seq > stage.conversation.head() {
         return Some(SnapshotReason::AheadOfHead);
     }
-    match stage.is_far(have.seq) {
+    match sight.is_far(&stage.conversation, have.seq) {
         Far::No => None,
         Far::OutOfReach => Some(SnapshotReason::TooOld),
         Far::Cheaper => Some(SnapshotReason::Cheaper),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use shared::code::{CloseCode, ErrorCode};
 use shared::frame::{
-    Ack, ClientFrame, Durability, Limits, Pub, ServerFrame, Sub, VERSION, Welcome, parse_client,
+    Ack, ClientFrame, Durability, Limits, Pub, ServerFrame, Sub, VERSION, Welcome, Wish, parse_client,
 };
 use shared::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use shared::{ConversationId, Position};
@@ -19,7 +19,7 @@ use crate::hub::{Claim, Numbers, Publication};
 const RESYNCS_MAX: u32 = 16;
 
 /// What the hub offers beyond the core of the protocol.
-const FEATURES: [&str; 2] = ["publish", "watch"];
+const FEATURES: [&str; 3] = ["publish", "watch", "lens"];
 
 impl Connection {
     /// Takes one text frame.
@@ -27,7 +27,9 @@ impl Connection {
         match parse_client(text) {
             Ok(ClientFrame::Hello { versions, client }) => self.hello(&versions, client.as_deref()),
             _ if !self.greeted => self.close(CloseCode::BadFrame, "the first frame must be hello"),
-            Ok(ClientFrame::Sub { sub, conv, have }) => self.subscribe(sub, &conv, have.as_ref()),
+            Ok(ClientFrame::Sub { sub, conv, have, wish }) => {
+                self.subscribe(sub, &conv, have.as_ref(), &wish);
+            }
             Ok(ClientFrame::Watch { sub }) => self.watch(sub),
             Ok(ClientFrame::Unsub { sub }) => self.unsubscribe(sub),
             Ok(ClientFrame::Resync { sub }) => self.resync(sub),
@@ -79,11 +81,11 @@ impl Connection {
         true
     }
 
-    fn subscribe(&mut self, sub: Sub, conv: &ConversationId, have: Option<&Position>) {
+    fn subscribe(&mut self, sub: Sub, conv: &ConversationId, have: Option<&Position>, wish: &Wish) {
         if !self.is_free(sub) {
             return;
         }
-        match self.shared.fanout.enter(conv, &self.outbox, sub) {
+        match self.shared.fanout.enter(conv, &self.outbox, sub, wish) {
             Ok(subscription) => {
                 self.behind.push(CatchUp::start(Arc::clone(&subscription), have));
                 self.subscriptions.push(subscription);
@@ -127,8 +129,8 @@ impl Connection {
         }
         // In before out, so that the conversation is not dropped between.
         let new = match &old.place {
-            Place::Conversation(stage, _) => {
-                self.shared.fanout.enter(stage.conversation.id(), &self.outbox, sub)
+            Place::Conversation(stage, shard) => {
+                self.shared.fanout.enter(stage.conversation.id(), &self.outbox, sub, &shard.wish)
             }
             Place::Fleet => Ok(self.shared.fanout.fleet.enter(&self.outbox, sub)),
         };

@@ -9,13 +9,14 @@ use serde_json::value::RawValue;
 
 use super::{
     Ack, ClientFrame, ConversationRow, Durability, Limits, Pub, ServerFrame, SnapshotReason, Sub, SubMode,
-    Welcome,
+    Welcome, Wish,
 };
 use crate::code::ErrorCode;
 use crate::envelope::Envelope;
 use crate::event::EventError;
 use crate::ids::{ConversationId, ConversationIdError, PublisherId};
-use crate::limits::EVENTS_PER_PUBLISH_MAX;
+use crate::lens::{Agents, Kinds, Lens};
+use crate::limits::{EVENTS_PER_PUBLISH_MAX, MIN_INTERVAL_MS_MAX};
 use crate::position::{Epoch, Position, Seq};
 
 /// Why a text is no frame of a client.
@@ -44,6 +45,14 @@ pub enum ClientFrameError {
         id: Option<u64>,
         /// What is wrong with it.
         error: ConversationIdError,
+    },
+    /// What a `sub` asks for cannot be had.
+    #[error("{why}")]
+    Wish {
+        /// The subscription.
+        sub: Option<Sub>,
+        /// What is wrong with it.
+        why: String,
     },
     /// An event of a `pub` is none.
     #[error("event {index} of the frame: {error}")]
@@ -87,9 +96,11 @@ impl ClientFrameError {
     /// The code that goes to the client.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Json(_) | Self::UnknownType(_) | Self::Missing { .. } | Self::Numbering { .. } => {
-                ErrorCode::BadRequest
-            }
+            Self::Json(_)
+            | Self::UnknownType(_)
+            | Self::Missing { .. }
+            | Self::Wish { .. }
+            | Self::Numbering { .. } => ErrorCode::BadRequest,
             Self::Conversation { .. } => ErrorCode::BadConversation,
             Self::Event { .. } => ErrorCode::BadEvent,
             Self::TooManyEvents { .. } => ErrorCode::TooMany,
@@ -100,6 +111,7 @@ impl ClientFrameError {
     pub fn about(&self) -> (Option<Sub>, Option<u64>) {
         match self {
             Self::Conversation { sub, id, .. } => (*sub, *id),
+            Self::Wish { sub, .. } => (*sub, None),
             Self::Event { id, .. } | Self::TooManyEvents { id, .. } | Self::Numbering { id, .. } => {
                 (None, Some(*id))
             }
@@ -116,6 +128,12 @@ struct WireClient<'a> {
     #[serde(borrow)]
     conv: Option<Cow<'a, str>>,
     have: Option<Position>,
+    #[serde(borrow)]
+    level: Option<Cow<'a, str>>,
+    agents: Option<Agents>,
+    kinds: Option<Vec<CompactString>>,
+    #[serde(default)]
+    min_interval_ms: u64,
     #[serde(default)]
     versions: Vec<CompactString>,
     client: Option<CompactString>,
@@ -139,9 +157,12 @@ pub fn parse_client(text: &str) -> Result<ClientFrame, ClientFrameError> {
     let mut wire: WireClient<'_> = serde_json::from_str(text)?;
     match &*wire.t {
         "hello" => Ok(ClientFrame::Hello { versions: wire.versions, client: wire.client }),
-        "sub" => {
-            Ok(ClientFrame::Sub { sub: wire.sub()?, conv: wire.conversation()?, have: wire.have.take() })
-        }
+        "sub" => Ok(ClientFrame::Sub {
+            sub: wire.sub()?,
+            conv: wire.conversation()?,
+            have: wire.have.take(),
+            wish: wire.wish()?,
+        }),
         "watch" => Ok(ClientFrame::Watch { sub: wire.sub()? }),
         "unsub" => Ok(ClientFrame::Unsub { sub: wire.sub()? }),
         "resync" => Ok(ClientFrame::Resync { sub: wire.sub()? }),
@@ -167,6 +188,22 @@ impl WireClient<'_> {
             id: self.id,
             error,
         })
+    }
+
+    fn wish(&mut self) -> Result<Wish, ClientFrameError> {
+        let sub = self.sub;
+        let wrong = |error: &dyn std::fmt::Display| ClientFrameError::Wish { sub, why: error.to_string() };
+        let level = self.level.as_deref().map(str::parse).transpose();
+        let kinds = self.kinds.take().map(|words| Kinds::of(words.iter().map(CompactString::as_str)));
+        let lens = Lens {
+            level: level.map_err(|error| wrong(&error))?.unwrap_or_default(),
+            agents: self.agents.take(),
+            kinds: kinds.transpose().map_err(|error| wrong(&error))?,
+        };
+        let ms = u16::try_from(self.min_interval_ms).ok().filter(|ms| *ms <= MIN_INTERVAL_MS_MAX);
+        let min_interval_ms =
+            ms.ok_or_else(|| wrong(&format!("min_interval_ms is at most {MIN_INTERVAL_MS_MAX}")))?;
+        Ok(Wish { lens, min_interval_ms })
     }
 
     fn publication(mut self) -> Result<Pub, ClientFrameError> {

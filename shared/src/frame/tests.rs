@@ -114,3 +114,15 @@ fn i7_more_events_than_the_limit_are_refused() {
     let error = parse_client(&format!(r#"{{"t":"pub","id":4,"conv":"c","events":[{events}]}}"#)).unwrap_err();
     assert_eq!(error.code(), ErrorCode::TooMany);
 }
+
+#[test]
+fn what_a_viewer_cannot_have_is_refused_by_name() {
+    let refused = |wish: &str| {
+        let error = parse_client(&format!(r#"{{"t":"sub","sub":7,"conv":"c",{wish}}}"#)).unwrap_err();
+        assert_eq!((error.code(), error.about()), (ErrorCode::BadRequest, (Some(7), None)));
+        error.to_string()
+    };
+    assert_eq!(refused(r#""level":"some""#), r#""some" is none of the levels critical, parts, deltas"#);
+    assert!(refused(r#""kinds":["part.end"]"#).starts_with(r#""part.end" is none of message, "#));
+    assert_eq!(refused(r#""min_interval_ms":501"#), "min_interval_ms is at most 500");
+}

@@ -63,9 +63,9 @@ impl Kinds {
 
     /// The words of this choice.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
-        ALWAYS.into_iter().chain(
-            WORDS.into_iter().filter(move |(_, family)| self.has(*family)).map(|(word, _)| word),
-        )
+        ALWAYS
+            .into_iter()
+            .chain(WORDS.into_iter().filter(move |(_, family)| self.has(*family)).map(|(word, _)| word))
     }
 
     pub(super) fn has(self, family: Family) -> bool {
@@ -95,6 +95,7 @@ pub(super) fn family(kind: &Kind) -> Option<Family> {
     Some(match kind {
         Kind::RunStart(_)
         | Kind::RunUpdate(_)
+        | Kind::RunStalled { .. }
         | Kind::RunEnd(_)
         | Kind::AgentStart(_)
         | Kind::AgentEnd { .. } => return None,

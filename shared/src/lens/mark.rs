@@ -18,6 +18,10 @@ pub(super) const LATE: u8 = 1 << 3;
 pub(super) const WRITTEN: u8 = 1 << 4;
 /// It moves its agent below another one.
 pub(super) const MOVES: u8 = 1 << 5;
+/// Its run is stalled no more.
+pub(super) const HEARD: u8 = 1 << 6;
+/// It takes back the loss of its run, and with that what the loss had closed.
+pub(super) const REOPENS: u8 = 1 << 7;
 
 /// See the module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,14 +39,14 @@ impl Mark {
 
 /// What `event` does beyond what it says; nothing for most. `before` is the view without it.
 pub fn mark(before: &View, event: &Event) -> Option<Mark> {
-    if matches!(
-        event.kind,
-        Kind::Message(_) | Kind::Anomaly(_) | Kind::ToolProgress(_) | Kind::Rate { .. }
-    ) {
+    if event.kind.class() == Class::Ephemeral {
         return None;
     }
     let run = before.runs.get(&event.run);
-    let mut flags = 0;
+    let mut flags = run.map_or(0, |run| heard(run, &event.kind));
+    if matches!(event.kind, Kind::Message(_) | Kind::Anomaly(_)) {
+        return (flags != 0).then(|| Mark { flags, closes: Vec::new() });
+    }
     let (part, tool) = (part_of(&event.kind), tool_of(&event.kind));
     let known_part = part.and_then(|id| run?.parts.get(id));
     let known_tool = tool.and_then(|id| run?.tools.get(id));
@@ -67,7 +71,7 @@ pub fn mark(before: &View, event: &Event) -> Option<Mark> {
         }
         kind => flags |= known_tool.map_or(0, |tool| of_tool(tool, kind)),
     }
-    if run.is_none() && !matches!(event.kind, Kind::RunStart(_) | Kind::RunUpdate(_) | Kind::RunEnd(_)) {
+    if run.is_none() {
         flags |= RUN;
     }
     let closes = match (&event.kind, run) {
@@ -77,13 +81,26 @@ pub fn mark(before: &View, event: &Event) -> Option<Mark> {
     (flags != 0 || !closes.is_empty()).then_some(Mark { flags, closes })
 }
 
+/// What it does that anything at all comes of `run`.
+fn heard(run: &RunView, kind: &Kind) -> u8 {
+    if matches!(kind, Kind::RunStalled { .. }) {
+        return 0;
+    }
+    let stalled = if run.stalled_at.is_some() { HEARD } else { 0 };
+    if !run.is_running() && run.loss.is_some() { stalled | REOPENS } else { stalled }
+}
+
 /// Some dialects name an agent without ever starting it: the first thing of it does.
 fn makes_agent(run: Option<&RunView>, event: &Event, makes_thing: bool) -> bool {
     let Some(id) = &event.agent else { return false };
     let makes = makes_thing
         || matches!(
             event.kind,
-            Kind::Error(_) | Kind::Custom { .. } | Kind::Raw { .. } | Kind::Unknown(_) | Kind::AgentEnd { .. }
+            Kind::Error(_)
+                | Kind::Custom { .. }
+                | Kind::Raw { .. }
+                | Kind::Unknown(_)
+                | Kind::AgentEnd { .. }
         );
     makes && run.is_none_or(|run| !run.agents.contains_key(id))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::kinds::{Family, family};
-use super::mark::{AGENT, LATE, MOVES, Mark, RUN, THING, WRITTEN, part_of, tool_of};
+use super::mark::{AGENT, HEARD, LATE, MOVES, Mark, REOPENS, RUN, THING, WRITTEN, part_of, tool_of};
 use super::{Lens, Level};
 use crate::envelope::Envelope;
 use crate::event::{AgentStart, Event, Kind, RunUpdate};
@@ -36,7 +36,7 @@ impl Lens {
         for envelope in events {
             while marks.next_if(|(seq, _)| *seq < envelope.seq).is_some() {}
             let mark = marks.next_if(|(seq, _)| *seq == envelope.seq).map_or(&plain, |(_, mark)| mark);
-            if mark.has(MOVES) && self.agents.is_some() {
+            if mark.has(REOPENS) || (mark.has(MOVES) && self.agents.is_some()) {
                 return None;
             }
             passing.event(envelope, mark, now.runs.get(&envelope.event.run));
@@ -46,7 +46,8 @@ impl Lens {
 
     /// Whether an ephemeral fact passes.
     pub fn passes_ephemeral(&self, envelope: &Envelope, now: &View) -> bool {
-        self.has_deltas() && matches!(self.seen(&envelope.event, now.runs.get(&envelope.event.run)), Seen::Yes)
+        self.has_deltas()
+            && matches!(self.seen(&envelope.event, now.runs.get(&envelope.event.run)), Seen::Yes)
     }
 
     fn seen(&self, event: &Event, run: Option<&RunView>) -> Seen {
@@ -117,7 +118,7 @@ impl Passing<'_> {
         let sees_agent = || run.is_some_and(|run| self.lens.sees(run, envelope.event.agent.as_ref()));
         if mark.has(AGENT) && sees_agent() {
             self.add(envelope, Kind::AgentStart(AgentStart::default()));
-        } else if mark.has(RUN) {
+        } else if mark.has(RUN) || mark.has(HEARD) {
             self.add(envelope, Kind::RunUpdate(RunUpdate::default()));
         }
     }
@@ -155,7 +156,9 @@ impl Passing<'_> {
                 self.written(envelope, mark, run, tool);
                 self.add(envelope, Kind::ToolOutput { tool: tool.clone(), off: Some(0), text: "".into() });
             }
-            Kind::PartDelta { .. } | Kind::ToolArgs { .. } | Kind::ToolOutput { .. } => {}
+            Kind::PartDelta { .. } | Kind::ToolArgs { .. } | Kind::ToolOutput { .. } => {
+                self.trace(envelope, mark, run);
+            }
             Kind::ToolCall { tool, name, .. } => {
                 if whole {
                     self.arguments(envelope, run, tool, name.as_ref());
@@ -215,10 +218,7 @@ impl Passing<'_> {
                 Item::Tool(id) => {
                     let text = run.tools.get(id).map(|tool| tool.arguments.text.as_str()).unwrap_or_default();
                     // A call that the run's end cuts off was never written, so this is no `tool.call`.
-                    self.add(
-                        envelope,
-                        Kind::ToolArgs { tool: id.clone(), off: Some(0), text: text.into() },
-                    );
+                    self.add(envelope, Kind::ToolArgs { tool: id.clone(), off: Some(0), text: text.into() });
                 }
                 Item::Agent(_) | Item::Note(_) => {}
             }

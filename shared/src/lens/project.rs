@@ -8,7 +8,8 @@ use crate::anomaly::Anomalies;
 use crate::event::ToolState;
 use crate::ids::RunId;
 use crate::view::{
-    AgentView, Item, MessageView, Note, NoteBody, PartView, RunView, Streamed, ToolView, TopItem, View, Within,
+    AgentView, Closed, Item, Loss, MessageView, Note, NoteBody, PartView, RunView, Streamed, ToolView,
+    TopItem, View, Within,
 };
 
 impl Lens {
@@ -89,7 +90,23 @@ impl Lens {
             open: run.open.iter().filter_map(seen).collect(),
             late: false,
             full: run.full,
+            stalled_at: run.stalled_at,
+            loss: run.loss.as_ref().and_then(|loss| self.loss(run, loss)).map(Box::new),
         }
+    }
+
+    fn loss(&self, run: &RunView, loss: &Loss) -> Option<Loss> {
+        let errors = self.wants_kind(Some(Family::Error));
+        if run.is_running() && !errors {
+            // Only the failure came so far.
+            return None;
+        }
+        let seen = |closed: &&Closed| self.sees_item(run, &closed.item);
+        Some(Loss {
+            error: loss.error.clone().filter(|_| errors),
+            activity: loss.activity.clone().filter(|_| self.wants_kind(Some(Family::Status))),
+            open: loss.open.iter().filter(seen).cloned().collect(),
+        })
     }
 
     pub(super) fn sees_item(&self, run: &RunView, item: &Item) -> bool {
@@ -114,9 +131,7 @@ impl Lens {
             NoteBody::Custom { .. } => {
                 self.wants_kind(Some(Family::Custom)) && self.sees(run, note.agent.as_ref())
             }
-            NoteBody::Raw { .. } => {
-                self.wants_kind(Some(Family::Raw)) && self.sees(run, note.agent.as_ref())
-            }
+            NoteBody::Raw { .. } => self.wants_kind(Some(Family::Raw)) && self.sees(run, note.agent.as_ref()),
         }
     }
 

@@ -28,6 +28,21 @@ fn lens() -> impl Strategy<Value = Lens> {
         .prop_map(|(level, agents, kinds)| Lens { level, agents, kinds })
 }
 
+/// Anything, and what the hub says of a run whose publisher is lost.
+fn troubled() -> impl Strategy<Value = Vec<Arc<Envelope>>> {
+    let run = || select(vec!["r1", "r2"]);
+    let stalled = run().prop_map(|run| format!(r#"{{"k":"run.stalled","run":"{run}","since":1}}"#));
+    let lost = run().prop_map(|run| {
+        format!(
+            r#"{{"k":"error","run":"{run}","code":"publisher_lost","message":"m"}}
+            {{"k":"run.end","run":"{run}","status":"interrupted","lost":true}}"#
+        )
+    });
+    let trouble = prop_oneof![stalled, lost].prop_map(|lines| events(&lines));
+    let some = prop_oneof![24 => crate::testkit::event().prop_map(|event| vec![event]), 1 => trouble];
+    proptest::collection::vec(some, 1..120).prop_map(|some| logged(some.concat()))
+}
+
 /// The view after each of `history`, and the marks.
 fn views(history: &[Arc<Envelope>]) -> (Vec<View>, Vec<(u64, Mark)>) {
     let mut view = View::default();
@@ -45,6 +60,9 @@ fn bytes(view: &View) -> String {
     let mut view = view.clone();
     for run in view.runs.values_mut() {
         run.open.sort_by_cached_key(|item| format!("{item:?}"));
+        if let Some(loss) = &mut run.loss {
+            loss.open.sort_by_cached_key(|closed| format!("{closed:?}"));
+        }
     }
     String::from_utf8(snapshot::encode(&view)).unwrap()
 }
@@ -65,7 +83,7 @@ proptest! {
     /// or with a snapshot, and however late the hub was to tell it.
     #[test]
     fn i4_i5_what_passes_folds_to_the_projection_of_everything(
-        history in history(1..120),
+        history in troubled(),
         lens in lens(),
         steps in proptest::collection::vec((1_usize..25, 0_usize..30, 0_u8..8), 1..40),
     ) {
@@ -82,15 +100,12 @@ proptest! {
             }
             // A viewer that is behind is told by what the view is by then.
             let to = (at + (head - at).min(back + 1)).min(head);
-            match lens.pass(&history[at..to], &marks, &views[head]) {
-                Some(passed) => {
-                    take(&lens, &mut view, &passed, to as u64);
-                    at = to;
-                }
-                None => {
-                    at = head;
-                    view = lens.project(&views[at]);
-                }
+            if let Some(passed) = lens.pass(&history[at..to], &marks, &views[head]) {
+                take(&lens, &mut view, &passed, to as u64);
+                at = to;
+            } else {
+                at = head;
+                view = lens.project(&views[at]);
             }
             if at == head {
                 prop_assert_eq!(bytes(&view), bytes(&lens.project(&views[head])), "{:?} at {}", lens, at);

@@ -1,0 +1,125 @@
+//! What all viewers of a conversation share who look through the same lens, whatever they are connected by: frames and
+//! the snapshot, encoded once. It stands beside the conversation.
+
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use shared::frame::Sub;
+use shared::limits::SNAPSHOT_WHEN_BEHIND_BYTES;
+use shared::{Lens, Seq, snapshot};
+
+use super::ready::Ready;
+use crate::hub::{Conversation, Slice};
+
+/// A cached snapshot may be older than the newest event by this many bytes of events, which then follow it.
+const SNAPSHOT_AGE_BYTES: u64 = (SNAPSHOT_WHEN_BEHIND_BYTES / 4) as u64;
+
+/// How many shared frames are remembered. Pumps of one conversation go the same steps, about at the same time.
+const FRAMES_KEPT: usize = 4;
+
+/// The lenses through which a conversation is being looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Sights(Mutex<Vec<Weak<Sight>>>);
+
+impl Sights {
+    /// What those share who look through `lens`.
+    pub(crate) fn of(&self, lens: &Lens) -> Arc<Sight> {
+        let mut sights = self.0.lock();
+        sights.retain(|sight| sight.strong_count() > 0);
+        let mut found = sights.iter().filter_map(Weak::upgrade);
+        if let Some(sight) = found.find(|sight| sight.lens == *lens) {
+            return sight;
+        }
+        let sight = Arc::new(Sight::new(lens.clone()));
+        sights.push(Arc::downgrade(&sight));
+        sight
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Sight {
+    lens: Lens,
+    is_clear: bool,
+    snapshot: Mutex<Option<(Seq, Bytes)>>,
+    frames: Mutex<Vec<Arc<Ready>>>,
+}
+
+/// Whether a viewer is better served with the snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Far {
+    /// Events will do.
+    No,
+    /// The ring does not reach back.
+    OutOfReach,
+    /// The snapshot is smaller.
+    Cheaper,
+}
+
+impl Sight {
+    fn new(lens: Lens) -> Self {
+        let is_clear = lens.is_clear();
+        Self { lens, is_clear, snapshot: Mutex::default(), frames: Mutex::default() }
+    }
+
+    /// Whether everything is seen.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.is_clear
+    }
+
+    /// What of `slice` is seen, which covers the same; nothing when only the snapshot can tell.
+    pub(crate) fn see(&self, conversation: &Conversation, mut slice: Slice) -> Option<Slice> {
+        if self.is_clear {
+            return Some(slice);
+        }
+        conversation.look(|view| {
+            slice.events = self.lens.pass(&slice.events, &slice.marks, view)?;
+            slice.ephemera.retain(|fact| self.lens.passes_ephemeral(fact, view));
+            Some(())
+        })?;
+        Some(slice)
+    }
+
+    /// The state at a position that the ring still reaches, encoded once for all who need it.
+    pub(crate) fn snapshot(&self, conversation: &Conversation) -> (Seq, Bytes) {
+        let mut cached = self.snapshot.lock();
+        if let Some((seq, state)) = &*cached {
+            let behind = conversation.bytes_after(*seq);
+            if behind.is_some_and(|bytes| bytes <= SNAPSHOT_AGE_BYTES) {
+                return (*seq, state.clone());
+            }
+        }
+        // A copy is several times faster than the encoding, and nobody can append while the view is borrowed.
+        let view = conversation.look(|view| self.lens.project(view));
+        let state = Bytes::from(snapshot::encode(&view));
+        *cached = Some((view.seq, state.clone()));
+        (view.seq, state)
+    }
+
+    /// Whether a viewer at `seq` is better served with the snapshot, since the ring is too short or what it lacks is
+    /// more than the state itself.
+    pub(crate) fn is_far(&self, conversation: &Conversation, seq: Seq) -> Far {
+        let Some(behind) = conversation.bytes_after(seq) else { return Far::OutOfReach };
+        if behind <= SNAPSHOT_WHEN_BEHIND_BYTES as u64 || behind <= self.snapshot(conversation).1.len() as u64
+        {
+            return Far::No;
+        }
+        Far::Cheaper
+    }
+
+    /// The bytes of `slice`, encoded once for all pumps; `sub` is the number that is asked for first.
+    pub(crate) fn ready(&self, slice: &Slice, sub: Sub) -> Arc<Ready> {
+        let mut frames = self.frames.lock();
+        if let Some(found) = frames.iter().find(|ready| ready.is(slice)) {
+            return Arc::clone(found);
+        }
+        // Encoded under the lock of these frames: whoever wants the same waits for it instead of doing it again.
+        let ready = Arc::new(Ready::new(slice, sub));
+        if frames.len() >= FRAMES_KEPT {
+            frames.remove(0);
+        }
+        frames.push(Arc::clone(&ready));
+        ready
+    }
+}

@@ -1,0 +1,33 @@
+//! What events do beyond what they say, for those in the ring: few do anything.
+
+use std::collections::VecDeque;
+
+use shared::lens::{Mark, mark};
+use shared::{Envelope, Seq, View};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    sparse: VecDeque<(Seq, Mark)>,
+}
+
+impl Marks {
+    /// Notes what `envelope` does, whose event comes onto the view `before`; forgets those up to `gone`.
+    pub(crate) fn note(&mut self, before: &View, envelope: &Envelope, gone: Seq) {
+        let Some(mark) = mark(before, &envelope.event) else { return };
+        while self.sparse.front().is_some_and(|(seq, _)| *seq <= gone) {
+            self.sparse.pop_front();
+        }
+        self.sparse.push_back((envelope.seq, mark));
+    }
+
+    /// The marks of the events after `seq` up to `to`.
+    pub(crate) fn between(&self, seq: Seq, to: Seq) -> Vec<(Seq, Mark)> {
+        // Most who ask are near the end.
+        if self.sparse.back().is_none_or(|(last, _)| *last <= seq) {
+            return Vec::new();
+        }
+        let from = self.sparse.partition_point(|(at, _)| *at <= seq);
+        self.sparse.range(from..).take_while(|(at, _)| *at <= to).cloned().collect()
+    }
+}

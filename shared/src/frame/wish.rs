@@ -1,0 +1,28 @@
+//! How a viewer wants to be told.
+
+use serde::Serialize;
+
+use crate::lens::Lens;
+
+/// What a subscription asks for beside its conversation. The default is everything, at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Wish {
+    /// What is seen.
+    #[serde(flatten)]
+    pub lens: Lens,
+    /// The shortest time between two frames with events, in milliseconds: for who shows less often than that.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub min_interval_ms: u16,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u16) -> bool {
+    *number == 0
+}
+
+impl Wish {
+    /// To see through `lens`, at once.
+    pub fn of(lens: Lens) -> Self {
+        Self { lens, min_interval_ms: 0 }
+    }
+}
