@@ -19,10 +19,13 @@ use tokio::sync::watch;
 
 mod found;
 mod memory;
+mod pack;
+mod sqlite;
 mod written;
 
 pub(crate) use found::{Hit, ListQuery, SearchQuery, Span, ToolFigures};
 pub(crate) use memory::MemoryLog;
+pub(crate) use sqlite::{OpenError, Options, SqliteLog};
 pub(crate) use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
 
 /// Why a log did not do what it was asked for.
@@ -151,7 +154,7 @@ pub(crate) trait EventLog: std::fmt::Debug + Send + Sync {
     /// The conversation as it was left; nothing for one that the log does not know.
     fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError>;
 
-    /// Up to `limit` events after `after`.
+    /// Up to `limit` events after `after`; fewer where they are large. They are all when they reach the page's head.
     fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError>;
 
     /// A page of the list, the newest activity first.

@@ -74,6 +74,18 @@ pub const CONVERSATIONS_MAX: usize = 50_000;
 /// Most publishers that one conversation remembers for exactly-once.
 pub const PUBLISHERS_PER_CONVERSATION_MAX: usize = 1_000;
 
+/// Most bytes that wait to be written to the log on disk. Publishers are told to wait when half of it is in use.
+pub const LOG_QUEUE_BYTES_MAX: usize = 64 << 20;
+
+/// Longest query of a search, in bytes.
+pub const SEARCH_QUERY_BYTES_MAX: usize = 1 << 10;
+
+/// Most hits that one search gives.
+pub const HITS_MAX: usize = 200;
+
+/// Most tools with figures of their own; the others count together.
+pub const TOOLS_MAX: usize = 10_000;
+
 /// Most ephemeral facts (progress, rates) kept by one conversation, one for each key.
 pub const EPHEMERA_MAX: usize = 256;
 

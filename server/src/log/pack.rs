@@ -1,0 +1,256 @@
+//! Events of one conversation as bytes, and back, without loss: `unpack(pack(x)) == x`.
+//!
+//! A block is text. Each event is a line of JSON, as it travels. The deltas of one text are joined into one line, also
+//! when other events came between them, and the line after it says how to cut them apart again:
+//!
+//! ```text
+//! {"k":"part.delta","part":"p1","off":0,"text":"Revenue grew","run":"r1","seq":7,"at":1795300000000}
+//! [2,5,31]          the second delta: its seq is 2 higher, it has the last 5 bytes, it came 31 ms later
+//! ```
+//!
+//! A delta whose publisher said when it happened has a fourth number, the step of that time. So joining costs a few
+//! bytes for each delta and loses neither its seq nor its time: a replay is as fast and as slow as it was.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use shared::event::{EventError, Kind};
+use shared::{AgentId, Envelope, PublisherId};
+
+/// Why bytes are no block.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PackError {
+    /// They are no text.
+    #[error("the block is no text")]
+    Text(#[from] std::str::Utf8Error),
+    /// A line is no event.
+    #[error(transparent)]
+    Event(#[from] EventError),
+    /// A line of cuts does not fit the event before it.
+    #[error("the cuts do not fit their text")]
+    Cuts,
+}
+
+/// `envelopes`, whose seqs rise, as a block.
+pub(crate) fn pack(envelopes: &[Arc<Envelope>]) -> Vec<u8> {
+    let mut records: Vec<Record<'_>> = Vec::new();
+    let mut open: HashMap<Text<'_>, usize> = HashMap::new();
+    for envelope in envelopes {
+        let Some(delta) = Delta::of(envelope) else {
+            records.push(Record::Alone(envelope));
+            continue;
+        };
+        let place = open.entry(delta.of.clone()).or_insert(records.len());
+        if records.get_mut(*place).is_some_and(|record| record.join(envelope, &delta)) {
+            continue;
+        }
+        *place = records.len();
+        records.push(Record::Delta { first: envelope, end: delta.end() });
+    }
+    let mut block = Vec::new();
+    for record in &records {
+        record.write(&mut block);
+    }
+    block
+}
+
+/// The events of a block, in order.
+pub(crate) fn unpack(block: &[u8]) -> Result<Vec<Envelope>, PackError> {
+    let mut envelopes = Vec::new();
+    let mut lines = std::str::from_utf8(block)?.lines().peekable();
+    while let Some(line) = lines.next() {
+        let envelope = Envelope::parse(line)?;
+        match lines.next_if(|line| line.starts_with('[')) {
+            Some(cuts) => cut(envelope, cuts, &mut envelopes).ok_or(PackError::Cuts)?,
+            None => envelopes.push(envelope),
+        }
+    }
+    envelopes.sort_by_key(|envelope| envelope.seq);
+    Ok(envelopes)
+}
+
+/// Which text a delta belongs to, and who wrote it. Only deltas that agree in all of it are joined.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Text<'a> {
+    run: &'a str,
+    form: Form,
+    id: &'a str,
+    agent: Option<&'a AgentId>,
+    publisher: Option<&'a PublisherId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Form {
+    Part,
+    Arguments,
+    Output,
+}
+
+/// An event that adds to a text.
+struct Delta<'a> {
+    of: Text<'a>,
+    off: Option<u64>,
+    text: &'a CompactString,
+}
+
+impl<'a> Delta<'a> {
+    fn of(envelope: &'a Envelope) -> Option<Self> {
+        let event = &envelope.event;
+        let (form, id, off, text) = match &event.kind {
+            Kind::PartDelta { part, off, text } => (Form::Part, part.as_str(), off, text),
+            Kind::ToolArgs { tool, off, text } => (Form::Arguments, tool.as_str(), off, text),
+            Kind::ToolOutput { tool, off, text } => (Form::Output, tool.as_str(), off, text),
+            _ => return None,
+        };
+        let (agent, publisher) = (event.agent.as_ref(), envelope.publisher.as_ref());
+        Some(Self { of: Text { run: event.run.as_str(), form, id, agent, publisher }, off: *off, text })
+    }
+
+    /// Where the next delta of this text starts; nothing where offsets are not said.
+    fn end(&self) -> Option<u64> {
+        self.off.and_then(|off| off.checked_add(self.text.len() as u64))
+    }
+}
+
+/// One line, or two.
+enum Record<'a> {
+    Alone(&'a Envelope),
+    /// A delta that more can be joined to.
+    Delta {
+        first: &'a Envelope,
+        end: Option<u64>,
+    },
+    /// Several deltas.
+    Joined(Box<Joined<'a>>),
+}
+
+struct Joined<'a> {
+    first: &'a Envelope,
+    last: &'a Envelope,
+    end: Option<u64>,
+    text: CompactString,
+    cuts: Vec<i64>,
+}
+
+impl<'a> Record<'a> {
+    /// Joins a delta of the same text, if it can be told apart again.
+    fn join(&mut self, envelope: &'a Envelope, delta: &Delta<'a>) -> bool {
+        let (last, end) = match self {
+            Self::Alone(_) => return false,
+            Self::Delta { first, end } => (*first, *end),
+            Self::Joined(joined) => (joined.last, joined.end),
+        };
+        let off_known = Delta::of(last).is_some_and(|last| last.off.is_some());
+        if delta.off != end || off_known != delta.off.is_some() {
+            return false;
+        }
+        let Some(step) = step(last, envelope, delta.text) else { return false };
+        if let Self::Delta { first, end } = self {
+            let Some(begun) = Delta::of(first) else { return false };
+            let (text, cuts) = (begun.text.clone(), Vec::new());
+            *self = Self::Joined(Box::new(Joined { first, last: first, end: *end, text, cuts }));
+        }
+        let Self::Joined(joined) = self else { return false };
+        joined.cuts.extend(step);
+        joined.text.push_str(delta.text);
+        joined.last = envelope;
+        joined.end = delta.end();
+        true
+    }
+
+    fn write(&self, block: &mut Vec<u8>) {
+        match self {
+            Self::Alone(envelope) | Self::Delta { first: envelope, .. } => write_line(envelope, block),
+            Self::Joined(joined) => {
+                let mut envelope = joined.first.clone();
+                if let Some(text) = text_mut(&mut envelope.event.kind) {
+                    text.clone_from(&joined.text);
+                }
+                write_line(&envelope, block);
+                write_line(&joined.cuts, block);
+            }
+        }
+    }
+}
+
+/// What leads from `last` to the next delta; nothing where numbers are so far apart that they cannot be said.
+fn step(last: &Envelope, next: &Envelope, text: &str) -> Option<impl Iterator<Item = i64> + use<>> {
+    let seq = between(last.seq, next.seq)?;
+    let at = between(last.at, next.at)?;
+    let producer_at = match (last.producer_at, next.producer_at) {
+        (None, None) => None,
+        (Some(from), Some(to)) => Some(between(from, to)?),
+        _ => return None,
+    };
+    let bytes = i64::try_from(text.len()).ok()?;
+    Some([seq, bytes, at].into_iter().chain(producer_at))
+}
+
+fn between(from: u64, to: u64) -> Option<i64> {
+    i64::try_from(i128::from(to) - i128::from(from)).ok()
+}
+
+fn text_mut(kind: &mut Kind) -> Option<&mut CompactString> {
+    match kind {
+        Kind::PartDelta { text, .. } | Kind::ToolArgs { text, .. } | Kind::ToolOutput { text, .. } => {
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
+fn off_mut(kind: &mut Kind) -> Option<&mut u64> {
+    match kind {
+        Kind::PartDelta { off, .. } | Kind::ToolArgs { off, .. } | Kind::ToolOutput { off, .. } => {
+            off.as_mut()
+        }
+        _ => None,
+    }
+}
+
+fn write_line<T: serde::Serialize>(value: &T, block: &mut Vec<u8>) {
+    // Events hold nothing that cannot be written, and memory takes all bytes.
+    drop(serde_json::to_writer(&mut *block, value));
+    drop(block.write_all(b"\n"));
+}
+
+/// The deltas that `joined` was made of.
+fn cut(joined: Envelope, cuts: &str, envelopes: &mut Vec<Envelope>) -> Option<()> {
+    let numbers: Vec<i64> = serde_json::from_str(cuts).ok()?;
+    let width = if joined.producer_at.is_some() { 4 } else { 3 };
+    if numbers.is_empty() || !numbers.len().is_multiple_of(width) {
+        return None;
+    }
+    let mut delta = joined;
+    let whole = std::mem::take(text_mut(&mut delta.event.kind)?);
+    let mut later = 0_usize;
+    for step in numbers.chunks_exact(width) {
+        later = later.checked_add(usize::try_from(*step.get(1)?).ok()?)?;
+    }
+    let (first, mut rest) = whole.split_at_checked(whole.len().checked_sub(later)?)?;
+    *text_mut(&mut delta.event.kind)? = CompactString::from(first);
+    let mut before = first.len() as u64;
+    for step in numbers.chunks_exact(width) {
+        let (text, tail) = rest.split_at_checked(usize::try_from(*step.get(1)?).ok()?)?;
+        rest = tail;
+        let mut next = delta.clone();
+        next.seq = next.seq.checked_add_signed(*step.first()?)?;
+        next.at = next.at.checked_add_signed(*step.get(2)?)?;
+        if let Some(producer_at) = &mut next.producer_at {
+            *producer_at = producer_at.checked_add_signed(*step.get(3)?)?;
+        }
+        if let Some(off) = off_mut(&mut next.event.kind) {
+            *off = off.checked_add(before)?;
+        }
+        before = text.len() as u64;
+        *text_mut(&mut next.event.kind)? = CompactString::from(text);
+        envelopes.push(std::mem::replace(&mut delta, next));
+    }
+    envelopes.push(delta);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! The log on disk: one SQLite file. Stored means that an event survives the death of the process, synced that it
+//! survives the loss of power.
+//!
+//! ```text
+//!  append ──▶ queue ──▶ writer ──▶ file ◀── readers ◀── load, read, list, search
+//!            (memory)     │ ▲        ▲
+//!                         ▼ │        │ reads
+//!                        packer ─────┘
+//! ```
+//!
+//! The queue takes without waiting ([`queue`]), the writer writes all that has gathered as one transaction
+//! ([`writer`], [`commit`]), the packer makes large blocks of small ones and packs states ([`packer`]). Freed pages are
+//! used again; the file does not shrink.
+//!
+//! # Epochs (invariant I9)
+//! Viewers see an event before it is stored. If the process dies in between, they have seen what the log does not know,
+//! so the conversation must not go on under the same name. Each start on a file is a life, and each conversation says
+//! which life wrote it last: where any life since then did not end well, it goes on in a new epoch, with all its events.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use parking_lot::Mutex;
+use shared::frame::{ConversationRow, Durability};
+use shared::{ConversationId, Epoch, Position, Seq};
+use tokio::sync::watch;
+
+use super::{
+    Append, Checkpoint, EventLog, Hit, ListQuery, LogError, Page, Progress, SearchQuery, Stored, Ticket,
+    ToolFigures,
+};
+use crate::clock;
+
+mod blocks;
+mod commit;
+mod documents;
+mod known;
+mod load;
+mod marks;
+mod ops;
+mod packer;
+mod queue;
+mod readers;
+mod rows;
+mod schema;
+mod search;
+mod tally;
+mod tools;
+mod views;
+mod writer;
+
+use blocks::unreadable;
+use ops::{Events, Op};
+use packer::Packer;
+use queue::{Queue, Stage};
+use readers::Readers;
+pub(crate) use schema::OpenError;
+use tally::Tally;
+use writer::Writer;
+
+/// How a file is opened.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Options {
+    /// Most bytes of the file; beyond, the log fails as on a full disk.
+    pub(crate) max_bytes: Option<u64>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct SqliteLog {
+    queue: Arc<Queue>,
+    packer: Arc<Packer>,
+    readers: Readers,
+    tally: Arc<Tally>,
+    threads: Mutex<Threads>,
+    /// The last life before this one that did not end well; 0 for none.
+    last_unsound: i64,
+}
+
+#[derive(Debug, Default)]
+struct Threads {
+    writer: Option<JoinHandle<()>>,
+    packer: Option<JoinHandle<()>>,
+    /// Held as long as the file is in use.
+    lock: Option<File>,
+}
+
+impl SqliteLog {
+    /// Opens the log in the file `path`, which is made with its directory where there is none.
+    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
+        let lock = lock(path)?;
+        let connection = schema::open_writer(path, options.max_bytes)?;
+        let broken = |source| OpenError::Database { path: path.to_path_buf(), source };
+        let (life, last_unsound) = begin(&connection).map_err(broken)?;
+        let tally = Arc::new(Tally::new(rows::count(&connection).map_err(broken)?));
+        let (queue, packer) = (Arc::new(Queue::new()), Arc::new(Packer::default()));
+        let writer = Writer {
+            connection,
+            queue: Arc::clone(&queue),
+            packer: Arc::clone(&packer),
+            tally: Arc::clone(&tally),
+            life,
+            known: known::Known::default(),
+            failing_since: None,
+            synced: false,
+        };
+        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
+            let spawned = std::thread::Builder::new().name(String::from(name)).spawn(run);
+            spawned.map(Some).map_err(|source| OpenError::File { path: path.to_path_buf(), source })
+        };
+        let packing = {
+            let (packer, queue, path) = (Arc::clone(&packer), Arc::clone(&queue), path.to_path_buf());
+            move || packer.run(&path, &queue)
+        };
+        let threads = Threads {
+            writer: spawn("log-writer", Box::new(move || writer.run()))?,
+            packer: spawn("log-packer", Box::new(packing))?,
+            lock: Some(lock),
+        };
+        let readers = Readers::new(path.to_path_buf());
+        Ok(Self { queue, packer, readers, tally, threads: Mutex::new(threads), last_unsound })
+    }
+
+    /// Ends both threads: the packer first, since it gives work to the writer.
+    fn end(&self, stage: Stage) {
+        let mut threads = self.threads.lock();
+        self.queue.end(if stage == Stage::Closing { Stage::Draining } else { stage });
+        self.packer.end();
+        for (thread, last) in [(threads.packer.take(), false), (threads.writer.take(), true)] {
+            if last {
+                self.queue.end(stage);
+            }
+            if thread.is_some_and(|thread| thread.join().is_err()) {
+                tracing::error!("a thread of the log broke off");
+            }
+        }
+        self.readers.close();
+        threads.lock = None;
+    }
+}
+
+impl Drop for SqliteLog {
+    fn drop(&mut self) {
+        self.end(Stage::Dropped);
+    }
+}
+
+/// Makes the directory, and keeps every other process out.
+fn lock(path: &Path) -> Result<File, OpenError> {
+    let failed = |source| OpenError::File { path: path.to_path_buf(), source };
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        std::fs::create_dir_all(directory).map_err(failed)?;
+    }
+    let mut name = path.as_os_str().to_os_string();
+    name.push(".lock");
+    let file = File::options().create(true).truncate(false).write(true).open(PathBuf::from(name));
+    let file = file.map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_path_buf() }),
+        Err(std::fs::TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+/// Begins a life. Returns its number, and that of the last one that did not end well.
+fn begin(connection: &rusqlite::Connection) -> rusqlite::Result<(i64, i64)> {
+    let unsound = "SELECT coalesce(max(number), 0) FROM life WHERE ended_well = 0";
+    let unsound = connection.query_row(unsound, [], |row| row.get(0))?;
+    let insert = "INSERT INTO life (version, started_at) VALUES (?1, ?2)";
+    connection.execute(insert, (env!("CARGO_PKG_VERSION"), schema::integer(clock::now_ms())))?;
+    Ok((connection.last_insert_rowid(), unsound))
+}
+
+impl EventLog for SqliteLog {
+    fn durability(&self) -> Durability {
+        Durability::Synced
+    }
+
+    fn indexes(&self) -> bool {
+        true
+    }
+
+    fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
+        let after = append.after.seq;
+        let head = append.envelopes.last().map_or(after, |envelope| envelope.seq);
+        self.queue.append(Op::Append(Box::new(Events::of(append))), after, head)
+    }
+
+    fn keep(&self, checkpoint: Checkpoint) -> Ticket {
+        let head = checkpoint.view.seq;
+        self.queue.keep(Op::Keep(Box::new(checkpoint)), head)
+    }
+
+    fn list_as(&self, rows: Vec<ConversationRow>) {
+        if !rows.is_empty() {
+            self.queue.put(Op::Rows(rows));
+        }
+    }
+
+    fn sync(&self) -> Ticket {
+        self.queue.put(Op::Sync)
+    }
+
+    fn progress(&self) -> watch::Receiver<Progress> {
+        self.queue.progress()
+    }
+
+    fn wanted(&self) -> Vec<ConversationId> {
+        self.queue.wanted()
+    }
+
+    fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError> {
+        self.queue.settle(conversation)?;
+        let stored = self.readers.read(|connection| {
+            let Some(found) = load::find(connection, conversation)? else { return Ok(None) };
+            let (view, marks) = load::state(connection, &found)?;
+            Ok(Some((found, view, marks)))
+        })?;
+        let Some((found, view, marks)) = stored else {
+            self.queue.enter(conversation, 0);
+            return Ok(None);
+        };
+        let holed = self.queue.enter(conversation, found.head);
+        let mut epoch = found.epoch;
+        if holed || found.life <= self.last_unsound {
+            epoch = Epoch::new(&clock::fresh_name());
+            self.queue.rename(conversation, epoch.clone());
+        }
+        let position = Position { epoch, seq: found.head };
+        Ok(Some(Stored { position, view, at: found.at, marks }))
+    }
+
+    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError> {
+        // When it cannot be written, what is written can be read all the same.
+        drop(self.queue.settle(conversation));
+        self.readers.read(|connection| {
+            let found = load::find(connection, conversation)?.ok_or(LogError::Unknown)?;
+            load::page(connection, &found, after, limit)
+        })
+    }
+
+    fn list(&self, query: &ListQuery) -> Result<Vec<ConversationRow>, LogError> {
+        self.readers.read(|connection| rows::page(connection, query).map_err(unreadable))
+    }
+
+    fn count(&self) -> u64 {
+        self.tally.count()
+    }
+
+    fn unfinished(&self) -> Result<Vec<ConversationId>, LogError> {
+        self.readers.read(|connection| rows::unfinished(connection).map_err(unreadable))
+    }
+
+    fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, LogError> {
+        self.readers.read(|connection| search::search(connection, query))
+    }
+
+    fn tools(&self) -> Result<Vec<ToolFigures>, LogError> {
+        self.readers.read(|connection| tools::figures(connection).map_err(unreadable))
+    }
+
+    fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError> {
+        drop(self.queue.settle(conversation));
+        self.readers.read(|connection| {
+            let Some(found) = load::find(connection, conversation)? else { return Ok(None) };
+            blocks::attached(connection, found.key, hash).map_err(unreadable)
+        })
+    }
+
+    fn remove(&self, conversation: &ConversationId) -> Ticket {
+        self.queue.put(Op::Remove(conversation.clone()))
+    }
+
+    fn close(&self) {
+        self.end(Stage::Closing);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Where the conversations stand that were written lately, so that a commit need not ask for each.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension as _};
+use shared::{ConversationId, Epoch, Seq};
+
+use super::schema::{integer, natural};
+
+/// Most conversations that are known. Beyond, all are forgotten and asked for again.
+const KNOWN_MAX: usize = 20_000;
+
+/// See the module. True as long as all that was applied is committed.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    places: HashMap<ConversationId, Place>,
+}
+
+/// Where a conversation stands in the database.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// Its key.
+    pub(super) key: i64,
+    /// Its epoch.
+    pub(super) epoch: Epoch,
+    /// Its newest seq.
+    pub(super) head: Seq,
+    /// Its blocks since the last compaction.
+    pub(super) loose: usize,
+}
+
+impl Known {
+    /// Keeps the number in bounds. Not while something is applied that is not committed.
+    pub(super) fn trim(&mut self) {
+        if self.places.len() > KNOWN_MAX {
+            self.forget();
+        }
+    }
+
+    /// What was applied is not committed.
+    pub(super) fn forget(&mut self) {
+        self.places.clear();
+    }
+
+    /// The conversation went.
+    pub(super) fn remove(&mut self, conversation: &ConversationId) {
+        self.places.remove(conversation);
+    }
+
+    /// The conversation's place; nothing when there is none.
+    pub(super) fn find(
+        &mut self,
+        connection: &Connection,
+        conversation: &ConversationId,
+    ) -> rusqlite::Result<Option<&mut Place>> {
+        if !self.places.contains_key(conversation)
+            && let Some(place) = read(connection, conversation)?
+        {
+            self.places.insert(conversation.clone(), place);
+        }
+        Ok(self.places.get_mut(conversation))
+    }
+
+    /// The conversation's place; a new one begins in `epoch`.
+    pub(super) fn find_or_make(
+        &mut self,
+        connection: &Connection,
+        conversation: &ConversationId,
+        epoch: &Epoch,
+        life: i64,
+    ) -> rusqlite::Result<(&mut Place, bool)> {
+        let made = self.find(connection, conversation)?.is_none();
+        if made {
+            let insert = "INSERT INTO conversation (id, epoch, head, at, life) VALUES (?1, ?2, 0, 0, ?3)";
+            let mut insert = connection.prepare_cached(insert)?;
+            insert.execute((conversation.as_str(), epoch.as_str(), life))?;
+        }
+        let fresh = || Place { key: connection.last_insert_rowid(), epoch: epoch.clone(), head: 0, loose: 0 };
+        Ok((self.places.entry(conversation.clone()).or_insert_with(fresh), made))
+    }
+}
+
+fn read(connection: &Connection, conversation: &ConversationId) -> rusqlite::Result<Option<Place>> {
+    let select = "SELECT key, epoch, head, loose FROM conversation WHERE id = ?1";
+    let mut select = connection.prepare_cached(select)?;
+    let place = select.query_row([conversation.as_str()], |row| {
+        Ok(Place {
+            key: row.get(0)?,
+            epoch: Epoch::new(row.get_ref(1)?.as_str()?),
+            head: natural(row.get(2)?),
+            loose: usize::try_from(row.get::<_, i64>(3)?).unwrap_or(0),
+        })
+    });
+    place.optional()
+}
+
+impl Place {
+    /// Writes what is known to the conversation's row.
+    pub(super) fn write(&self, connection: &Connection, touch: Touch) -> rusqlite::Result<()> {
+        let update = "UPDATE conversation SET epoch = ?2, head = ?3, at = max(at, ?4), life = ?5, loose = ?6, \
+                      bytes = bytes + ?7 WHERE key = ?1";
+        let loose = i64::try_from(self.loose).unwrap_or(i64::MAX);
+        let (head, at) = (integer(self.head), integer(touch.at));
+        let mut update = connection.prepare_cached(update)?;
+        update.execute((self.key, self.epoch.as_str(), head, at, touch.life, loose, touch.bytes))?;
+        Ok(())
+    }
+}
+
+/// What a commit adds to a conversation's row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Touch {
+    /// When its newest event was taken; 0 for no news.
+    pub(super) at: u64,
+    /// Which life wrote it.
+    pub(super) life: i64,
+    /// Bytes that it takes more.
+    pub(super) bytes: i64,
+}

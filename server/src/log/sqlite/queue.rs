@@ -1,0 +1,381 @@
+//! What waits to be written. This is all that an append touches: one lock, a few clones of references, a sum.
+//!
+//! It knows where each conversation stands that was written in this life, so that an append which does not continue is
+//! refused at once. Its bound is in bytes. What does not fit leaves a hole in its conversation: nothing more of that one
+//! is taken until a checkpoint says where it stands by then. What fitted before is written all the same.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use indexmap::IndexSet;
+use parking_lot::{Condvar, Mutex};
+use shared::limits::{CONVERSATIONS_MAX, LOG_QUEUE_BYTES_MAX};
+use shared::{ConversationId, Epoch, Seq};
+use tokio::sync::watch;
+
+use super::ops::{Op, Queued};
+use crate::log::{Fault, Health, LogError, Progress, Ticket};
+
+/// How long what nobody waits for may lie until it is written: the longer, the more deltas are joined and the fewer
+/// pages are written.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// So much is written at once, whoever waits.
+const GATHER_BYTES: usize = 512 << 10;
+
+/// Most bytes of one commit, if it is more than one op: what comes later waits no longer than that takes.
+const GROUP_BYTES_MAX: usize = 8 << 20;
+
+/// Most conversations whose heads are known without asking the database.
+const TAILS_MAX: usize = 4 * CONVERSATIONS_MAX;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    /// There is work, or the end has come.
+    work: Condvar,
+    /// Something was written, or cannot be.
+    done: Condvar,
+    progress: watch::Sender<Progress>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    ops: VecDeque<Queued>,
+    /// Of what waits and of what is being written.
+    bytes: usize,
+    tickets: u64,
+    /// When the oldest of what waits came.
+    since: Option<Instant>,
+    /// Whether somebody waits for it.
+    urgent: bool,
+    tails: HashMap<ConversationId, Tail>,
+    /// Conversations with a hole that were not named yet.
+    unnamed: IndexSet<ConversationId>,
+    stage: Stage,
+}
+
+/// Where a conversation stands when all that waits is written.
+#[derive(Debug, Clone)]
+struct Tail {
+    head: Seq,
+    /// The last op that is about it.
+    ticket: u64,
+    /// Whether events are missing after `head`.
+    holed: bool,
+}
+
+/// How far the log is on its way to its end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// It takes what comes.
+    #[default]
+    Open,
+    /// It will be closed: nothing more is put off.
+    Draining,
+    /// It writes what is left, and that is all.
+    Closing,
+    /// It was let go without being closed, as a process that dies lets go.
+    Dropped,
+}
+
+/// What the writer does next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Write these.
+    Write(Vec<Queued>),
+    /// All is written: note that the log ended well.
+    Close,
+    /// Leave everything as it is.
+    Leave,
+}
+
+impl Queue {
+    pub(super) fn new() -> Self {
+        Self {
+            state: Mutex::default(),
+            work: Condvar::new(),
+            done: Condvar::new(),
+            progress: watch::Sender::default(),
+        }
+    }
+
+    pub(super) fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    /// Whether nothing can be written.
+    pub(super) fn is_failing(&self) -> bool {
+        self.progress.borrow().health != Health::Well
+    }
+
+    /// Takes events that continue `conversation` from `after` to `head`.
+    pub(super) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
+        let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
+        let mut state = self.state.lock();
+        if let Some(tail) = state.tails.get(&conversation) {
+            if tail.holed {
+                return Ok(Ticket::NEVER);
+            }
+            if tail.head != after {
+                return Err(LogError::Conflict { found: tail.head, expected: after });
+            }
+        }
+        if state.bytes.saturating_add(op.bytes()) > LOG_QUEUE_BYTES_MAX {
+            state.hole(&conversation, after);
+            return Ok(Ticket::NEVER);
+        }
+        Ok(self.push(&mut state, op, Some(head)))
+    }
+
+    /// Takes a checkpoint at `head`, after which the conversation has no hole.
+    pub(super) fn keep(&self, op: Op, head: Seq) -> Ticket {
+        let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
+        let mut state = self.state.lock();
+        let known = state.tails.get(&conversation);
+        let (holed, at_least) = known.map_or((false, 0), |tail| (tail.holed, tail.head));
+        if state.bytes.saturating_add(op.bytes()) > LOG_QUEUE_BYTES_MAX {
+            if holed {
+                // Once more, when there is room.
+                state.unnamed.insert(conversation);
+            }
+            return Ticket::NEVER;
+        }
+        state.unnamed.shift_remove(&conversation);
+        self.push(&mut state, op, Some(if holed { head } else { head.max(at_least) }))
+    }
+
+    /// Takes what has no bound of its own, since there is little of it.
+    pub(super) fn put(&self, op: Op) -> Ticket {
+        let mut state = self.state.lock();
+        let head = matches!(op, Op::Remove(_)).then_some(0);
+        if let (Op::Remove(conversation), Some(_)) = (&op, head) {
+            state.unnamed.shift_remove(conversation);
+        }
+        self.push(&mut state, op, head)
+    }
+
+    fn push(&self, state: &mut State, op: Op, head: Option<Seq>) -> Ticket {
+        state.tickets += 1;
+        let (ticket, bytes) = (state.tickets, op.bytes());
+        if let (Some(conversation), Some(head)) = (op.conversation(), head) {
+            let tail = Tail { head, ticket, holed: false };
+            if let Some(known) = state.tails.get_mut(conversation) {
+                *known = tail;
+            } else {
+                state.tails.insert(conversation.clone(), tail);
+            }
+        }
+        let before = state.bytes;
+        state.bytes += bytes;
+        let urgent = op.is_urgent() && !state.urgent;
+        state.urgent |= urgent;
+        let wake = urgent || state.ops.is_empty() || (before < GATHER_BYTES && state.bytes >= GATHER_BYTES);
+        state.since.get_or_insert_with(Instant::now);
+        state.ops.push_back(Queued { ticket, bytes, op });
+        if before <= LOG_QUEUE_BYTES_MAX / 2 && state.bytes > LOG_QUEUE_BYTES_MAX / 2 {
+            self.progress.send_if_modified(|progress| {
+                // Who waits while nothing can be written, waits in vain, and stops what viewers see.
+                let news = !progress.full && progress.health == Health::Well;
+                progress.full |= news;
+                news
+            });
+        }
+        if wake {
+            self.work.notify_one();
+        }
+        Ticket(ticket)
+    }
+
+    /// For the writer: waits until there is something to write.
+    pub(super) fn next(&self) -> Next {
+        let mut state = self.state.lock();
+        loop {
+            match state.stage {
+                Stage::Dropped => return Next::Leave,
+                Stage::Closing if state.ops.is_empty() => return Next::Close,
+                _ => {}
+            }
+            let Some(since) = state.since else {
+                self.work.wait(&mut state);
+                continue;
+            };
+            let due = since + GATHER;
+            let at_once = state.urgent || state.bytes >= GATHER_BYTES || state.stage != Stage::Open;
+            if at_once || self.work.wait_until(&mut state, due).timed_out() {
+                return Next::Write(state.take());
+            }
+        }
+    }
+
+    /// For the writer: everything that waits, however much; nothing of it is forgotten.
+    pub(super) fn rest(&self) -> VecDeque<Queued> {
+        let mut state = self.state.lock();
+        state.since = None;
+        std::mem::take(&mut state.ops)
+    }
+
+    /// For the writer: gives back what was not written.
+    pub(super) fn put_back(&self, rest: VecDeque<Queued>) {
+        let mut state = self.state.lock();
+        let later = std::mem::replace(&mut state.ops, rest);
+        state.ops.extend(later);
+        if !state.ops.is_empty() {
+            state.since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// For the writer: lets `pause` go by, or less when the log ends. Returns how the log stands.
+    pub(super) fn pause(&self, pause: Duration) -> Stage {
+        let until = Instant::now() + pause;
+        let mut state = self.state.lock();
+        while state.stage != Stage::Dropped && !self.work.wait_until(&mut state, until).timed_out() {}
+        state.stage
+    }
+
+    /// For the writer: everything up to `ticket` is written.
+    pub(super) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
+        let mut state = self.state.lock();
+        state.bytes = state.bytes.saturating_sub(bytes);
+        let full = state.bytes > LOG_QUEUE_BYTES_MAX / 2;
+        self.progress.send_modify(|progress| {
+            progress.stored = progress.stored.max(Ticket(ticket));
+            if synced {
+                progress.synced = progress.synced.max(Ticket(ticket));
+            }
+            progress.health = Health::Well;
+            progress.full = full;
+        });
+        if state.tails.len() > TAILS_MAX {
+            // The writer asks the database about those that come back.
+            state.tails.retain(|_, tail| tail.holed || tail.ticket > ticket);
+        }
+        drop(state);
+        self.done.notify_all();
+    }
+
+    /// For the writer: it cannot write.
+    pub(super) fn failed(&self, fault: Fault) {
+        let state = self.state.lock();
+        self.progress.send_modify(|progress| {
+            (progress.health, progress.full) = (Health::Failing(fault), false);
+        });
+        drop(state);
+        self.done.notify_all();
+    }
+
+    /// For the writer: events of `conversation` do not continue what is written, which ends at `head`.
+    pub(super) fn misfit(&self, conversation: &ConversationId, head: Seq) {
+        self.state.lock().hole(conversation, head);
+    }
+
+    /// Conversations with a hole, each once, when there is room for what fills it.
+    pub(super) fn wanted(&self) -> Vec<ConversationId> {
+        if self.is_failing() {
+            return Vec::new();
+        }
+        let mut state = self.state.lock();
+        if state.bytes > LOG_QUEUE_BYTES_MAX / 2 {
+            return Vec::new();
+        }
+        std::mem::take(&mut state.unnamed).into_iter().collect()
+    }
+
+    /// Conversations with a hole.
+    pub(super) fn holed(&self) -> Vec<ConversationId> {
+        let state = self.state.lock();
+        let mut holed: Vec<_> =
+            state.tails.iter().filter(|(_, tail)| tail.holed).map(|(id, _)| id.clone()).collect();
+        holed.sort();
+        holed
+    }
+
+    /// Waits until what was said of `conversation` is written; fails when it cannot be.
+    pub(super) fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
+        let ticket = self.state.lock().tails.get(conversation).map_or(0, |tail| tail.ticket);
+        self.settle_to(ticket)
+    }
+
+    /// Waits until everything up to `ticket` is written; fails when it cannot be.
+    pub(super) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
+        let mut state = self.state.lock();
+        loop {
+            let progress = self.progress.borrow().clone();
+            if progress.stored >= Ticket(ticket) {
+                return Ok(());
+            }
+            if let Health::Failing(fault) = progress.health {
+                return Err(LogError::Failing(fault.what));
+            }
+            if state.stage == Stage::Dropped {
+                return Err(LogError::Failing(Arc::from("it has ended")));
+            }
+            state.urgent = true;
+            self.work.notify_one();
+            self.done.wait(&mut state);
+        }
+    }
+
+    /// Notes where a conversation stands that was read. Returns whether events of it are missing, which is then forgotten:
+    /// who reads it goes on under a new name.
+    pub(super) fn enter(&self, conversation: &ConversationId, head: Seq) -> bool {
+        let mut state = self.state.lock();
+        if let Some(tail) = state.tails.get(conversation)
+            && !tail.holed
+        {
+            return false;
+        }
+        state.unnamed.shift_remove(conversation);
+        let tail = Tail { head, ticket: 0, holed: false };
+        state.tails.insert(conversation.clone(), tail).is_some()
+    }
+
+    /// The conversation goes on under another name.
+    pub(super) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
+        let mut state = self.state.lock();
+        let head = state.tails.get(conversation).map(|tail| tail.head);
+        self.push(&mut state, Op::Rename(conversation.clone(), epoch), head);
+    }
+
+    /// Brings the log to its end.
+    pub(super) fn end(&self, stage: Stage) {
+        let mut state = self.state.lock();
+        state.stage = state.stage.max(stage);
+        drop(state);
+        self.work.notify_all();
+        self.done.notify_all();
+    }
+
+    /// How far the log is on its way to its end.
+    pub(super) fn stage(&self) -> Stage {
+        self.state.lock().stage
+    }
+}
+
+impl State {
+    fn hole(&mut self, conversation: &ConversationId, head: Seq) {
+        let ticket = self.tails.get(conversation).map_or(0, |tail| tail.ticket);
+        self.tails.insert(conversation.clone(), Tail { head, ticket, holed: true });
+        self.unnamed.insert(conversation.clone());
+    }
+
+    fn take(&mut self) -> Vec<Queued> {
+        let mut bytes = 0;
+        let mut taken = Vec::new();
+        while let Some(queued) = self.ops.pop_front() {
+            bytes += queued.bytes;
+            if bytes > GROUP_BYTES_MAX && !taken.is_empty() {
+                self.ops.push_front(queued);
+                break;
+            }
+            taken.push(queued);
+        }
+        if self.ops.is_empty() {
+            self.since = None;
+            self.urgent = false;
+        }
+        taken
+    }
+}

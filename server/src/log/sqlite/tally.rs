@@ -1,0 +1,27 @@
+//! How many conversations the log has, for those who ask often.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::commit::Outcome;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Tally(AtomicU64);
+
+impl Tally {
+    /// Begins with those that are there.
+    pub(super) fn new(count: u64) -> Self {
+        Self(AtomicU64::new(count))
+    }
+
+    /// Counts what a commit made and removed.
+    pub(super) fn commit(&self, outcome: &Outcome) {
+        self.0.fetch_add(outcome.made, Ordering::Relaxed);
+        self.0.fetch_sub(outcome.removed, Ordering::Relaxed);
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

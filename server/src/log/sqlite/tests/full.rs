@@ -1,0 +1,150 @@
+//! A disk that is full: nobody is stopped, everybody is told, nothing is doubled, and a checkpoint fills the hole.
+
+use shared::limits::LOG_QUEUE_BYTES_MAX;
+
+use super::*;
+
+/// Appends to `name` until the disk is full; where it stands then.
+fn fill(log: &SqliteLog, name: &str) -> Seq {
+    let mut head = 0;
+    loop {
+        let more = events(head + 1, head + 50, 2_000);
+        let ticket = append(log, name, head, &more);
+        head += 50;
+        if wait(log, ticket, Durability::Stored).is_err() {
+            return head;
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_and_what_waited_is_written_once_there_is_room() {
+    let disk = Disk::new();
+    let log = disk.bounded(2 << 20);
+    stored(&log, append(&log, "old", 0, &events(1, 300, 2_000)));
+    let head = fill(&log, "c");
+    let progress = log.progress().borrow().clone();
+    let Health::Failing(fault) = &progress.health else { panic!("{progress:?}") };
+    assert_eq!(fault.code, "disk_full");
+    assert!(fault.since > 0);
+    // What is written can be read meanwhile, and what comes is taken.
+    assert_eq!(log.read(&id("old"), 0, 1_000).unwrap().envelopes, events(1, 300, 2_000));
+    append(&log, "c", head, &events(head + 1, head + 1, 10));
+    assert!(log.wanted().is_empty());
+
+    let removed = log.remove(&id("old"));
+    until(&log, |progress| progress.health == Health::Well && progress.stored >= removed);
+    let history = log.read(&id("c"), 0, 100_000).unwrap();
+    assert_eq!(history.head, head + 1);
+    assert_eq!(history.envelopes[..history.envelopes.len() - 1], events(1, head, 2_000));
+    assert!(log.read(&id("old"), 0, 1).is_err());
+}
+
+/// Waits for a state of the log.
+fn until(log: &SqliteLog, wanted: impl Fn(&Progress) -> bool) {
+    let mut progress = log.progress();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let reached = progress.wait_for(wanted);
+        tokio::time::timeout(std::time::Duration::from_mins(1), reached).await.unwrap().unwrap();
+    });
+}
+
+#[test]
+fn i7_what_the_queue_does_not_hold_leaves_a_hole_that_a_checkpoint_fills() {
+    let disk = Disk::new();
+    let log = disk.bounded(4 << 20);
+    stored(&log, append(&log, "old", 0, &events(1, 500, 2_000)));
+    let begin = fill(&log, "c");
+    let mut head = begin;
+    loop {
+        let more = events(head + 1, head + 20, 100_000);
+        let ticket = append(&log, "c", head, &more);
+        head += 20;
+        if ticket == Ticket::NEVER {
+            break;
+        }
+        assert!(head - begin < 2 * LOG_QUEUE_BYTES_MAX as u64 / 100_000, "the queue has no bound");
+    }
+    assert!(!log.progress().borrow().full, "who waits now stops what viewers see");
+    assert_eq!(append(&log, "c", head, &events(head + 1, head + 1, 10)), Ticket::NEVER);
+    let never = wait(&log, Ticket::NEVER, Durability::Stored);
+    assert!(matches!(never, Err(LogError::Failing(_))));
+    head += 1;
+
+    // Most of what waits goes with its conversation.
+    let also = log.remove(&id("c"));
+    let removed = log.remove(&id("old"));
+    until(&log, |progress| progress.health == Health::Well && progress.stored >= removed.max(also));
+    assert_eq!(log.count(), 0);
+    // It was removed, so nothing of it is missing.
+    assert!(log.wanted().is_empty());
+    assert!(head > 0);
+}
+
+#[test]
+fn a_hole_is_named_once_healed_by_a_checkpoint_and_reading_inside_it_says_where_it_ends() {
+    let disk = Disk::new();
+    let log = disk.open();
+    stored(&log, append(&log, "c", 0, &events(1, 10, 20)));
+    // An append over the whole bound is what a queue that is full does not take.
+    let huge = events(11, 11, LOG_QUEUE_BYTES_MAX + 1);
+    assert_eq!(append(&log, "c", 10, &huge), Ticket::NEVER);
+    assert_eq!(append(&log, "c", 11, &events(12, 20, 20)), Ticket::NEVER);
+    assert_eq!(log.wanted(), [id("c")]);
+    assert!(log.wanted().is_empty(), "each is named once");
+
+    let mut history = events(1, 20, 20);
+    history[10] = events(11, 11, 30).remove(0);
+    stored(&log, log.keep(checkpoint("c", &history, 5)));
+    stored(&log, append(&log, "c", 20, &events(21, 22, 20)));
+    history.extend(events(21, 22, 20));
+    assert_eq!(log.read(&id("c"), 0, 100).unwrap().envelopes, history[..10]);
+    for after in 10..15 {
+        assert_eq!(log.read(&id("c"), after, 100), Err(LogError::Gone { begins_after: 15 }));
+    }
+    assert_eq!(log.read(&id("c"), 15, 100).unwrap().envelopes, history[15..]);
+    assert_eq!(log.load(&id("c")).unwrap().unwrap().view, testkit::folded(&history));
+    log.close();
+    let found = disk.open().load(&id("c")).unwrap().unwrap();
+    assert_eq!((found.position, found.view), (at(22), testkit::folded(&history)));
+}
+
+#[test]
+fn a_checkpoint_with_everything_that_was_lost_leaves_no_hole() {
+    let disk = Disk::new();
+    let log = disk.open();
+    let history = events(1, 20, 20);
+    stored(&log, append(&log, "c", 0, &history[..10]));
+    assert_eq!(append(&log, "c", 10, &events(11, 11, LOG_QUEUE_BYTES_MAX + 1)), Ticket::NEVER);
+    stored(&log, log.keep(checkpoint("c", &history, 15)));
+    assert_eq!(log.read(&id("c"), 0, 100).unwrap().envelopes, history);
+}
+
+#[test]
+fn i9_a_hole_that_nobody_filled_changes_the_epoch() {
+    let disk = Disk::new();
+    let log = disk.open();
+    stored(&log, append(&log, "c", 0, &events(1, 10, 20)));
+    stored(&log, append(&log, "d", 0, &events(1, 10, 20)));
+    assert_eq!(append(&log, "c", 10, &events(11, 11, LOG_QUEUE_BYTES_MAX + 1)), Ticket::NEVER);
+    log.close();
+    let log = disk.open();
+    let found = log.load(&id("c")).unwrap().unwrap().position;
+    assert_eq!(found.seq, 10);
+    assert_ne!(found.epoch, Epoch::new("e1"));
+    assert_eq!(log.load(&id("d")).unwrap().unwrap().position, at(10), "the others go on as they were");
+}
+
+#[test]
+fn a_conversation_that_leaves_memory_with_a_hole_comes_back_under_a_new_name() {
+    let disk = Disk::new();
+    let log = disk.open();
+    stored(&log, append(&log, "c", 0, &events(1, 10, 20)));
+    assert_eq!(append(&log, "c", 10, &events(11, 11, LOG_QUEUE_BYTES_MAX + 1)), Ticket::NEVER);
+    let found = log.load(&id("c")).unwrap().unwrap().position;
+    assert_eq!(found.seq, 10);
+    assert_ne!(found.epoch, Epoch::new("e1"));
+    stored(&log, log.append(Append::of(&id("c"), &found, &events(11, 12, 20))).unwrap());
+    assert_eq!(log.read(&id("c"), 0, 100).unwrap().envelopes, events(1, 12, 20));
+}

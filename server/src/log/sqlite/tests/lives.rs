@@ -1,0 +1,116 @@
+//! What a start finds: after an end that was told, after one that was not, and in a file that is none of ours.
+
+use super::*;
+
+/// Writes 10 events of "c" and lets `end` end the log.
+fn wrote(disk: &Disk, end: impl FnOnce(SqliteLog)) {
+    let log = disk.open();
+    stored(&log, append(&log, "c", 0, &events(1, 10, 20)));
+    end(log);
+}
+
+#[test]
+fn i9_after_a_close_the_epoch_goes_on() {
+    let disk = Disk::new();
+    wrote(&disk, |log| log.close());
+    let stored = disk.open().load(&id("c")).unwrap().unwrap();
+    assert_eq!(stored.position, at(10));
+    assert_eq!(stored.view, testkit::folded(&events(1, 10, 20)));
+    assert_eq!(stored.at, 1_795_300_000_010);
+}
+
+#[test]
+fn i9_after_a_crash_history_goes_on_under_a_new_name() {
+    let disk = Disk::new();
+    wrote(&disk, drop);
+    let log = disk.open();
+    let found = log.load(&id("c")).unwrap().unwrap();
+    assert_eq!(found.position.seq, 10);
+    assert_ne!(found.position.epoch, Epoch::new("e1"));
+    assert_eq!(log.load(&id("c")).unwrap().unwrap().position, found.position, "the name is given once");
+    let more = events(11, 12, 20);
+    log.append(Append::of(&id("c"), &found.position, &more)).unwrap();
+    log.close();
+    let log = disk.open();
+    let again = log.load(&id("c")).unwrap().unwrap();
+    assert_eq!(again.position, Position { epoch: found.position.epoch, seq: 12 });
+    assert_eq!(log.read(&id("c"), 0, 100).unwrap().envelopes, events(1, 12, 20));
+}
+
+#[test]
+fn i9_a_crash_counts_for_what_was_not_written_in_that_life_too() {
+    let disk = Disk::new();
+    wrote(&disk, |log| log.close());
+    drop(disk.open());
+    disk.open().close();
+    let found = disk.open().load(&id("c")).unwrap().unwrap();
+    assert_ne!(found.position.epoch, Epoch::new("e1"));
+}
+
+#[test]
+fn what_waited_is_written_when_the_log_is_closed() {
+    let disk = Disk::new();
+    let log = disk.open();
+    let history = events(1, 2_000, 200);
+    for envelope in &history {
+        append(&log, "c", envelope.seq - 1, std::slice::from_ref(envelope));
+    }
+    log.keep(checkpoint("c", &history, 0));
+    log.close();
+    let log = disk.open();
+    assert_eq!(log.read(&id("c"), 0, 5_000).unwrap().envelopes, history);
+    assert_eq!(log.load(&id("c")).unwrap().unwrap().position, at(2_000));
+    let kept = "SELECT seq FROM checkpoint";
+    let kept =
+        log.readers.read(|connection| connection.query_row(kept, [], |row| row.get(0)).map_err(unreadable));
+    assert_eq!(kept, Ok(2_000));
+}
+
+#[test]
+fn a_second_one_on_the_same_file_is_refused() {
+    let disk = Disk::new();
+    let log = disk.open();
+    let second = SqliteLog::open(&disk.path(), &Options::default());
+    assert!(matches!(second, Err(OpenError::InUse { .. })));
+    drop(log);
+    disk.open();
+}
+
+#[test]
+fn a_file_that_is_no_log_is_refused_and_left_alone() {
+    let disk = Disk::new();
+    let text = "These are my notes, and I want to keep them. ".repeat(50);
+    std::fs::write(disk.path(), &text).unwrap();
+    let refused = SqliteLog::open(&disk.path(), &Options::default()).unwrap_err();
+    assert!(matches!(refused, OpenError::Foreign { .. }), "{refused:?}");
+    assert!(refused.to_string().contains("--log sqlite:PATH"));
+    assert_eq!(std::fs::read_to_string(disk.path()).unwrap(), text);
+
+    let disk = Disk::new();
+    let other = rusqlite::Connection::open(disk.path()).unwrap();
+    other.execute_batch("CREATE TABLE notes (text)").unwrap();
+    drop(other);
+    let refused = SqliteLog::open(&disk.path(), &Options::default());
+    assert!(matches!(refused, Err(OpenError::Foreign { .. })));
+}
+
+#[test]
+fn a_file_of_a_later_version_is_refused() {
+    let disk = Disk::new();
+    wrote(&disk, |log| log.close());
+    let later = rusqlite::Connection::open(disk.path()).unwrap();
+    later.pragma_update(None, "user_version", 99).unwrap();
+    drop(later);
+    let refused = SqliteLog::open(&disk.path(), &Options::default()).unwrap_err();
+    assert!(matches!(refused, OpenError::Newer { found: 99, .. }));
+    assert!(refused.to_string().contains("later version"));
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_said() {
+    let disk = Disk::new();
+    std::fs::write(disk.directory.path().join("file"), "x").unwrap();
+    let path = disk.directory.path().join("file").join("fanlight.db");
+    let refused = SqliteLog::open(&path, &Options::default());
+    assert!(matches!(refused, Err(OpenError::File { .. })));
+}
