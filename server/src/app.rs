@@ -14,7 +14,6 @@ use shared::code::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::clock;
-use crate::config::Config;
 use crate::http::problem::Problem;
 use crate::http::{conversations, events, export, guard, health, ingest, native, page, search, stream};
 use crate::hub::Bounds;
@@ -27,12 +26,11 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Serves until `shutdown`, then drains.
 pub(crate) async fn run(
-    config: Config,
+    shared: Arc<Shared>,
     listener: TcpListener,
     address: SocketAddr,
     shutdown: impl Future<Output = ()> + Send,
 ) {
-    let shared = Shared::new(config);
     let router = router(&shared);
     tracing::info!(%address, "listening");
     let mut shutdown = std::pin::pin!(shutdown);

@@ -1,5 +1,6 @@
 //! What can be set about a hub, checked. Made from the arguments of the binary, or by a test.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use shared::dialect::custom::UserDialect;
@@ -38,11 +39,18 @@ pub struct Config {
 }
 
 /// Where events are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LogChoice {
     /// In memory, gone with the process.
     #[default]
     Memory,
+    /// On disk, in one SQLite file.
+    Sqlite {
+        /// The file; made with its directory where there is none.
+        path: PathBuf,
+        /// Most bytes of the file; beyond, the log fails as on a full disk.
+        max_bytes: Option<u64>,
+    },
 }
 
 impl Default for Config {

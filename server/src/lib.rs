@@ -4,6 +4,7 @@
 //! the edges → the hub → the log.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
@@ -15,7 +16,7 @@ pub mod demo;
 mod fanout;
 mod http;
 mod hub;
-#[expect(dead_code, unused_imports, reason = "the whole contract stands; the log on disk fulfils it next")]
+#[cfg_attr(not(test), expect(dead_code, reason = "attachments and retention are not asked for yet"))]
 mod log;
 mod ring;
 mod state;
@@ -37,18 +38,42 @@ pub enum ServeError {
         "{0} can be reached from other machines, which this hub refuses while it has no access control; listen on 127.0.0.1 or [::1]"
     )]
     PublicAddress(std::net::SocketAddr),
+    /// The log was not opened; nothing was served.
+    #[error(transparent)]
+    Log(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Serves on `listener` until `shutdown` is ready, then drains (invariant I13) and returns.
+/// A hub that has its log and serves nobody yet.
+#[derive(Debug)]
+pub struct Ready(Arc<state::Shared>);
+
+impl Ready {
+    /// Opens the log.
+    pub fn new(config: Config) -> Result<Self, ServeError> {
+        let shared = state::Shared::new(config);
+        shared.map(Self).map_err(|error| ServeError::Log(Box::new(error)))
+    }
+
+    /// Serves on `listener` until `shutdown` is ready, then drains (invariant I13) and returns.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send,
+    ) -> Result<(), ServeError> {
+        let address = listener.local_addr().map_err(ServeError::Listener)?;
+        if !address.ip().is_loopback() {
+            return Err(ServeError::PublicAddress(address));
+        }
+        app::run(self.0, listener, address, shutdown).await;
+        Ok(())
+    }
+}
+
+/// [`Ready::new`] and [`Ready::serve`].
 pub async fn serve(
     config: Config,
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), ServeError> {
-    let address = listener.local_addr().map_err(ServeError::Listener)?;
-    if !address.ip().is_loopback() {
-        return Err(ServeError::PublicAddress(address));
-    }
-    app::run(config, listener, address, shutdown).await;
-    Ok(())
+    Ready::new(config)?.serve(listener, shutdown).await
 }

@@ -14,7 +14,7 @@ use crate::config::{Config, LogChoice};
 use crate::fanout::{Fanout, Outbox};
 use crate::hub::Hub;
 use crate::hub::orphans::Patience;
-use crate::log::MemoryLog;
+use crate::log::{EventLog, MemoryLog, OpenError, Options, SqliteLog};
 
 /// A running hub.
 #[derive(Debug)]
@@ -34,17 +34,20 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// An empty hub.
-    pub(crate) fn new(config: Config) -> Arc<Self> {
-        let log = match config.log {
+    /// A hub over the log that was chosen.
+    pub(crate) fn new(config: Config) -> Result<Arc<Self>, OpenError> {
+        let log: Arc<dyn EventLog> = match &config.log {
             LogChoice::Memory => Arc::new(MemoryLog::default()),
+            LogChoice::Sqlite { path, max_bytes } => {
+                Arc::new(SqliteLog::open(path, &Options { max_bytes: *max_bytes })?)
+            }
         };
         let patience = Patience::of(config.stalled_after, config.interrupted_after);
         let hub = Arc::new(Hub::new(log).with_patience(patience));
         let tasks = TaskTracker::new();
         let fanout = Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat);
         let sockets = Sockets::default();
-        Arc::new(Self { config, hub, fanout, sockets, drain: CancellationToken::new(), tasks })
+        Ok(Arc::new(Self { config, hub, fanout, sockets, drain: CancellationToken::new(), tasks }))
     }
 
     /// Whether the hub is about to stop.

@@ -20,10 +20,14 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR:PORT", env = "FANLIGHT_LISTEN")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Where events are kept: memory [default: memory]
+    /// Where events are kept: memory, sqlite (fanlight.db in the data directory) or sqlite:PATH [default: memory]
     #[arg(long, value_name = "LOG", env = "FANLIGHT_LOG")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log: Option<String>,
+    /// Most bytes of a log on disk; beyond, it fails as on a full disk [default: as many as there are]
+    #[arg(long, value_name = "BYTES", env = "FANLIGHT_LOG_MAX_BYTES")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log_max_bytes: Option<u64>,
     /// The directory of what the hub keeps [default: fanlight-data]
     #[arg(long, value_name = "DIR", env = "FANLIGHT_DATA_DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,6 +86,8 @@ pub(crate) struct Settings {
     pub(crate) listen: SocketAddr,
     /// Where events are kept.
     pub(crate) log: String,
+    /// Most bytes of a log on disk.
+    pub(crate) log_max_bytes: Option<u64>,
     /// The directory of what the hub keeps.
     pub(crate) data_dir: PathBuf,
     /// Whether the demo runs.
@@ -105,6 +111,7 @@ impl Default for Settings {
         Self {
             listen: LISTEN,
             log: String::from("memory"),
+            log_max_bytes: None,
             data_dir: PathBuf::from("fanlight-data"),
             demo: false,
             hosts: Vec::new(),

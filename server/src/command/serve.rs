@@ -1,6 +1,7 @@
 //! `fanlight serve`: settings → trace → listen → serve until a signal → drain.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use server::client::HubAddress;
@@ -30,13 +31,7 @@ pub(crate) fn run(args: &ServeArgs, mut output: Output) -> Result<(), Failure> {
 
 /// The hub's own configuration, as far as this version goes.
 fn config(settings: &Settings) -> Result<Config, Failure> {
-    if settings.log != "memory" {
-        let what = match settings.log.split_once(':') {
-            Some(("sqlite" | "nats", _)) => format!("the log {:?} is not in this version yet", settings.log),
-            _ => format!("there is no log {:?}", settings.log),
-        };
-        return Err(Failure::Usage { what, mend: String::from("use --log memory") });
-    }
+    let log = log(settings)?;
     if !settings.listen.ip().is_loopback() {
         return Err(Failure::Usage {
             what: format!(
@@ -50,13 +45,31 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
     }
     let (hosts, dialects) = (settings.hosts.clone(), dialects(settings)?);
     Ok(Config {
-        log: LogChoice::Memory,
+        log,
         hosts,
         dialects,
         stalled_after: Duration::from_secs(settings.stalled_after),
         interrupted_after: Duration::from_secs(settings.interrupted_after),
         ..Config::default()
     })
+}
+
+/// Where events are kept.
+fn log(settings: &Settings) -> Result<LogChoice, Failure> {
+    let sqlite = |path| LogChoice::Sqlite { path, max_bytes: settings.log_max_bytes };
+    match settings.log.split_once(':') {
+        None if settings.log == "memory" => Ok(LogChoice::Memory),
+        None if settings.log == "sqlite" => Ok(sqlite(settings.data_dir.join("fanlight.db"))),
+        Some(("sqlite", path)) if !path.is_empty() => Ok(sqlite(PathBuf::from(path))),
+        _ => {
+            let what = match settings.log.split_once(':') {
+                Some(("nats", _)) => format!("the log {:?} is not in this version yet", settings.log),
+                _ => format!("there is no log {:?}", settings.log),
+            };
+            let mend = String::from("use --log memory, --log sqlite or --log sqlite:PATH");
+            Err(Failure::Usage { what, mend })
+        }
+    }
 }
 
 /// The dialects that the files describe, each with a name of its own.
@@ -87,14 +100,21 @@ async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Resu
     let address = listener.local_addr().map_err(|error| {
         Failure::new(format!("cannot tell where the hub listens: {error}"), "try another --listen")
     })?;
-    tracing::info!(log = settings.log, "events are kept until the hub stops, not in the data directory");
+    let log = config.log.clone();
+    // After the listener: a life of the log that serves nobody would have to be told from one that died.
+    let ready = server::Ready::new(config)
+        .map_err(|error| Failure::new(format!("the log was not opened: {error}"), "nothing was changed"))?;
+    match &log {
+        LogChoice::Memory => tracing::info!("events are kept in memory until the hub stops"),
+        LogChoice::Sqlite { path, .. } => tracing::info!(path = %path.display(), "events are kept on disk"),
+    }
     match output.line(&format!("listening on http://{address}")) {
         // A hub is of use to others than the reader of its stdout.
         Ok(()) | Err(Failure::NobodyReads) => {}
         Err(failure) => return Err(failure),
     }
     let demo = settings.demo.then(|| demo(address)).transpose()?;
-    let served = server::serve(config, listener, signal).await;
+    let served = ready.serve(listener, signal).await;
     // What it publishes while the hub drains is refused; here it ends for good.
     drop(demo);
     served.map_err(|error| {
