@@ -126,6 +126,8 @@ impl SqliteLog {
     /// Ends both threads: the packer first, since it gives work to the writer.
     fn end(&self, stage: Stage) {
         let mut threads = self.threads.lock();
+        // The last connection tidies up behind it, and only one that writes can.
+        self.readers.close();
         self.queue.end(if stage == Stage::Closing { Stage::Draining } else { stage });
         self.packer.end();
         for (thread, last) in [(threads.packer.take(), false), (threads.writer.take(), true)] {
@@ -136,7 +138,6 @@ impl SqliteLog {
                 tracing::error!("a thread of the log broke off");
             }
         }
-        self.readers.close();
         threads.lock = None;
     }
 }
