@@ -16,7 +16,7 @@ mod tool;
 mod wire;
 
 pub use run::{AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
-pub use tool::{ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};
+pub use tool::{ResultRef, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};
 pub(crate) use wire::parse_wire;
 pub use wire::{EventError, parse_event};
 

@@ -26,6 +26,16 @@ pub const PART_BYTES_MAX: usize = 4 << 20;
 /// Longest result of one tool call kept in a view, in bytes.
 pub const RESULT_BYTES_MAX: usize = 4 << 20;
 
+/// Longest result that stands in its event, in bytes of JSON. Of a longer one the event has the beginning, and the log
+/// keeps the whole beside it.
+pub const RESULT_INLINE_BYTES_MAX: usize = 256 << 10;
+
+/// How much of a longer result stands in its event, in bytes.
+pub const RESULT_BEGINNING_BYTES: usize = 16 << 10;
+
+/// Most bytes of such results that one document is given; of the others it has the beginnings.
+pub const WHOLE_BYTES_MAX: usize = 64 << 20;
+
 /// Longest signature of a thinking part, in bytes; a longer one is no signature.
 pub const SIGNATURE_BYTES_MAX: usize = 64 << 10;
 

@@ -9,8 +9,8 @@ use proptest::sample::select;
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::envelope::Envelope;
 use crate::event::{
-    AgentStart, ErrorFact, Event, Kind, Message, PartEnd, PartKind, RunEnd, RunStart, RunStatus, RunUpdate,
-    ToolResult, ToolStart, ToolState, ToolStateChange, Usage,
+    AgentStart, ErrorFact, Event, Kind, Message, PartEnd, PartKind, ResultRef, RunEnd, RunStart, RunStatus,
+    RunUpdate, ToolResult, ToolStart, ToolState, ToolStateChange, Usage,
 };
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
@@ -104,6 +104,7 @@ fn about_tools() -> BoxedStrategy<Kind> {
             exec_ms: None,
             files: None,
             embeds: None,
+            reference: is_error.then(|| ResultRef { bytes: 300_000, hash: "00f1".into() }),
         })),
         1 => tool().prop_map(|tool| Kind::ApprovalRequest { tool, text: Some("May it?".into()) }),
         1 => (tool(), any::<bool>()).prop_map(|(tool, approved)| Kind::ApprovalAnswer { tool, approved, text: None }),

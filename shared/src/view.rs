@@ -8,7 +8,7 @@ use indexmap::{IndexMap, IndexSet};
 use serde::{Deserialize, Serialize};
 
 use crate::anomaly::Anomalies;
-use crate::event::{ErrorFact, PartKind, RunStatus, ToolState, Usage};
+use crate::event::{ErrorFact, PartKind, ResultRef, RunStatus, ToolState, Usage};
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
 use crate::position::Seq;
@@ -201,6 +201,9 @@ pub struct ToolView {
     pub result: Option<Json>,
     /// Bytes of the result that were over the limit; the result is then its beginning, as a string.
     pub result_cut: u64,
+    /// Where the whole result is, when this is only its beginning, as a string.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_ref: Option<ResultRef>,
     /// Whether it failed.
     pub is_error: bool,
     /// Files that came with the result.
@@ -224,6 +227,13 @@ pub struct ToolView {
 }
 
 impl ToolView {
+    /// About how many bytes of the result are not here.
+    pub fn left_out(&self) -> u64 {
+        let kept = self.result.as_ref().map_or(0, |result| result.to_text().len() as u64);
+        let more = self.result_ref.as_ref().map_or(0, |whole| whole.bytes.saturating_sub(kept));
+        self.result_cut.saturating_add(more)
+    }
+
     /// How long it took, in milliseconds: the publisher's figure, else the hub's clock from execution (or, if nobody
     /// said when that began, from the end of writing) to the end. Nothing while it is open or when it was interrupted:
     /// nobody knows its end.

@@ -193,6 +193,7 @@ impl<'a> Score<'a> {
             exec_ms: took.map(millis),
             files: None,
             embeds: None,
+            reference: None,
         };
         self.put(place, Kind::ToolResult(result));
     }

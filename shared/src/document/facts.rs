@@ -137,7 +137,8 @@ pub(super) fn timing(tool: &ToolView) -> Vec<String> {
     let queued =
         tool.queued_ms.or(waited).filter(|ms| *ms > 0).map(|ms| format!("queued {}", format::duration(ms)));
     let ran = latency(tool).map(|text| format!("ran {text}"));
-    let cut = (tool.result_cut > 0).then(|| format!("{} left out", format::bytes(tool.result_cut)));
+    let cut = Some(tool.left_out()).filter(|bytes| *bytes > 0);
+    let cut = cut.map(|bytes| format!("{} of the result left out", format::bytes(bytes)));
     queued.into_iter().chain(ran).chain(cut).collect()
 }
 

@@ -185,7 +185,7 @@ fn result(tool: &ToolView, bytes_max: usize) -> String {
         return said(&format!("Error: {text}"));
     }
     match &tool.result {
-        Some(json) if text.len() == output.text.len() && tool.result_cut == 0 => json.as_str().to_owned(),
+        Some(json) if text.len() == output.text.len() && tool.left_out() == 0 => json.as_str().to_owned(),
         _ => said(&text),
     }
 }

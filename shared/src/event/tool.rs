@@ -58,6 +58,18 @@ pub struct ToolResult {
     /// Things to embed that came with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embeds: Option<Json>,
+    /// Where the whole output is, when this is only its beginning, as a string.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<ResultRef>,
+}
+
+/// A result that is kept beside its event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultRef {
+    /// Its bytes as JSON.
+    pub bytes: u64,
+    /// FNV-1a 64 of them, 16 hex digits: its name in the conversation.
+    pub hash: CompactString,
 }
 
 /// See [`super::Kind::ToolProgress`].

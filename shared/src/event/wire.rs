@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    AgentStart, ErrorFact, Event, Kind, Message, PartEnd, PartKind, RunEnd, RunStart, RunStatus, RunUpdate,
-    ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange, Unknown, Usage,
+    AgentStart, ErrorFact, Event, Kind, Message, PartEnd, PartKind, ResultRef, RunEnd, RunStart, RunStatus,
+    RunUpdate, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange, Unknown, Usage,
 };
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
@@ -95,6 +95,8 @@ pub(crate) struct Wire<'a> {
     since: Option<u64>,
     #[serde(default)]
     lost: bool,
+    #[serde(rename = "ref")]
+    reference: Option<ResultRef>,
     tokens: Option<u64>,
 }
 
@@ -266,6 +268,7 @@ impl Wire<'_> {
                 exec_ms,
                 files: self.files.map(Json::from_raw),
                 embeds: self.embeds.map(Json::from_raw),
+                reference: self.reference.take(),
             }),
             "tool.progress" => {
                 Kind::ToolProgress(ToolProgress { tool, text, current: self.current, total: self.total })

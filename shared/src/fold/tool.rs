@@ -157,6 +157,7 @@ pub(super) fn result(run: &mut RunView, scene: &mut Scene<'_>, result: &ToolResu
         tool.result_cut = text.len().saturating_sub(kept.len()) as u64;
         scene.note(AnomalyCode::TooLarge, || id.to_string());
     }
+    tool.result_ref.clone_from(&result.reference);
     part::note_cut(scene, tool.output.cut, id.as_str());
     tool.queued_ms = result.queued_ms.or(tool.queued_ms);
     tool.exec_ms = result.exec_ms.or(tool.exec_ms);

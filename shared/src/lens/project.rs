@@ -172,6 +172,7 @@ impl Lens {
             agent: tool.agent.clone(),
             given_id: tool.given_id.clone(),
             result: tool.result.clone(),
+            result_ref: tool.result_ref.clone(),
             files: tool.files.clone(),
             embeds: tool.embeds.clone(),
             question: tool.question.clone(),

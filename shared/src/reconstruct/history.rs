@@ -252,8 +252,9 @@ fn result(tool: &ToolView) -> String {
     if text.trim().is_empty() || text == "null" {
         return if tool.is_error { "failed" } else { "completed" }.to_owned();
     }
-    if tool.result_cut > 0 {
-        text = format!("{text}\n[{} bytes left out]", tool.result_cut);
+    let left_out = tool.left_out();
+    if left_out > 0 {
+        text = format!("{text}\n[{left_out} bytes left out]");
     }
     text
 }

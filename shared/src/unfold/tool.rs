@@ -118,6 +118,7 @@ fn close(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
             exec_ms,
             files: tool.files.clone(),
             embeds: tool.embeds.clone(),
+            reference: tool.result_ref.clone(),
         }),
         None => Kind::ToolState(ToolStateChange { tool: id.clone(), state: tool.state, queued_ms, exec_ms }),
     };

@@ -146,7 +146,7 @@ fn raw_text(store: Store, ids: Ids) -> String {
     let read = tool(store, ids, |tool| {
         let result = tool.result.as_ref().map_or(tool.output.text.as_str(), |result| result.as_str());
         let cut =
-            if tool.result_cut > 0 { format!("\n… {} bytes more", tool.result_cut) } else { String::new() };
+            if tool.left_out() > 0 { format!("\n… {} bytes more", tool.left_out()) } else { String::new() };
         format!("{}\n{result}{cut}", tool.arguments.text)
     });
     read.unwrap_or_default()

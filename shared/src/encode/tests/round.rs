@@ -100,6 +100,7 @@ fn events(pieces: &[Piece]) -> Vec<Event> {
                     exec_ms: None,
                     files: None,
                     embeds: None,
+                    reference: None,
                 }));
             }
         }
