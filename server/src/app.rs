@@ -15,7 +15,9 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::clock;
 use crate::http::problem::Problem;
-use crate::http::{conversations, events, export, guard, health, ingest, native, page, search, stream};
+use crate::http::{
+    conversations, events, export, guard, health, ingest, native, page, results, search, stream,
+};
 use crate::hub::Bounds;
 use crate::log::blocking;
 use crate::state::Shared;
@@ -137,6 +139,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1/conversations/{conversation}", get(conversations::one))
         .route("/v1/conversations/{conversation}/events", get(events::events).post(native::publish))
         .route("/v1/conversations/{conversation}/export/{format}", get(export::export))
+        .route("/v1/conversations/{conversation}/results/{hash}", get(results::result))
         .route("/v1/conversations/{conversation}/wait", get(conversations::wait))
         .route("/v1/conversations/{conversation}/stream/{dialect}", get(stream::get).post(stream::post))
         .route(

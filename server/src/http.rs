@@ -1,4 +1,4 @@
-//! The HTTP edge: ingest, native events, snapshots, lists, server-sent events, health, the page.
+//! The HTTP edge: ingest, native events, snapshots, whole results, lists, server-sent events, health, the page.
 
 pub(crate) mod conversations;
 pub(crate) mod events;
@@ -10,6 +10,7 @@ pub(crate) mod native;
 pub(crate) mod page;
 pub(crate) mod params;
 pub(crate) mod problem;
+pub(crate) mod results;
 pub(crate) mod search;
 pub(crate) mod sse;
 pub(crate) mod stream;

@@ -21,6 +21,7 @@ mod glean;
 mod list;
 mod marks;
 pub(crate) mod orphans;
+mod outsize;
 mod publication;
 mod publishers;
 mod row;
@@ -28,7 +29,7 @@ mod upkeep;
 
 pub(crate) use conversation::{Conversation, Cursor, Slice};
 pub(crate) use list::Listed;
-pub(crate) use orphans::{Attendant, Orphans, Speaker};
+pub(crate) use orphans::{Attendant, Orphans};
 pub(crate) use publication::{AppendError, Appended, OpenError, Publication, PublishError};
 pub(crate) use publishers::{Claim, Numbers};
 pub(crate) use upkeep::Bounds;
@@ -125,6 +126,9 @@ impl Hub {
         id: &ConversationId,
         mut publication: Publication,
     ) -> Result<Appended, PublishError> {
+        // Before any lock: a result may be large.
+        let large = publication.events.iter_mut().filter_map(|it| outsize::shorten(&mut it.event));
+        publication.attachments = large.collect();
         loop {
             let conversation = self.open(id)?;
             let appended = conversation.append(&mut publication, clock::now_ms(), self.log());

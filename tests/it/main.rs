@@ -19,6 +19,7 @@ mod main_job; // recordings at their pace, several viewers, a terminal among the
 mod orphans; // publishers that vanish, and come back
 mod publish; // acks, duplicates, gaps, older lives
 mod read; // snapshots, lists and events over plain HTTP and SSE
+mod results; // results that are too large for their events
 mod resume; // cut and come back, late, slow, after a crash
 mod security; // origins, hosts, headers
 mod stream; // the streams of other clients, live

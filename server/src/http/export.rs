@@ -43,7 +43,7 @@ pub(crate) async fn export(
         return Ok(unchanged);
     }
     match wanted {
-        Wanted::Document(format) => document_of(&conversation, format, choice).await,
+        Wanted::Document(format) => document_of(shared, &conversation, format, choice).await,
         Wanted::Events => {
             stream_of(shared, conversation, "application/x-ndjson", "jsonl", Writer::Native).await
         }
@@ -83,15 +83,20 @@ fn unknown(wanted: &str) -> Problem {
 
 /// A document of the whole view.
 async fn document_of(
+    shared: Arc<Shared>,
     conversation: &Arc<Conversation>,
     format: &'static Format,
     choice: Choice,
 ) -> Result<Response, Problem> {
-    let view = conversation.view();
+    let mut view = conversation.view();
     let seq = view.seq;
-    let name = conversation.id().clone();
+    let whose = Arc::clone(conversation);
     // Some hundreds of milliseconds for the largest views: too long for a thread that serves sockets.
-    let made = tokio::task::spawn_blocking(move || format.document(&view, name.as_str(), choice)).await;
+    let made = tokio::task::spawn_blocking(move || {
+        shared.hub.make_whole(&whose, &mut view);
+        format.document(&view, whose.id().as_str(), choice)
+    });
+    let made = made.await;
     let text = made.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
     Ok(file(conversation, format.content_type, format.extension, seq, Body::from(text)))
 }
@@ -102,21 +107,6 @@ enum Writer {
     Native,
     /// A stream in a dialect.
     Dialect(Box<dyn Encode>),
-}
-
-impl Writer {
-    fn events(&mut self, envelopes: &[Arc<Envelope>], out: &mut Vec<u8>) -> io::Result<()> {
-        for envelope in envelopes {
-            match self {
-                Self::Native => {
-                    serde_json::to_writer(&mut *out, envelope)?;
-                    out.push(b'\n');
-                }
-                Self::Dialect(encoder) => encoder.event(envelope, out),
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A file that is written while it is sent.
@@ -155,6 +145,21 @@ async fn stream_of(
 }
 
 impl Sending {
+    fn write(&mut self, envelopes: &[Arc<Envelope>], out: &mut Vec<u8>) -> io::Result<()> {
+        for envelope in envelopes {
+            match &mut self.writer {
+                Writer::Native => {
+                    serde_json::to_writer(&mut *out, envelope)?;
+                    out.push(b'\n');
+                }
+                Writer::Dialect(encoder) => {
+                    encoder.event(&self.shared.hub.made_whole(&self.conversation, envelope), out);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The next piece; nothing when all is sent.
     async fn next(&mut self) -> io::Result<Option<Bytes>> {
         if self.is_over {
@@ -165,7 +170,7 @@ impl Sending {
         if left > 0 {
             let page = self.shared.hub.read(&self.conversation, self.at, left.min(PAGE)).await;
             let envelopes = page.map_err(io::Error::other)?.envelopes;
-            self.writer.events(&envelopes, &mut out)?;
+            self.write(&envelopes, &mut out)?;
             let last = envelopes.last().ok_or_else(|| io::Error::other("the log has less than its head"))?;
             self.at = last.seq;
         }

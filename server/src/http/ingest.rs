@@ -148,10 +148,9 @@ impl Stream {
 
     fn publish(&mut self, decoded: Decoded) -> Result<(), Problem> {
         let publication = Publication {
-            events: decoded.envelopes,
             level: self.durability,
             speaker: self.attendant.speaks_in(&self.conversation),
-            claim: None,
+            ..Publication::of(decoded.envelopes)
         };
         let appended = self.shared.fanout.publish(&self.conversation, publication)?;
         self.ticket = appended.ticket;

@@ -15,7 +15,7 @@ use shared::limits::EVENTS_PER_PUBLISH_MAX;
 
 use super::params::{self, Path};
 use super::problem::Problem;
-use crate::hub::{Publication, Speaker};
+use crate::hub::Publication;
 use crate::log::reached;
 use crate::state::Shared;
 
@@ -54,7 +54,7 @@ pub(crate) async fn publish(
         .map_err(|error| Problem::bad_request(format!("the body is no UTF-8: {error}")))?;
     let events = parse(text)?;
     params::numbered(claim.as_ref(), events.len())?;
-    let publication = Publication { claim, events, level: durability, speaker: Speaker::Passing };
+    let publication = Publication { claim, level: durability, ..Publication::of(events) };
     let appended = shared.fanout.publish(&conversation, publication)?;
     reached(shared.hub.log(), appended.ticket, durability).await?;
     Ok(Json(Taken {

@@ -19,6 +19,7 @@ use super::ephemera::Ephemera;
 use super::glean::{Gleaned, fold_and_glean};
 use super::marks::Marks;
 use super::orphans::Attendance;
+use super::outsize::lengthen;
 use super::publication::{AppendError, Appended, Publication};
 use super::publishers::{Publishers, Verdict};
 use super::row::row;
@@ -226,12 +227,15 @@ impl Conversation {
             self.unattended.store(true, Ordering::Relaxed);
         }
         let mark = publication.claim.as_ref().map(|claim| state.publishers.take(claim));
-        let Gleaned { documents, calls } = gleaned.unwrap_or_default();
+        let Gleaned { mut documents, calls } = gleaned.unwrap_or_default();
+        let attachments = std::mem::take(&mut publication.attachments);
+        lengthen(&mut documents, &logged, &attachments);
         let append = Append {
             mark,
             level: publication.level,
             documents,
             calls,
+            attachments,
             ..Append::of(&self.id, &before, &logged)
         };
         state.ticket = log.append(append)?;

@@ -7,7 +7,7 @@ use shared::{Envelope, Position};
 
 use super::orphans::Speaker;
 use super::publishers::Claim;
-use crate::log::{LogError, Ticket};
+use crate::log::{Attachment, LogError, Ticket};
 
 /// What is to be appended: taken as a whole or refused as a whole.
 #[derive(Debug)]
@@ -20,13 +20,15 @@ pub(crate) struct Publication {
     pub(crate) level: Durability,
     /// Who speaks.
     pub(crate) speaker: Speaker,
+    /// Results that are too large for their events; the hub takes them out.
+    pub(crate) attachments: Vec<Attachment>,
 }
 
 impl Publication {
-    #[cfg(test)]
     /// Events of somebody who does not count them and waits for nothing.
     pub(crate) fn of(events: Vec<Envelope>) -> Self {
-        Self { claim: None, events, level: Durability::Memory, speaker: Speaker::Passing }
+        let (level, speaker) = (Durability::Memory, Speaker::Passing);
+        Self { claim: None, events, level, speaker, attachments: Vec::new() }
     }
 }
 

@@ -163,12 +163,8 @@ impl Connection {
                 expected: None,
             });
         }
-        let publication = Publication {
-            claim,
-            events: frame.events,
-            level,
-            speaker: self.attendant.speaks_in(&frame.conv),
-        };
+        let speaker = self.attendant.speaks_in(&frame.conv);
+        let publication = Publication { claim, level, speaker, ..Publication::of(frame.events) };
         match self.shared.hub.publish(&frame.conv, publication) {
             Ok(appended) => {
                 if !self.stirred.contains(&frame.conv) {

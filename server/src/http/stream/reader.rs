@@ -122,7 +122,7 @@ impl Reader {
         if !matches!(self.wanted, Wanted::Latest | Wanted::Next) {
             for envelope in unfold(&view) {
                 if self.wants(&envelope) {
-                    self.encoder.event(&envelope, out);
+                    self.tell(&envelope, out);
                 }
             }
         }
@@ -145,10 +145,15 @@ impl Reader {
         if self.is_over || !self.wants(envelope) {
             return;
         }
-        self.encoder.event(envelope, out);
+        self.tell(envelope, out);
         if self.ends_with_run && matches!(envelope.event.kind, Kind::RunEnd(_)) {
             self.end(out);
         }
+    }
+
+    fn tell(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let envelope = self.seat.shared.hub.made_whole(&self.seat.conversation, envelope);
+        self.encoder.event(&envelope, out);
     }
 
     fn wants(&mut self, envelope: &Envelope) -> bool {

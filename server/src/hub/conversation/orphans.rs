@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use shared::event::{Kind, RunStart};
-use shared::frame::Durability;
 use shared::{Envelope, Event};
 
 use super::{Conversation, State};
@@ -42,8 +41,7 @@ impl Conversation {
                 return verdict;
             }
             let events = std::mem::take(&mut verdict.events).into_iter().map(bare).collect();
-            let mut publication =
-                Publication { claim: None, events, level: Durability::Memory, speaker: Speaker::Hub };
+            let mut publication = Publication { speaker: Speaker::Hub, ..Publication::of(events) };
             if let Err(error) = self.take(&mut state, &mut publication, now, log) {
                 tracing::error!(%error, conversation = self.id.as_str(), "what the hub said of a run is not kept");
             }

@@ -1,0 +1,53 @@
+//! `GET /v1/conversations/{c}/results/{hash}`: the whole of a result that was too large for its event.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use shared::code::ErrorCode;
+
+use super::conversations::find;
+use super::params::Path;
+use super::problem::Problem;
+use crate::state::Shared;
+
+/// What has this name never changes. It may hold secrets: only the reader's own browser keeps it.
+const CACHE: &str = "private, max-age=31536000, immutable";
+
+/// See the module.
+pub(crate) async fn result(
+    State(shared): State<Arc<Shared>>,
+    Path((name, hash)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let conversation = find(&shared, &name)?;
+    if hash.len() != 16 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(Problem::bad_request(format!("{hash:?} is no hash: 16 hex digits are")));
+    }
+    let tag = format!("\"{hash}\"");
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    if known.is_some_and(|known| known.split(',').any(|it| it.trim().trim_start_matches("W/") == tag)) {
+        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
+    }
+    let Some(json) = shared.hub.whole_result(&conversation, &hash).await? else {
+        let detail = format!("the log has no result {hash} of {name:?}; it may have kept less than was said");
+        return Err(Problem::new(ErrorCode::Gone, detail));
+    };
+    let headers = [
+        (header::CONTENT_TYPE, "application/json".to_owned()),
+        (header::CACHE_CONTROL, CACHE.to_owned()),
+        (header::ETAG, tag),
+    ];
+    Ok((headers, Body::from(Bytes::from_owner(Whole(json)))).into_response())
+}
+
+/// Lends its bytes, so that they are not copied for each reader.
+struct Whole(Arc<str>);
+
+impl AsRef<[u8]> for Whole {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}

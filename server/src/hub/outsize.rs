@@ -1,0 +1,122 @@
+//! Results that are too large to travel in an event: the event has the beginning and says where the whole is, the log
+//! keeps the whole beside it. Everybody sees the beginning at once; who wants all of it asks for it.
+
+use std::borrow::Cow;
+use std::hash::Hasher as _;
+use std::sync::Arc;
+
+use compact_str::{CompactString, format_compact};
+use fnv::FnvHasher;
+use shared::event::{Event, Kind, ResultRef};
+use shared::frame::Durability;
+use shared::limits::{DOCUMENT_BYTES_MAX, RESULT_BEGINNING_BYTES, RESULT_INLINE_BYTES_MAX, WHOLE_BYTES_MAX};
+use shared::{Envelope, Json, View};
+
+use super::{Conversation, Hub};
+use crate::log::{Attachment, Document, DocumentKind, LogError, blocking};
+
+/// Leaves the beginning of a result that is over the limit in `event`, as a string; gives back the whole.
+pub(super) fn shorten(event: &mut Event) -> Option<Attachment> {
+    let Kind::ToolResult(result) = &mut event.kind else { return None };
+    let bytes = result.output.as_str().len();
+    if bytes <= RESULT_INLINE_BYTES_MAX {
+        return None;
+    }
+    let json: Arc<str> = Arc::from(result.output.as_str());
+    let beginning = {
+        let text = result.output.to_text();
+        Json::string(beginning(&text, RESULT_BEGINNING_BYTES))
+    };
+    let hash = hash(&json);
+    result.output = beginning;
+    result.reference = Some(ResultRef { bytes: bytes as u64, hash: hash.clone() });
+    Some(Attachment { hash, json })
+}
+
+/// FNV-1a 64, as 16 hex digits.
+fn hash(text: &str) -> CompactString {
+    let mut hasher = FnvHasher::default();
+    hasher.write(text.as_bytes());
+    format_compact!("{:016x}", hasher.finish())
+}
+
+fn beginning(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
+}
+
+/// Lets what is searched of a result be more than what stands in its event.
+pub(super) fn lengthen(documents: &mut [Document], logged: &[Arc<Envelope>], attachments: &[Attachment]) {
+    if attachments.is_empty() {
+        return;
+    }
+    for document in documents.iter_mut().filter(|document| document.kind == DocumentKind::Result) {
+        let event = logged.iter().find(|envelope| envelope.seq == document.seq);
+        let hash = event.and_then(|envelope| reference(&envelope.event)).map(|reference| &reference.hash);
+        let whole = attachments.iter().find(|it| Some(&it.hash) == hash).and_then(|it| Json::parse(&it.json));
+        if let Some(whole) = whole {
+            beginning(&whole.to_text(), DOCUMENT_BYTES_MAX).clone_into(&mut document.text);
+        }
+    }
+}
+
+fn reference(event: &Event) -> Option<&ResultRef> {
+    if let Kind::ToolResult(result) = &event.kind { result.reference.as_ref() } else { None }
+}
+
+impl Hub {
+    /// The whole result with that hash, as JSON; nothing where the log does not have it (any more). Waits until the log
+    /// has what is in its queue.
+    pub(crate) async fn whole_result(
+        &self,
+        conversation: &Conversation,
+        hash: &str,
+    ) -> Result<Option<Arc<str>>, LogError> {
+        let level = Durability::Stored.min(self.log().durability());
+        crate::log::reached(self.log(), conversation.ticket(), level).await?;
+        blocking(|| self.log().attachment(conversation.id(), hash))
+    }
+
+    /// The whole of a result, as far as the log has it by now. Waits for the disk.
+    fn whole(&self, conversation: &Conversation, reference: &ResultRef) -> Option<Json> {
+        let found = self.log().attachment(conversation.id(), &reference.hash);
+        let found = found.unwrap_or_else(|error| {
+            tracing::warn!(%error, conversation = %conversation.id(), "a result cannot be read");
+            None
+        });
+        found.and_then(|json| Json::parse(&json))
+    }
+
+    /// `envelope`, with its result whole where the log has that.
+    pub(crate) fn made_whole<'a>(
+        &self,
+        conversation: &Conversation,
+        envelope: &'a Envelope,
+    ) -> Cow<'a, Envelope> {
+        let whole = reference(&envelope.event).and_then(|it| blocking(|| self.whole(conversation, it)));
+        let Some(whole) = whole else { return Cow::Borrowed(envelope) };
+        let mut envelope = envelope.clone();
+        if let Kind::ToolResult(result) = &mut envelope.event.kind {
+            result.output = whole;
+            result.reference = None;
+        }
+        Cow::Owned(envelope)
+    }
+
+    /// Makes the results of `view` whole where the log has them, the newest first, up to [`WHOLE_BYTES_MAX`]. Waits for the
+    /// disk.
+    pub(crate) fn make_whole(&self, conversation: &Conversation, view: &mut View) {
+        let mut left = WHOLE_BYTES_MAX as u64;
+        let tools = view.runs.values_mut().rev().flat_map(|run| run.tools.values_mut().rev());
+        for tool in tools {
+            let Some(reference) = tool.result_ref.as_ref().filter(|it| it.bytes <= left) else { continue };
+            if let Some(whole) = self.whole(conversation, reference) {
+                left = left.saturating_sub(reference.bytes);
+                tool.result = Some(whole);
+                tool.result_ref = None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
