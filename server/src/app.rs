@@ -20,6 +20,7 @@ use crate::http::{
 };
 use crate::hub::Bounds;
 use crate::log::blocking;
+use crate::sink;
 use crate::state::Shared;
 use crate::ws;
 
@@ -41,6 +42,7 @@ pub(crate) async fn run(
     let upkeep = upkeep(&shared);
     let orphans = shared.fanout.watch_orphans();
     shared.hub.read_back();
+    sink::start(&shared);
     // None of the four ends by itself.
     tokio::select! {
         () = &mut shutdown => {}

@@ -7,10 +7,12 @@ mod amount;
 mod client;
 mod dialect;
 mod serve;
+mod sinks;
 
 pub(crate) use client::{ExportArgs, ReplayArgs, Speed, TailArgs, TeeArgs, Until};
 pub(crate) use dialect::{Spoken, described};
 pub(crate) use serve::{ServeArgs, Settings, TraceFormat};
+pub(crate) use sinks::SinkSettings;
 
 /// Watch AI agents work.
 #[derive(Debug, Parser)]

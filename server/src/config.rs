@@ -6,6 +6,8 @@ use std::time::Duration;
 use shared::dialect::custom::UserDialect;
 use shared::limits;
 
+pub use crate::sink::{FileTarget, Flush, Sink, Target};
+
 /// How a hub behaves. The default is right for one machine.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -15,6 +17,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Dialects of the user's own, taken beside those that the hub reads anyway.
     pub dialects: Vec<UserDialect>,
+    /// Where what is taken in goes out again.
+    pub sinks: Vec<Sink>,
     /// Between two heartbeats on a socket.
     pub heartbeat: Duration,
     /// How long a new socket may stay without `hello`.
@@ -59,6 +63,7 @@ impl Default for Config {
             log: LogChoice::Memory,
             hosts: Vec::new(),
             dialects: Vec::new(),
+            sinks: Vec::new(),
             heartbeat: Duration::from_millis(limits::HEARTBEAT_MS),
             hello: Duration::from_millis(limits::HELLO_MS),
             no_progress: Duration::from_millis(limits::NO_PROGRESS_MS),

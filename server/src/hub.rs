@@ -17,6 +17,7 @@ use crate::log::{EventLog, LogError, Page, blocking};
 
 mod conversation;
 mod ephemera;
+mod followers;
 mod glean;
 mod list;
 mod marks;
@@ -28,6 +29,7 @@ mod row;
 mod upkeep;
 
 pub(crate) use conversation::{Conversation, Cursor, Slice};
+pub(crate) use followers::Follower;
 pub(crate) use list::Listed;
 pub(crate) use orphans::{Attendant, Orphans};
 pub(crate) use publication::{AppendError, Appended, OpenError, Publication, PublishError};
@@ -53,6 +55,7 @@ pub(crate) struct Hub {
     watchers: AtomicUsize,
     watched: Notify,
     orphans: Orphans,
+    followers: followers::Followers,
 }
 
 impl Hub {
@@ -68,6 +71,7 @@ impl Hub {
             watchers: AtomicUsize::new(0),
             watched: Notify::new(),
             orphans: Orphans::default(),
+            followers: followers::Followers::default(),
         }
     }
 
@@ -201,6 +205,7 @@ impl Hub {
 
     /// Notes that the row of `conversation` changed, when anybody wants to know.
     fn touch(&self, conversation: &Arc<Conversation>) {
+        self.followers.tell(conversation.id());
         if self.log.indexes() && !conversation.noted.swap(true, Ordering::AcqRel) {
             self.noted.lock().push(Arc::clone(conversation));
         }
@@ -209,6 +214,11 @@ impl Hub {
         }
         self.changed.lock().push(Arc::clone(conversation));
         self.watched.notify_one();
+    }
+
+    /// One who is told the names of all conversations that move.
+    pub(crate) fn follow(&self) -> Arc<Follower> {
+        self.followers.join()
     }
 
     /// Counts one more or one less of those who want to know which rows changed.

@@ -19,6 +19,7 @@ mod hub;
 #[cfg_attr(not(test), expect(dead_code, reason = "attachments and retention are not asked for yet"))]
 mod log;
 mod ring;
+mod sink;
 mod state;
 pub mod telemetry;
 mod weigh;

@@ -51,7 +51,7 @@ pub(super) fn story(lines: usize) -> String {
 }
 
 /// An address at which nobody listens.
-async fn nowhere() -> SocketAddr {
+pub(super) async fn nowhere() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     listener.local_addr().unwrap()
 }

@@ -22,4 +22,5 @@ mod read; // snapshots, lists and events over plain HTTP and SSE
 mod results; // results that are too large for their events
 mod resume; // cut and come back, late, slow, after a crash
 mod security; // origins, hosts, headers
+mod sinks; // into files and into other hubs
 mod stream; // the streams of other clients, live

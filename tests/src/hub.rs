@@ -51,7 +51,12 @@ impl Hub {
 
     /// Starts a hub on any free port with `options` of `fanlight serve`, which [`Hub::restart`] keeps.
     pub async fn start_with(options: &[&str]) -> Self {
-        Self::launch("127.0.0.1:0", options.iter().map(|option| (*option).to_owned()).collect()).await
+        Self::start_at_with("127.0.0.1:0", options).await
+    }
+
+    /// Starts a hub at `listen` with `options` of `fanlight serve`, which [`Hub::restart`] keeps.
+    pub async fn start_at_with(listen: &str, options: &[&str]) -> Self {
+        Self::launch(listen, options.iter().map(|option| (*option).to_owned()).collect()).await
     }
 
     /// Starts a hub and waits until it says that it listens.

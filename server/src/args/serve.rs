@@ -8,6 +8,8 @@ use clap::ValueEnum;
 use figment::Figment;
 use figment::providers::{Format as _, Serialized, Toml};
 use serde::{Deserialize, Serialize};
+
+use super::SinkSettings;
 use shared::limits::{INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
 
 /// Where a hub listens when nobody says otherwise.
@@ -100,6 +102,8 @@ pub(crate) struct Settings {
     pub(crate) stalled_after: u64,
     /// Seconds until it is interrupted; 0 is for ever.
     pub(crate) interrupted_after: u64,
+    /// Where what is taken in goes out again; in the file alone, as tables `[[sinks]]`.
+    pub(crate) sinks: Vec<SinkSettings>,
     /// What the trace tells.
     pub(crate) trace: String,
     /// How it is written.
@@ -116,6 +120,7 @@ impl Default for Settings {
             demo: false,
             hosts: Vec::new(),
             dialects: Vec::new(),
+            sinks: Vec::new(),
             stalled_after: STALLED_AFTER_MS / 1000,
             interrupted_after: INTERRUPTED_AFTER_MS / 1000,
             trace: String::from("info"),

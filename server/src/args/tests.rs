@@ -136,3 +136,17 @@ fn a_dialect_may_be_a_file_that_describes_it() {
     let missing = parse("fold --dialect nowhere.yaml").expect_err("no such file").to_string();
     assert!(missing.contains("cannot read nowhere.yaml"), "{missing}");
 }
+
+#[test]
+fn every_sink_of_the_document_is_read() {
+    let text = include_str!("../../../docs/operations.md");
+    let example =
+        text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let file = tempfile::NamedTempFile::with_suffix(".toml").expect("a file");
+    std::fs::write(file.path(), example).expect("written");
+    let settings = serve(&format!("serve --config {}", file.path().display())).settings().expect("settings");
+    assert_eq!(settings.sinks.len(), 2);
+    for sink in &settings.sinks {
+        sink.sink().expect("as the hub wants it");
+    }
+}

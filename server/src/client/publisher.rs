@@ -105,7 +105,7 @@ impl Publisher {
     }
 
     /// Publishes numbered events in one request: `claim` is the publisher, its life and the numbers, as the header has them.
-    pub(super) async fn numbered(
+    pub(crate) async fn numbered(
         &self,
         conversation: &ConversationId,
         events: &[Envelope],

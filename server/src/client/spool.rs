@@ -1,7 +1,7 @@
 //! Bytes that wait: filled without ever blocking, in memory first and in files beyond that, both bounded.
 //!
 //! ```text
-//! offer ──▶ memory (newest) ──[ thread, when it is half full ]──▶ files (older) ──▶ take
+//! offer ──▶ memory (newest) ──[ thread, when it is a quarter full ]──▶ files (older) ──▶ take
 //!              └──────────────────── while there are no files ─────────────────────▶
 //! ```
 //!
@@ -22,6 +22,9 @@ use tokio::sync::Notify;
 /// Most bytes of one file; a file that was read is removed as a whole.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
+/// What part of the memory is full when it is moved: the rest is for what comes while the disk is written to.
+const SPILL_AT: usize = 4;
+
 /// Bytes that are read from a file at once.
 const READ_BYTES: u64 = 64 << 10;
 
@@ -31,7 +34,7 @@ pub struct Spool {
     state: Mutex<State>,
     /// Woken when there is something to take, or the end has come.
     changed: Notify,
-    /// Woken when memory is half full, or the end has come.
+    /// Woken when there is enough in memory to be moved, or the end has come.
     filled: Condvar,
     memory_bytes_max: usize,
     disk_bytes_max: u64,
@@ -102,10 +105,10 @@ impl Spool {
             state.memory_bytes = memory_bytes;
             state.memory.push_back(bytes);
         }
-        let half_full = state.memory_bytes >= self.memory_bytes_max / 2;
+        let is_due = state.memory_bytes >= self.memory_bytes_max / SPILL_AT;
         drop(state);
         self.changed.notify_one();
-        if half_full {
+        if is_due {
             self.filled.notify_one();
         }
     }
@@ -160,11 +163,11 @@ impl Spool {
         Ok(Bytes::from(bytes))
     }
 
-    /// Moves what is in memory into files whenever it is half full, until the end.
+    /// Moves what is in memory into files whenever it is a quarter full, until the end.
     fn spill(&self) {
         let mut state = self.state.lock();
         loop {
-            let is_full = state.memory_bytes >= self.memory_bytes_max / 2;
+            let is_full = state.memory_bytes >= self.memory_bytes_max / SPILL_AT;
             let fits = state.file_bytes().saturating_add(state.memory_bytes as u64) <= self.disk_bytes_max;
             if state.ended {
                 return;

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
 
 use super::{Failure, Output, runtime};
-use crate::args::{ServeArgs, Settings, TraceFormat, described};
+use crate::args::{ServeArgs, Settings, SinkSettings, TraceFormat, described};
 use shared::dialect::custom::UserDialect;
 
 /// Runs a hub until it is told to stop.
@@ -44,10 +44,16 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         });
     }
     let (hosts, dialects) = (settings.hosts.clone(), dialects(settings)?);
+    let sinks = settings.sinks.iter().map(SinkSettings::sink).collect::<Result<_, _>>();
+    let sinks = sinks.map_err(|what| Failure::Usage {
+        what: format!("a sink does not fit: {what}"),
+        mend: String::from("docs/operations.md says what a sink looks like"),
+    })?;
     Ok(Config {
         log,
         hosts,
         dialects,
+        sinks,
         stalled_after: Duration::from_secs(settings.stalled_after),
         interrupted_after: Duration::from_secs(settings.interrupted_after),
         ..Config::default()

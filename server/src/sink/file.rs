@@ -1,0 +1,225 @@
+//! The sink into a file: one line for each event, with its conversation and epoch. The file is renamed when it is full, and
+//! the oldest is removed.
+//!
+//! Its places are in the file itself: a hub that starts again reads them from the lines that are there, and goes on behind
+//! them. A conversation of which no line is left goes on with what comes from then on.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use shared::frame::Durability;
+use shared::{ConversationId, Envelope, Epoch, Position, Seq};
+
+use super::{FileTarget, Flush, Source};
+use crate::hub::Conversation;
+use crate::log::{LogError, blocking};
+
+/// Before another try when the disk did not take something.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// A line of the file.
+#[derive(Serialize)]
+struct Line<'a> {
+    conversation: &'a ConversationId,
+    epoch: &'a Epoch,
+    #[serde(flatten)]
+    envelope: &'a Envelope,
+}
+
+/// Instead of events that the hub does not have any more.
+#[derive(Serialize)]
+struct Hole<'a> {
+    conversation: &'a ConversationId,
+    epoch: &'a Epoch,
+    /// The first and the last seq that are missing.
+    missing: (Seq, Seq),
+}
+
+/// The places that lines say.
+#[derive(Deserialize)]
+struct Place {
+    conversation: ConversationId,
+    epoch: Epoch,
+    #[serde(default)]
+    seq: Seq,
+    missing: Option<(Seq, Seq)>,
+}
+
+/// See the module.
+struct Files {
+    target: FileTarget,
+    /// The open file and its bytes.
+    open: Option<(File, u64)>,
+    places: HashMap<ConversationId, Position>,
+}
+
+/// Writes what moves, until the hub drains; then what is there, once.
+pub(super) async fn run(source: Source, target: FileTarget) {
+    let mut files = blocking(|| Files::read(target));
+    files.begin(&source);
+    let drain = source.shared.drain.clone();
+    loop {
+        let done = files.round(&source).await;
+        if drain.is_cancelled() {
+            return;
+        }
+        tokio::select! {
+            () = source.follower.moved(), if done => {}
+            () = tokio::time::sleep(RETRY), if !done => {}
+            () = drain.cancelled() => {}
+        }
+    }
+}
+
+impl Files {
+    /// With the places that the newest two files say.
+    fn read(target: FileTarget) -> Self {
+        let mut places = HashMap::new();
+        for path in [numbered(&target.path, 1), target.path.clone()] {
+            let Ok(file) = File::open(&path) else { continue };
+            for line in BufReader::new(file).split(b'\n').map_while(Result::ok) {
+                // The last line may have been cut by a crash: it is written again.
+                let Ok(place) = serde_json::from_slice::<Place>(&line) else { continue };
+                let seq = place.missing.map_or(place.seq, |(_, last)| last);
+                places.insert(place.conversation, Position { epoch: place.epoch, seq });
+            }
+        }
+        Self { target, open: None, places }
+    }
+
+    /// What was there before and is in no file stays out.
+    fn begin(&mut self, source: &Source) {
+        for id in source.all() {
+            if !self.places.contains_key(&id)
+                && let Some(conversation) = source.find(&id)
+            {
+                let position = Position { epoch: conversation.epoch().clone(), seq: conversation.head() };
+                self.places.insert(id, position);
+            } else {
+                source.follower.tell(&id);
+            }
+        }
+    }
+
+    /// Writes what moved. False when something is left that could not be written.
+    async fn round(&mut self, source: &Source) -> bool {
+        let mut failed = Vec::new();
+        for id in source.moved() {
+            let Some(conversation) = source.find(&id) else { continue };
+            if let Err(error) = self.follow(source, &conversation).await {
+                tracing::warn!(conversation = %id, path = %self.target.path.display(), %error, "a sink cannot write");
+                // What was begun is read again from the last whole line.
+                self.open = None;
+                failed.push(id);
+            }
+        }
+        for id in &failed {
+            source.follower.tell(id);
+        }
+        failed.is_empty()
+    }
+
+    async fn follow(&mut self, source: &Source, conversation: &Conversation) -> io::Result<()> {
+        let (id, epoch) = (conversation.id(), conversation.epoch());
+        loop {
+            // A new epoch goes on with the old events where they were stored, and only such were written.
+            let goes_on = source.shared.hub.log().durability() >= Durability::Stored;
+            let known = self.places.get(id).filter(|place| place.epoch == *epoch || goes_on);
+            let after = known.filter(|place| place.seq <= conversation.head()).map_or(0, |place| place.seq);
+            let mut lines = Vec::new();
+            let last = match source.read(conversation, after).await {
+                Ok(envelopes) => {
+                    for envelope in &envelopes {
+                        line(&mut lines, &Line { conversation: id, epoch, envelope })?;
+                    }
+                    envelopes.last().map_or(after, |envelope| envelope.seq)
+                }
+                Err(LogError::Gone { begins_after }) => {
+                    line(&mut lines, &Hole { conversation: id, epoch, missing: (after + 1, begins_after) })?;
+                    begins_after
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            };
+            if last == after {
+                return Ok(());
+            }
+            blocking(|| self.write(&lines))?;
+            self.places.insert(id.clone(), Position { epoch: epoch.clone(), seq: last });
+        }
+    }
+
+    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        let (file, bytes) = match self.open.take() {
+            Some((file, bytes)) if bytes < self.target.max_bytes => (file, bytes),
+            Some(_) => self.rotate()?,
+            None => self.open()?,
+        };
+        let (file, bytes) = self.open.insert((file, bytes));
+        file.write_all(lines)?;
+        if self.target.flush == Flush::Synced {
+            file.sync_data()?;
+        }
+        *bytes = bytes.saturating_add(lines.len() as u64);
+        Ok(())
+    }
+
+    /// Opens the file to go on with it, without the line that a crash has cut.
+    fn open(&self) -> io::Result<(File, u64)> {
+        if let Some(folder) = self.target.path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&self.target.path)?;
+        let whole = whole_bytes(&self.target.path)?;
+        if whole < file.metadata()?.len() {
+            file.set_len(whole)?;
+        }
+        Ok((file, whole))
+    }
+
+    fn rotate(&self) -> io::Result<(File, u64)> {
+        let path = &self.target.path;
+        let exists = |result: io::Result<()>| match result {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+        exists(fs::remove_file(numbered(path, self.target.keep)))?;
+        for number in (1..self.target.keep).rev() {
+            exists(fs::rename(numbered(path, number), numbered(path, number + 1)))?;
+        }
+        exists(match self.target.keep {
+            0 => fs::remove_file(path),
+            _ => fs::rename(path, numbered(path, 1)),
+        })?;
+        self.open()
+    }
+}
+
+/// The name of an older file; the newest of them is 1.
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{number}"));
+    PathBuf::from(name)
+}
+
+/// How many bytes of the file are whole lines.
+fn whole_bytes(path: &Path) -> io::Result<u64> {
+    let mut reader = BufReader::new(File::open(path)?);
+    let (mut whole, mut line) = (0_u64, Vec::new());
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        if line.last() == Some(&b'\n') {
+            whole = whole.saturating_add(line.len() as u64);
+        }
+        line.clear();
+    }
+    Ok(whole)
+}
+
+fn line(lines: &mut Vec<u8>, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *lines, value)?;
+    lines.push(b'\n');
+    Ok(())
+}
