@@ -23,7 +23,7 @@ mod pack;
 mod sqlite;
 mod written;
 
-pub(crate) use found::{Hit, ListQuery, SearchQuery, Span, ToolFigures};
+pub(crate) use found::{Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures};
 pub(crate) use memory::MemoryLog;
 pub(crate) use sqlite::{OpenError, Options, SqliteLog};
 pub(crate) use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
@@ -177,6 +177,16 @@ pub(crate) trait EventLog: std::fmt::Debug + Send + Sync {
 
     /// Drops a conversation with everything that belongs to it. Does not wait.
     fn remove(&self, conversation: &ConversationId) -> Ticket;
+
+    /// Drops whole conversations, the one that was silent longest first, until the rest is within `rule`, and says which; a
+    /// bounded number at once. Never one that `keep` holds on to: whoever reads a conversation back must hold on to it
+    /// before. `now` is in milliseconds since 1970.
+    fn retain(
+        &self,
+        rule: &Retention,
+        now: u64,
+        keep: &dyn Fn(&ConversationId) -> bool,
+    ) -> Result<Vec<ConversationId>, LogError>;
 
     /// Writes what is left and notes that the log ended well. Waits for the disk; nothing may be appended afterwards.
     fn close(&self);

@@ -77,3 +77,14 @@ pub(crate) struct ToolFigures {
     /// 95 of 100 took at most this long, in milliseconds; within 6 %.
     pub(crate) p95_ms: Option<u64>,
 }
+
+/// What a log keeps at most. What is not said has no bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Retention {
+    /// Conversations whose newest event is older go, in milliseconds.
+    pub(crate) age_ms: Option<u64>,
+    /// Bytes that the log uses on its disk.
+    pub(crate) bytes: Option<u64>,
+    /// Conversations.
+    pub(crate) conversations: Option<u64>,
+}

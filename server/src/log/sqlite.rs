@@ -28,8 +28,8 @@ use shared::{ConversationId, Epoch, Position, Seq};
 use tokio::sync::watch;
 
 use super::{
-    Append, Checkpoint, EventLog, Hit, ListQuery, LogError, Page, Progress, SearchQuery, Stored, Ticket,
-    ToolFigures,
+    Append, Checkpoint, EventLog, Hit, ListQuery, LogError, Page, Progress, Retention, SearchQuery, Stored,
+    Ticket, ToolFigures,
 };
 use crate::clock;
 
@@ -43,6 +43,7 @@ mod ops;
 mod packer;
 mod queue;
 mod readers;
+mod retain;
 mod rows;
 mod schema;
 mod search;
@@ -96,6 +97,9 @@ impl SqliteLog {
         let (life, last_unsound) = begin(&connection).map_err(broken)?;
         let tally = Arc::new(Tally::new(rows::count(&connection).map_err(broken)?));
         let (queue, packer) = (Arc::new(Queue::new()), Arc::new(Packer::default()));
+        for (conversation, key) in rows::loose(&connection).map_err(broken)? {
+            packer.compact(conversation, key);
+        }
         let writer = Writer {
             connection,
             queue: Arc::clone(&queue),
@@ -272,6 +276,20 @@ impl EventLog for SqliteLog {
 
     fn remove(&self, conversation: &ConversationId) -> Ticket {
         self.queue.put(Op::Remove(conversation.clone()))
+    }
+
+    fn retain(
+        &self,
+        rule: &Retention,
+        now: u64,
+        keep: &dyn Fn(&ConversationId) -> bool,
+    ) -> Result<Vec<ConversationId>, LogError> {
+        let choose = |connection: &rusqlite::Transaction<'_>| retain::choose(connection, rule, now, keep);
+        let gone = self.readers.read(|connection| choose(connection).map_err(unreadable))?;
+        let last = gone.iter().fold(Ticket::default(), |_, conversation| self.remove(conversation));
+        // Else the next round would choose the same. When it cannot be written, they go once it can.
+        drop(self.queue.settle_to(last.0));
+        Ok(gone)
     }
 
     fn close(&self) {

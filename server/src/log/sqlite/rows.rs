@@ -95,6 +95,12 @@ pub(super) fn unfinished(connection: &Connection) -> rusqlite::Result<Vec<Conver
     connection.prepare_cached(select)?.query_map([], |found| conversation(found, 0))?.collect()
 }
 
+/// Conversations, with their keys, whose blocks a life before this one left unpacked.
+pub(super) fn loose(connection: &Connection) -> rusqlite::Result<Vec<(ConversationId, i64)>> {
+    let select = "SELECT id, key FROM conversation WHERE loose > 8 ORDER BY at DESC LIMIT 10000";
+    connection.prepare(select)?.query_map([], |found| Ok((conversation(found, 0)?, found.get(1)?)))?.collect()
+}
+
 /// How many conversations there are.
 pub(super) fn count(connection: &Connection) -> rusqlite::Result<u64> {
     connection.query_row("SELECT count(*) FROM conversation", [], |row| row.get(0)).map(natural)

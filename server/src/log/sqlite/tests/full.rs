@@ -148,3 +148,63 @@ fn a_conversation_that_leaves_memory_with_a_hole_comes_back_under_a_new_name() {
     stored(&log, log.append(Append::of(&id("c"), &found, &events(11, 12, 20))).unwrap());
     assert_eq!(log.read(&id("c"), 0, 100).unwrap().envelopes, events(1, 12, 20));
 }
+
+/// Conversations c0 to c9 of about 200 KiB each, the later ones newer.
+fn ten(log: &SqliteLog) {
+    for n in 0..10_u64 {
+        let mut history = events(1, 100, 2_000);
+        for envelope in &mut history {
+            let mut later = Envelope::clone(envelope);
+            later.at += n * 1_000;
+            *envelope = Arc::new(later);
+        }
+        append(log, &format!("c{n}"), 0, &history);
+    }
+    stored(log, log.sync());
+}
+
+fn names(gone: &[ConversationId]) -> Vec<&str> {
+    gone.iter().map(ConversationId::as_str).collect()
+}
+
+#[test]
+fn the_silent_ones_go_first_and_none_that_somebody_holds_on_to() {
+    let disk = Disk::new();
+    let log = disk.open();
+    ten(&log);
+    let now = 1_795_300_000_100 + 9_000;
+    let nobody = |_: &ConversationId| false;
+    let rule = Retention::default();
+    assert!(log.retain(&rule, now, &nobody).unwrap().is_empty());
+    let rule = Retention { conversations: Some(8), ..Retention::default() };
+    let gone = log.retain(&rule, now, &|held| held.as_str() == "c1").unwrap();
+    assert_eq!(names(&gone), ["c0", "c2"]);
+    assert!(log.retain(&rule, now, &nobody).unwrap().is_empty());
+    let rule = Retention { age_ms: Some(5_000), ..Retention::default() };
+    assert_eq!(names(&log.retain(&rule, now, &nobody).unwrap()), ["c1", "c3"]);
+    assert_eq!(log.count(), 6);
+    assert_eq!(log.read(&id("c4"), 0, 1_000).unwrap().envelopes.len(), 100);
+    let rule = Retention { conversations: Some(0), ..Retention::default() };
+    assert_eq!(log.retain(&rule, now, &|_| true).unwrap(), Vec::<ConversationId>::new());
+}
+
+#[test]
+fn a_bound_on_bytes_is_reached_in_a_round_or_two_and_the_room_is_used_again() {
+    let disk = Disk::new();
+    let log = disk.open();
+    ten(&log);
+    let used = || log.readers.read(|connection| retain::used(connection).map_err(unreadable)).unwrap();
+    let before = used();
+    let rule = Retention { bytes: Some(before / 2), ..Retention::default() };
+    let gone = log.retain(&rule, 0, &|_| false).unwrap();
+    assert!((4..=6).contains(&gone.len()), "{gone:?}");
+    log.retain(&rule, 0, &|_| false).unwrap();
+    assert!(used() <= before / 2);
+    let pages = "PRAGMA page_count";
+    let pages = || -> i64 {
+        log.readers.read(|it| it.query_row(pages, [], |row| row.get(0)).map_err(unreadable)).unwrap()
+    };
+    let file = pages();
+    stored(&log, append(&log, "new", 0, &events(1, 300, 2_000)));
+    assert_eq!(pages(), file, "free pages are filled before the file grows");
+}
