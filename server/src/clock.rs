@@ -8,8 +8,23 @@ use compact_str::CompactString;
 
 /// Milliseconds since 1970.
 pub fn now_ms() -> u64 {
+    #[cfg(test)]
+    if let Some(now) = MADE_UP.get() {
+        return now;
+    }
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+thread_local! {
+    static MADE_UP: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
+}
+
+/// Lets this thread live at another time.
+#[cfg(test)]
+pub(crate) fn travel(now: u64) {
+    MADE_UP.set(Some(now));
 }
 
 /// A short name that no other call gives, in this process or another: time, a count and 64 random bits, hashed.

@@ -19,6 +19,8 @@ mod hub;
 #[cfg_attr(not(test), expect(dead_code, reason = "attachments and retention are not asked for yet"))]
 mod log;
 mod ring;
+#[cfg(test)]
+mod simulation;
 mod sink;
 mod state;
 pub mod telemetry;

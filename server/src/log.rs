@@ -25,6 +25,8 @@ mod written;
 
 pub(crate) use found::{Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures};
 pub(crate) use memory::MemoryLog;
+#[cfg(test)]
+pub(crate) use sqlite::Hand;
 pub(crate) use sqlite::{OpenError, Options, SqliteLog};
 pub(crate) use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
 

@@ -39,7 +39,7 @@ impl Shared {
         let log: Arc<dyn EventLog> = match &config.log {
             LogChoice::Memory => Arc::new(MemoryLog::default()),
             LogChoice::Sqlite { path, max_bytes } => {
-                Arc::new(SqliteLog::open(path, &Options { max_bytes: *max_bytes })?)
+                Arc::new(SqliteLog::open(path, &Options { max_bytes: *max_bytes, ..Options::default() })?)
             }
         };
         let patience = Patience::of(config.stalled_after, config.interrupted_after);

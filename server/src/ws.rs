@@ -19,8 +19,12 @@ mod accept;
 mod acks;
 mod catch_up;
 mod connection;
+mod feed;
 mod inlet;
 mod session;
+
+#[cfg(test)]
+pub(crate) use feed::Feed;
 
 /// `GET /v1/ws`.
 pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Response {

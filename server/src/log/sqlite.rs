@@ -24,6 +24,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
 use shared::frame::{ConversationRow, Durability};
+use shared::limits::LOG_QUEUE_BYTES_MAX;
 use shared::{ConversationId, Epoch, Position, Seq};
 use tokio::sync::watch;
 
@@ -36,6 +37,8 @@ use crate::clock;
 mod blocks;
 mod commit;
 mod documents;
+#[cfg(test)]
+mod hand;
 mod known;
 mod load;
 mod marks;
@@ -53,6 +56,8 @@ mod views;
 mod writer;
 
 use blocks::unreadable;
+#[cfg(test)]
+pub(crate) use hand::Hand;
 use ops::{Events, Op};
 use packer::Packer;
 use queue::{Queue, Stage};
@@ -62,10 +67,18 @@ use tally::Tally;
 use writer::Writer;
 
 /// How a file is opened.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Options {
     /// Most bytes of the file; beyond, the log fails as on a full disk.
     pub(crate) max_bytes: Option<u64>,
+    /// Most bytes that wait to be written.
+    pub(crate) queue_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { max_bytes: None, queue_bytes: LOG_QUEUE_BYTES_MAX }
+    }
 }
 
 /// See the module.
@@ -96,7 +109,7 @@ impl SqliteLog {
         let broken = |source| OpenError::Database { path: path.to_path_buf(), source };
         let (life, last_unsound) = begin(&connection).map_err(broken)?;
         let tally = Arc::new(Tally::new(rows::count(&connection).map_err(broken)?));
-        let (queue, packer) = (Arc::new(Queue::new()), Arc::new(Packer::default()));
+        let (queue, packer) = (Arc::new(Queue::new(options.queue_bytes)), Arc::new(Packer::default()));
         for (conversation, key) in rows::loose(&connection).map_err(broken)? {
             packer.compact(conversation, key);
         }

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::acks::Acks;
-use super::catch_up::{CatchUp, Step};
+use super::feed::Feed;
 use super::inlet::{Inbound, Inlet};
 use crate::clock;
 use crate::fanout::{Line, Outbox, Place, Subscription};
@@ -24,9 +24,6 @@ const ANSWERS_BYTES_MAX: usize = 64 << 10;
 
 /// Frames that are read before others get their turn.
 const FRAMES_AT_ONCE: usize = 64;
-
-/// Frames that viewers who are behind are given before others get their turn.
-const STEPS_AT_ONCE: usize = 64;
 
 /// How long a closed socket waits for the peer's own close.
 const LINGER: Duration = Duration::from_secs(1);
@@ -44,7 +41,7 @@ pub(super) struct Connection {
     inlet: Inlet,
     pub(super) subscriptions: Vec<Arc<Subscription>>,
     /// Those that no pump serves now.
-    pub(super) behind: Vec<CatchUp>,
+    pub(super) behind: Feed,
     /// Whether `hello` came.
     pub(super) greeted: bool,
     opened: Instant,
@@ -91,7 +88,7 @@ impl Connection {
             socket,
             number,
             subscriptions: Vec::new(),
-            behind: Vec::new(),
+            behind: Feed::default(),
             greeted: false,
             opened,
             heartbeat_at,
@@ -116,7 +113,7 @@ impl Connection {
             for answer in self.acks.settle() {
                 self.queue(&answer);
             }
-            let stopped = self.write();
+            let stopped = self.behind.go_on(&self.outbox, &self.shared.fanout);
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
             }
@@ -142,7 +139,7 @@ impl Connection {
     }
 
     fn leave(&mut self) {
-        self.behind = Vec::new();
+        self.behind.clear();
         for subscription in std::mem::take(&mut self.subscriptions) {
             self.shared.fanout.leave(&subscription);
         }
@@ -199,37 +196,6 @@ impl Connection {
                 return;
             }
         }
-    }
-
-    /// Writes what waits; where the socket takes it all, those that are behind go on.
-    ///
-    /// True when it stopped although the socket would take more, so that others get their turn.
-    fn write(&mut self) -> bool {
-        for (subscription, cursor) in self.outbox.take_parked() {
-            if subscription.is_active() {
-                self.behind.push(CatchUp::parked(subscription, cursor));
-            }
-        }
-        self.behind.retain(|behind| behind.subscription.is_active());
-        let mut next = 0;
-        for _ in 0..STEPS_AT_ONCE {
-            if !self.outbox.flush() {
-                return false;
-            }
-            // In turns, so that a long catch-up does not keep the others waiting.
-            let Some(behind) = self.behind.get_mut(next) else {
-                if self.behind.is_empty() {
-                    return false;
-                }
-                next = 0;
-                continue;
-            };
-            match behind.step(&self.shared.fanout) {
-                Step::More => next += 1,
-                Step::Done => drop(self.behind.remove(next)),
-            }
-        }
-        true
     }
 
     /// Looks at the clock: greeting, heartbeat, progress. Says when to look again.

@@ -9,7 +9,6 @@ use shared::frame::{
 use shared::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use shared::{ConversationId, Position};
 
-use super::catch_up::CatchUp;
 use super::connection::Connection;
 use crate::clock;
 use crate::fanout::{Place, Subscription};
@@ -87,7 +86,7 @@ impl Connection {
         }
         match self.shared.fanout.enter(conv, &self.outbox, sub, wish) {
             Ok(subscription) => {
-                self.behind.push(CatchUp::start(Arc::clone(&subscription), have));
+                self.behind.start(Arc::clone(&subscription), have);
                 self.subscriptions.push(subscription);
             }
             Err(error) => self.refuse(Some(sub), error.code(), error.to_string()),
@@ -99,7 +98,7 @@ impl Connection {
             return;
         }
         let subscription = self.shared.fanout.fleet.enter(&self.outbox, sub);
-        self.behind.push(CatchUp::start(Arc::clone(&subscription), None));
+        self.behind.start(Arc::clone(&subscription), None);
         self.subscriptions.push(subscription);
     }
 
@@ -137,7 +136,7 @@ impl Connection {
         self.shared.fanout.leave(&old);
         match new {
             Ok(new) => {
-                self.behind.push(CatchUp::resync(Arc::clone(&new)));
+                self.behind.resync(Arc::clone(&new));
                 self.subscriptions.push(new);
             }
             Err(error) => self.refuse(Some(sub), error.code(), error.to_string()),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
 use parking_lot::{Condvar, Mutex};
-use shared::limits::{CONVERSATIONS_MAX, LOG_QUEUE_BYTES_MAX};
+use shared::limits::CONVERSATIONS_MAX;
 use shared::{ConversationId, Epoch, Seq};
 use tokio::sync::watch;
 
@@ -33,28 +33,32 @@ const TAILS_MAX: usize = 4 * CONVERSATIONS_MAX;
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Queue {
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     /// There is work, or the end has come.
-    work: Condvar,
+    pub(super) work: Condvar,
     /// Something was written, or cannot be.
-    done: Condvar,
-    progress: watch::Sender<Progress>,
+    pub(super) done: Condvar,
+    pub(super) progress: watch::Sender<Progress>,
+    /// Most bytes that wait.
+    bytes_max: usize,
 }
 
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     ops: VecDeque<Queued>,
     /// Of what waits and of what is being written.
     bytes: usize,
-    tickets: u64,
+    pub(super) tickets: u64,
     /// When the oldest of what waits came.
     since: Option<Instant>,
     /// Whether somebody waits for it.
-    urgent: bool,
+    pub(super) urgent: bool,
     tails: HashMap<ConversationId, Tail>,
     /// Conversations with a hole that were not named yet.
     unnamed: IndexSet<ConversationId>,
     stage: Stage,
+    #[cfg(test)]
+    pub(super) strings: super::hand::Strings,
 }
 
 /// Where a conversation stands when all that waits is written.
@@ -93,8 +97,10 @@ pub(super) enum Next {
 }
 
 impl Queue {
-    pub(super) fn new() -> Self {
+    /// Of at most `bytes_max`.
+    pub(super) fn new(bytes_max: usize) -> Self {
         Self {
+            bytes_max,
             state: Mutex::default(),
             work: Condvar::new(),
             done: Condvar::new(),
@@ -123,7 +129,7 @@ impl Queue {
                 return Err(LogError::Conflict { found: tail.head, expected: after });
             }
         }
-        if state.bytes.saturating_add(op.bytes()) > LOG_QUEUE_BYTES_MAX {
+        if state.bytes.saturating_add(op.bytes()) > self.bytes_max {
             state.hole(&conversation, after);
             return Ok(Ticket::NEVER);
         }
@@ -136,7 +142,9 @@ impl Queue {
         let mut state = self.state.lock();
         let known = state.tails.get(&conversation);
         let (holed, at_least) = known.map_or((false, 0), |tail| (tail.holed, tail.head));
-        if state.bytes.saturating_add(op.bytes()) > LOG_QUEUE_BYTES_MAX {
+        // What heals a hole is taken even where it does not fit, one at a time: it may be larger than the whole queue.
+        let heals = holed && !state.ops.iter().any(|queued| matches!(queued.op, Op::Keep(_)));
+        if !heals && state.bytes.saturating_add(op.bytes()) > self.bytes_max {
             if holed {
                 // Once more, when there is room.
                 state.unnamed.insert(conversation);
@@ -175,7 +183,7 @@ impl Queue {
         let wake = urgent || state.ops.is_empty() || (before < GATHER_BYTES && state.bytes >= GATHER_BYTES);
         state.since.get_or_insert_with(Instant::now);
         state.ops.push_back(Queued { ticket, bytes, op });
-        if before <= LOG_QUEUE_BYTES_MAX / 2 && state.bytes > LOG_QUEUE_BYTES_MAX / 2 {
+        if before <= self.bytes_max / 2 && state.bytes > self.bytes_max / 2 {
             self.progress.send_if_modified(|progress| {
                 // Who waits while nothing can be written, waits in vain, and stops what viewers see.
                 let news = !progress.full && progress.health == Health::Well;
@@ -202,6 +210,11 @@ impl Queue {
                 self.work.wait(&mut state);
                 continue;
             };
+            #[cfg(test)]
+            if state.strings.holds() && state.stage == Stage::Open {
+                self.work.wait(&mut state);
+                continue;
+            }
             let due = since + GATHER;
             let at_once = state.urgent || state.bytes >= GATHER_BYTES || state.stage != Stage::Open;
             if at_once || self.work.wait_until(&mut state, due).timed_out() {
@@ -231,6 +244,13 @@ impl Queue {
     pub(super) fn pause(&self, pause: Duration) -> Stage {
         let until = Instant::now() + pause;
         let mut state = self.state.lock();
+        #[cfg(test)]
+        if state.strings.is_pulled() {
+            while state.stage == Stage::Open && state.strings.holds() {
+                self.work.wait(&mut state);
+            }
+            return state.stage;
+        }
         while state.stage != Stage::Dropped && !self.work.wait_until(&mut state, until).timed_out() {}
         state.stage
     }
@@ -239,7 +259,7 @@ impl Queue {
     pub(super) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
         let mut state = self.state.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
-        let full = state.bytes > LOG_QUEUE_BYTES_MAX / 2;
+        let full = state.bytes > self.bytes_max / 2;
         self.progress.send_modify(|progress| {
             progress.stored = progress.stored.max(Ticket(ticket));
             if synced {
@@ -258,7 +278,10 @@ impl Queue {
 
     /// For the writer: it cannot write.
     pub(super) fn failed(&self, fault: Fault) {
-        let state = self.state.lock();
+        #[cfg_attr(not(test), expect(unused_mut, reason = "a test counts failures"))]
+        let mut state = self.state.lock();
+        #[cfg(test)]
+        state.strings.failed();
         self.progress.send_modify(|progress| {
             (progress.health, progress.full) = (Health::Failing(fault), false);
         });
@@ -277,7 +300,7 @@ impl Queue {
             return Vec::new();
         }
         let mut state = self.state.lock();
-        if state.bytes > LOG_QUEUE_BYTES_MAX / 2 {
+        if state.bytes > self.bytes_max / 2 {
             return Vec::new();
         }
         std::mem::take(&mut state.unnamed).into_iter().collect()
@@ -300,6 +323,8 @@ impl Queue {
 
     /// Waits until everything up to `ticket` is written; fails when it cannot be.
     pub(super) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
+        #[cfg(test)]
+        let _goes_on = self.let_go();
         let mut state = self.state.lock();
         loop {
             let progress = self.progress.borrow().clone();

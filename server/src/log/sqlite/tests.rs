@@ -35,7 +35,7 @@ impl Disk {
     }
 
     fn bounded(&self, max_bytes: u64) -> SqliteLog {
-        SqliteLog::open(&self.path(), &Options { max_bytes: Some(max_bytes) }).unwrap()
+        SqliteLog::open(&self.path(), &Options { max_bytes: Some(max_bytes), ..Options::default() }).unwrap()
     }
 }
 

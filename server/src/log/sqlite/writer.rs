@@ -92,6 +92,8 @@ impl Writer {
 
     /// One transaction. Also says whether it survives the loss of power.
     fn commit(&mut self, group: &[Queued]) -> rusqlite::Result<(Outcome, bool)> {
+        #[cfg(test)]
+        self.queue.disk()?;
         let synced = group.iter().any(|queued| queued.op.is_synced());
         if synced != self.synced {
             let word = if synced { "full" } else { "normal" };
