@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::clock;
 use crate::http::problem::Problem;
 use crate::http::{
-    conversations, events, export, guard, health, ingest, native, page, results, search, stream,
+    conversations, events, export, guard, health, import, ingest, native, page, results, search, stream,
 };
 use crate::hub::Bounds;
 use crate::log::blocking;
@@ -139,7 +139,10 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1/tools", get(search::tools))
         .route("/v1/conversations", get(conversations::list))
         .route("/v1/conversations/{conversation}", get(conversations::one))
-        .route("/v1/conversations/{conversation}/events", get(events::events).post(native::publish))
+        .route(
+            "/v1/conversations/{conversation}/events",
+            get(events::events).post(native::publish).put(import::import),
+        )
         .route("/v1/conversations/{conversation}/export/{format}", get(export::export))
         .route("/v1/conversations/{conversation}/results/{hash}", get(results::result))
         .route("/v1/conversations/{conversation}/wait", get(conversations::wait))

@@ -9,7 +9,7 @@ mod dialect;
 mod serve;
 mod sinks;
 
-pub(crate) use client::{ExportArgs, ReplayArgs, Speed, TailArgs, TeeArgs, Until};
+pub(crate) use client::{ExportArgs, ImportArgs, ReplayArgs, Speed, TailArgs, TeeArgs, Until};
 pub(crate) use dialect::{Spoken, described};
 pub(crate) use serve::{ServeArgs, Settings, TraceFormat};
 pub(crate) use sinks::SinkSettings;
@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Write a conversation to stdout as a file of some format
     Export(ExportArgs),
+    /// Make a conversation of a file that `export --format native` wrote
+    Import(ImportArgs),
     /// Fold a stream from stdin into what a viewer would see, as JSON. Needs no hub
     Fold(FoldArgs),
     /// Turn a stream from stdin into one of another dialect, as it comes. Needs no hub

@@ -9,6 +9,7 @@ use crate::args::{Args, Command};
 mod convert;
 mod export;
 mod fold;
+mod import;
 mod input;
 mod native;
 mod output;
@@ -93,6 +94,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Tail(args) => tail::run(&args, output),
         Command::Replay(args) => replay::run(&args, output),
         Command::Export(args) => export::run(&args, output),
+        Command::Import(args) => import::run(&args, output),
         Command::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
         Command::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
     };

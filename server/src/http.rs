@@ -5,6 +5,7 @@ pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod guard;
 pub(crate) mod health;
+pub(crate) mod import;
 pub(crate) mod ingest;
 pub(crate) mod native;
 pub(crate) mod page;

@@ -19,6 +19,7 @@ mod conversation;
 mod ephemera;
 mod followers;
 mod glean;
+mod import;
 mod list;
 mod marks;
 pub(crate) mod orphans;
@@ -30,6 +31,7 @@ mod upkeep;
 
 pub(crate) use conversation::{Conversation, Cursor, Slice};
 pub(crate) use followers::Follower;
+pub(crate) use import::{History, ImportError};
 pub(crate) use list::Listed;
 pub(crate) use orphans::{Attendant, Orphans};
 pub(crate) use publication::{AppendError, Appended, OpenError, Publication, PublishError};

@@ -4,6 +4,7 @@
 //! reads what comes after its cursor, from the ring or from the log, and moves on when that is delivered. So a sink that is
 //! slow or cannot deliver costs nobody anything but the time that it is behind, and what it has not delivered it reads again.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -124,6 +125,11 @@ impl Source {
             tracing::warn!(conversation = %id, %error, "a sink cannot read a conversation");
             None
         })
+    }
+
+    /// The event with its result whole, where the log has that.
+    fn whole<'a>(&self, conversation: &Conversation, envelope: &'a Envelope) -> Cow<'a, Envelope> {
+        self.shared.hub.made_whole(conversation, envelope)
     }
 
     /// What comes after `after`, as far as it would still be there after a crash of this hub: what is told to others must

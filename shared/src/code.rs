@@ -95,6 +95,8 @@ error_codes! {
     UnknownSubscription = "unknown_subscription", 404;
     /// The subscription number is in use on this socket.
     SubscriptionInUse = "subscription_in_use", 409;
+    /// There is a conversation of that name, and it has events.
+    ConversationExists = "conversation_exists", 409;
     /// No such path.
     NotFound = "not_found", 404;
     /// The path does not take this method.

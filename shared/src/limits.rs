@@ -102,6 +102,9 @@ pub const EPHEMERA_MAX: usize = 256;
 /// Most events in one `pub` frame or one body of native events.
 pub const EVENTS_PER_PUBLISH_MAX: usize = 10_000;
 
+/// Longest file that is imported, in bytes.
+pub const IMPORT_BYTES_MAX: usize = 256 << 20;
+
 /// Deepest nesting of JSON that is taken from outside.
 pub const JSON_DEPTH_MAX: usize = 64;
 

@@ -277,7 +277,7 @@ async fn exit_codes_tell_failure_from_misuse_and_say_how_to_mend_it() {
     let cases: [(Vec<&str>, i32, &str); 7] = [
         (vec!["serve", "--listen", &taken], 1, "--listen"),
         (vec!["serve", "--listen", "0.0.0.0:0"], 2, "127.0.0.1"),
-        (vec!["serve", "--log", "sqlite:x.db"], 2, "--log memory"),
+        (vec!["serve", "--log", "paper"], 2, "--log memory"),
         ([&["replay", path][..], &into].concat(), 1, "fanlight serve"),
         ([&["replay", "/nowhere/at/all"][..], &into].concat(), 2, "/nowhere/at/all"),
         (vec!["fold", "--dialect", "smoke-signals"], 2, "fanlight"),

@@ -102,3 +102,76 @@ async fn the_command_writes_the_file_to_stdout_and_says_what_is_wrong() {
     let refused = run(&["nobody", "--format", "md"]).await;
     assert!(String::from_utf8(refused.stderr).unwrap().contains("unknown_conversation"));
 }
+
+/// Runs the program on `input`.
+async fn program(arguments: &[&str], input: &str) -> std::process::Output {
+    within("the command", super::commands::run(arguments, input.as_bytes())).await
+}
+
+#[tokio::test]
+async fn an_exported_conversation_is_imported_as_it_was() {
+    let (hub, other) = (Hub::start().await, Hub::start().await);
+    let mut publisher = hub.publisher("c").await;
+    publisher.says(TURN).await;
+    let large = "z".repeat(700_000);
+    publisher
+        .says(&format!("{{\"k\":\"tool.result\",\"run\":\"r2\",\"tool\":\"t\",\"output\":\"{large}\"}}"))
+        .await;
+    let (_, file) = export(&hub, "c/export/native").await;
+    assert!(file.starts_with("{\"fanlight\":\"native\",\"version\":1,\"conversation\":\"c\"}\n"));
+    assert!(file.contains(&large));
+    // Into another hub under the same name, into the same under another.
+    let imported = program(&["import", "--url", &other.url("")], &file).await;
+    let said = String::from_utf8(imported.stdout).unwrap();
+    assert!(said.starts_with("imported 8 events; c stands at "), "{said} {:?}", imported.stderr);
+    assert!(export(&other, "c/export/native").await.1 == file, "the files differ");
+    let imported = program(&["import", "--conversation", "d", "--url", &hub.url("")], &file).await;
+    assert!(imported.status.success());
+    let (_, copy) = export(&hub, "d/export/native").await;
+    assert_eq!(copy.split_once('\n').unwrap().1, file.split_once('\n').unwrap().1);
+    assert_eq!(hub.view_hash("d").await, hub.view_hash("c").await);
+    // What has events is not written over.
+    let refused = program(&["import", "--url", &hub.url("")], &file).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(said.contains("conversation_exists") && said.contains("--conversation"), "{said}");
+    // It goes on as any other.
+    assert_eq!(
+        other.publisher("c").await.says("{\"k\":\"status\",\"run\":\"r\",\"text\":\"more\"}").await.seq,
+        9
+    );
+}
+
+#[tokio::test]
+async fn a_bad_file_is_refused_with_its_line_and_nothing_is_imported() {
+    let hub = Hub::start().await;
+    hub.publisher("c").await.says(TURN).await;
+    let (_, file) = export(&hub, "c/export/native").await;
+    let lines: Vec<_> = file.lines().collect();
+    let bad = [&lines[..4], &lines[5..]].concat().join("\n");
+    let refused = hub.request("PUT", "/v1/conversations/d/events").body(bad).send().await.unwrap();
+    assert_eq!(refused.status().as_u16(), 400);
+    let problem: Value = refused.json().await.unwrap();
+    assert!(problem["detail"].as_str().unwrap().contains("line 5"), "{problem}");
+    let refused = hub.request("GET", "/v1/conversations/d").send().await.unwrap();
+    assert_eq!(refused.status().as_u16(), 404);
+}
+
+#[tokio::test]
+async fn what_has_lost_its_first_events_is_exported_as_a_state() {
+    let hub = Hub::start().await;
+    let mut publisher = hub.publisher("c").await;
+    publisher.says(TURN).await;
+    for _ in 0..3 {
+        publisher.says(&"{\"k\":\"status\",\"run\":\"r\",\"text\":\"on it\"}\n".repeat(8_000)).await;
+    }
+    let (_, file) = export(&hub, "c/export/native").await;
+    assert_eq!(file.lines().count(), 2);
+    let imported = program(&["import", "--conversation", "d", "--url", &hub.url("")], &file).await;
+    assert!(imported.status.success(), "{imported:?}");
+    assert_eq!(hub.view_hash("d").await, hub.view_hash("c").await);
+    let (_, copy) = export(&hub, "d/export/native").await;
+    assert_eq!(copy.split_once('\n').unwrap().1, file.split_once('\n').unwrap().1);
+    let mut publisher = hub.publisher("d").await;
+    assert_eq!(publisher.says("{\"k\":\"status\",\"run\":\"r\",\"text\":\"more\"}").await.seq, 24_008);
+}

@@ -115,6 +115,19 @@ pub(crate) struct ExportArgs {
     pub(crate) hub: HubArgs,
 }
 
+/// See [`super::Command::Import`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImportArgs {
+    /// The file [default: stdin]
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// The name of the conversation [default: the one in the file]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) conversation: Option<ConversationId>,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
+}
+
 /// How much of a conversation is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Level {

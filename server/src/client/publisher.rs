@@ -104,6 +104,16 @@ impl Publisher {
         self.answer(request.header(header::CONTENT_TYPE, "application/json").body(body)).await
     }
 
+    /// Makes `conversation` of a file in the format `native`.
+    pub async fn import<E: std::error::Error + Send + Sync + 'static>(
+        &self,
+        conversation: &ConversationId,
+        body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+    ) -> Result<Taken, PublishError> {
+        let request = self.with_token(self.http.put(self.address.events(conversation)));
+        self.answer(request.body(Body::wrap_stream(body))).await
+    }
+
     /// Publishes numbered events in one request: `claim` is the publisher, its life and the numbers, as the header has them.
     pub(crate) async fn numbered(
         &self,
@@ -122,7 +132,10 @@ impl Publisher {
     }
 
     fn authorized(&self, url: Url) -> RequestBuilder {
-        let request = self.http.post(url);
+        self.with_token(self.http.post(url))
+    }
+
+    fn with_token(&self, request: RequestBuilder) -> RequestBuilder {
         match self.address.token() {
             Some(token) => request.bearer_auth(token),
             None => request,

@@ -16,16 +16,21 @@ use shared::encode::{ENCODINGS, Encode, EncodeOptions, Encoding, encoding};
 use shared::{Envelope, Seq};
 
 use super::conversations::{find, tag, unchanged};
+use super::import;
 use super::params::{Path, Query};
 use super::problem::Problem;
 use crate::hub::Conversation;
+use crate::log::LogError;
 use crate::state::Shared;
 
 /// Events that are read from the log at once.
 const PAGE: usize = 1_000;
 
 /// The names of the two formats that are the events themselves.
-const NATIVE: [&str; 2] = ["jsonl", "native"];
+const NATIVE: [&str; 2] = [LINES, "native"];
+
+/// The one that holds nothing else.
+const LINES: &str = "jsonl";
 
 /// Should a browser show it after all: as a page of no origin that may do nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
@@ -45,8 +50,9 @@ pub(crate) async fn export(
     match wanted {
         Wanted::Document(format) => document_of(shared, &conversation, format, choice).await,
         Wanted::Events => {
-            stream_of(shared, conversation, "application/x-ndjson", "jsonl", Writer::Native).await
+            stream_of(shared, conversation, "application/x-ndjson", "jsonl", Writer::Lines).await
         }
+        Wanted::Native => native(shared, conversation).await,
         Wanted::Dialect(dialect) => {
             let extension = if dialect.content_type.contains("json") { "jsonl" } else { "sse" };
             let options = EncodeOptions { conversation: CompactString::new(conversation.id().as_str()) };
@@ -60,13 +66,14 @@ pub(crate) async fn export(
 enum Wanted {
     Document(&'static Format),
     Events,
+    Native,
     Dialect(&'static Encoding),
 }
 
 impl Wanted {
     fn of(name: &str) -> Option<Self> {
         if NATIVE.contains(&name) {
-            return Some(Self::Events);
+            return Some(if name == LINES { Self::Events } else { Self::Native });
         }
         format(name).map(Self::Document).or_else(|| encoding(name).map(Self::Dialect))
     }
@@ -101,10 +108,35 @@ async fn document_of(
     Ok(file(conversation, format.content_type, format.extension, seq, Body::from(text)))
 }
 
+/// What can be imported again: the events, or the state where they are not all there.
+async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<Response, Problem> {
+    let header = import::header(conversation.id());
+    match shared.hub.read(&conversation, 0, 1).await {
+        Err(LogError::Gone { .. }) => {
+            let (view, at) = conversation.state();
+            let body = Body::from([header, import::begin(&view, at)].concat());
+            Ok(file(&conversation, "application/x-ndjson", "native.jsonl", view.seq, body))
+        }
+        _ => {
+            stream_of(shared, conversation, "application/x-ndjson", "native.jsonl", Writer::Native(header))
+                .await
+        }
+    }
+}
+
+/// One event.
+fn line(out: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, envelope)?;
+    out.push(b'\n');
+    Ok(())
+}
+
 /// What events become.
 enum Writer {
     /// Themselves, one a line.
-    Native,
+    Lines,
+    /// The same for an import: below this line, and with whole results.
+    Native(Vec<u8>),
     /// A stream in a dialect.
     Dialect(Box<dyn Encode>),
 }
@@ -148,10 +180,8 @@ impl Sending {
     fn write(&mut self, envelopes: &[Arc<Envelope>], out: &mut Vec<u8>) -> io::Result<()> {
         for envelope in envelopes {
             match &mut self.writer {
-                Writer::Native => {
-                    serde_json::to_writer(&mut *out, envelope)?;
-                    out.push(b'\n');
-                }
+                Writer::Lines => line(out, envelope)?,
+                Writer::Native(_) => line(out, &self.shared.hub.made_whole(&self.conversation, envelope))?,
                 Writer::Dialect(encoder) => {
                     encoder.event(&self.shared.hub.made_whole(&self.conversation, envelope), out);
                 }
@@ -165,7 +195,10 @@ impl Sending {
         if self.is_over {
             return Ok(None);
         }
-        let mut out = Vec::new();
+        let mut out = match &mut self.writer {
+            Writer::Native(header) => std::mem::take(header),
+            _ => Vec::new(),
+        };
         let left = usize::try_from(self.head.saturating_sub(self.at)).unwrap_or(usize::MAX);
         if left > 0 {
             let page = self.shared.hub.read(&self.conversation, self.at, left.min(PAGE)).await;

@@ -32,6 +32,13 @@ pub(crate) struct Taken {
     durability: Durability,
 }
 
+impl Taken {
+    /// Of what was new.
+    pub(super) fn of(position: Position, events: u64, anomalies: u64, durability: Durability) -> Self {
+        Self { position, events, anomalies, duplicate: false, durability }
+    }
+}
+
 /// See the module.
 pub(crate) async fn publish(
     State(shared): State<Arc<Shared>>,

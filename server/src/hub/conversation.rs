@@ -28,6 +28,7 @@ use crate::log::{Append, EventLog, Page, Progress, Stored, Ticket};
 use crate::ring::Ring;
 use crate::weigh::weigh;
 
+mod import;
 mod orphans;
 mod rest;
 

@@ -46,7 +46,11 @@ impl EventLog for MemoryLog {
             return Ok(Ticket::default());
         }
         let known = self.conversations.get_mut(conversation);
-        let mut kept = known.unwrap_or_else(|| self.conversations.entry(conversation.clone()).or_default());
+        let mut kept = known.unwrap_or_else(|| {
+            // What goes on from a state begins behind it.
+            let place = self.conversations.entry(conversation.clone());
+            place.or_insert_with(|| Ring::after_seq(after.seq))
+        });
         if kept.head() != after.seq {
             return Err(LogError::Conflict { found: kept.head(), expected: after.seq });
         }
@@ -56,7 +60,10 @@ impl EventLog for MemoryLog {
         Ok(Ticket::default())
     }
 
-    fn keep(&self, _checkpoint: Checkpoint) -> Ticket {
+    fn keep(&self, checkpoint: Checkpoint) -> Ticket {
+        // What begins with a state begins behind it; of all others the events are here.
+        let place = self.conversations.entry(checkpoint.row.conversation);
+        place.or_insert_with(|| Ring::after_seq(checkpoint.view.seq));
         Ticket::default()
     }
 

@@ -134,6 +134,7 @@ impl Files {
             let last = match source.read(conversation, after).await {
                 Ok(envelopes) => {
                     for envelope in &envelopes {
+                        let envelope = &*source.whole(conversation, envelope);
                         line(&mut lines, &Line { conversation: id, epoch, envelope })?;
                     }
                     envelopes.last().map_or(after, |envelope| envelope.seq)

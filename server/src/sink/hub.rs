@@ -7,6 +7,7 @@
 //! What came in from a hub sink does not go out by one: two hubs may follow each other. It has no number here; so the number
 //! of an event is how many of those before it go out.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -194,7 +195,7 @@ impl HubSink {
             }
             read => read?,
         };
-        let (seq, events) = frame(&envelopes, place.seq);
+        let (seq, events) = frame(&envelopes, place.seq, |it| self.source.whole(&conversation, it));
         let count = place.count.saturating_add(events.len() as u64);
         if !events.is_empty()
             && let Answer::Expected(_) = self.send(id, &place, events).await?
@@ -320,15 +321,20 @@ impl HubSink {
 }
 
 /// What of `envelopes` goes out in one frame, and the last seq that is covered by it.
-fn frame(envelopes: &[Arc<Envelope>], after: Seq) -> (Seq, Vec<Envelope>) {
+fn frame<'a>(
+    envelopes: &'a [Arc<Envelope>],
+    after: Seq,
+    whole: impl Fn(&'a Envelope) -> Cow<'a, Envelope>,
+) -> (Seq, Vec<Envelope>) {
     let (mut seq, mut weight, mut events) = (after, 0, Vec::new());
     for envelope in envelopes {
         if goes_out(envelope) {
-            weight += weigh(envelope);
+            let envelope = whole(envelope);
+            weight += weigh(&envelope);
             if weight > FRAME_BYTES_TARGET && !events.is_empty() {
                 break;
             }
-            events.push(Envelope { seq: 0, ..Envelope::clone(envelope) });
+            events.push(Envelope { seq: 0, ..envelope.into_owned() });
         }
         seq = envelope.seq;
     }

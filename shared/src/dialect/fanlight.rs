@@ -114,11 +114,20 @@ fn take_text(line: u64, text: &str, run: &RunId, out: &mut Decoded) {
     }
     match Envelope::parse(text) {
         Ok(envelope) => take_envelope(envelope, run, out),
+        // The first line of an export says what the file is.
+        Err(_) if line == 1 && serde_json::from_str::<Header<'_>>(text).is_ok() => {}
         Err(error) => match serde_json::from_str::<HubFrame<'_>>(text) {
             Ok(frame) => take_hub_frame(line, &frame, run, out),
             Err(_) => malformed(line, &error.to_string(), text, out),
         },
     }
+}
+
+/// The first line of an export, as far as it is known by it.
+#[derive(Deserialize)]
+struct Header<'a> {
+    #[serde(borrow, rename = "fanlight")]
+    _format: Cow<'a, str>,
 }
 
 /// A frame of the hub, as far as it can hold events.

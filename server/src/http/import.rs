@@ -1,0 +1,161 @@
+//! `PUT /v1/conversations/{c}/events`: a conversation as `export --format native` wrote it. It is read as a whole before
+//! anything is taken; a bad line is named, and then nothing is.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use shared::code::ErrorCode;
+use shared::event::Class;
+use shared::limits::IMPORT_BYTES_MAX;
+use shared::{ConversationId, Envelope, Seq, View, snapshot};
+
+use super::native::Taken;
+use super::params::{self, Path};
+use super::problem::Problem;
+use crate::hub::{History, ImportError};
+use crate::log::reached;
+use crate::state::Shared;
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// What the first line says the file is.
+const FORMAT: &str = "native";
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    fanlight: String,
+    version: u32,
+    conversation: ConversationId,
+}
+
+/// The second line, where the log does not begin with the first event.
+#[derive(Debug, Serialize, Deserialize)]
+struct Begin<'a> {
+    #[serde(borrow)]
+    state: &'a RawValue,
+    at: u64,
+}
+
+/// The first line of the file of `conversation`.
+pub(super) fn header(conversation: &ConversationId) -> Vec<u8> {
+    let header = Header { fanlight: FORMAT.to_owned(), version: VERSION, conversation: conversation.clone() };
+    line(&header)
+}
+
+/// The line of a state.
+pub(super) fn begin(view: &View, at: u64) -> Vec<u8> {
+    let state =
+        String::from_utf8(snapshot::encode(view)).ok().and_then(|json| RawValue::from_string(json).ok());
+    state.map(|state| line(&Begin { state: &state, at })).unwrap_or_default()
+}
+
+fn line(value: &impl Serialize) -> Vec<u8> {
+    // Names, numbers and JSON: this cannot fail to be written.
+    let mut line = serde_json::to_vec(value).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// See the module.
+pub(crate) async fn import(
+    State(shared): State<Arc<Shared>>,
+    Path(conversation): Path<String>,
+    request: Request,
+) -> Result<Json<Taken>, Problem> {
+    let conversation = params::conversation(&conversation)?;
+    params::plain(request.headers())?;
+    let durability = params::durability(request.headers(), shared.hub.log().durability())?;
+    if shared.is_draining() {
+        return Err(Problem::shutting_down());
+    }
+    let body = to_bytes(request.into_body(), IMPORT_BYTES_MAX).await.map_err(|error| {
+        let detail = format!("the body cannot be read within {IMPORT_BYTES_MAX} bytes: {error}");
+        Problem::new(ErrorCode::TooLarge, detail)
+    })?;
+    let hub = Arc::clone(&shared.hub);
+    let id = conversation.clone();
+    // Some seconds for the largest files: too long for a thread that serves sockets.
+    let work = tokio::task::spawn_blocking(move || {
+        let history = read(&body)?;
+        hub.import(&id, history).map_err(Problem::from)
+    });
+    let imported = work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??;
+    shared.fanout.stir(&conversation);
+    reached(shared.hub.log(), imported.ticket, durability).await?;
+    Ok(Json(Taken::of(imported.position, imported.events, imported.anomalies, durability)))
+}
+
+impl From<ImportError> for Problem {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Exists => Self::new(ErrorCode::ConversationExists, error.to_string()),
+            ImportError::Open(error) => error.into(),
+            ImportError::Append(error) => crate::hub::PublishError::from(error).into(),
+        }
+    }
+}
+
+/// All of the file, or what is wrong with it and where.
+fn read(body: &[u8]) -> Result<History, Problem> {
+    let mut history = History::default();
+    let mut seq: Seq = 0;
+    let mut has_header = false;
+    for (number, line) in (1..).zip(body.split(|byte| *byte == b'\n')) {
+        let wrong = |why: String| Problem::new(ErrorCode::BadEvent, format!("line {number}: {why}"));
+        let text = std::str::from_utf8(line).map_err(|error| wrong(error.to_string()))?.trim();
+        if text.is_empty() {
+            continue;
+        }
+        if !has_header {
+            check(text).map_err(wrong)?;
+            has_header = true;
+            continue;
+        }
+        if seq == 0
+            && let Ok(begin) = serde_json::from_str::<Begin<'_>>(text)
+        {
+            let view =
+                snapshot::decode(begin.state.get().as_bytes()).map_err(|error| wrong(error.to_string()))?;
+            seq = view.seq;
+            history.state = Some((view, begin.at));
+            continue;
+        }
+        let envelope = event(text, seq.saturating_add(1)).map_err(wrong)?;
+        seq = envelope.seq;
+        history.envelopes.push(envelope);
+    }
+    match seq {
+        0 => Err(Problem::new(ErrorCode::BadEvent, "there is nothing in the file")),
+        _ => Ok(history),
+    }
+}
+
+fn check(text: &str) -> Result<(), String> {
+    let header: Header = serde_json::from_str(text)
+        .map_err(|error| format!("this is not how an export of the format native begins: {error}"))?;
+    match (header.fanlight.as_str(), header.version) {
+        (FORMAT, VERSION) => Ok(()),
+        (FORMAT, other) => Err(format!("version {other} of the format is not known here, only {VERSION} is")),
+        (other, _) => Err(format!("the format is {other:?}, not {FORMAT:?}")),
+    }
+}
+
+fn event(text: &str, expected: Seq) -> Result<Envelope, String> {
+    let envelope = Envelope::parse(text).map_err(|error| error.to_string())?;
+    if envelope.seq != expected {
+        return Err(format!("the event has the seq {}, {expected} is expected", envelope.seq));
+    }
+    if envelope.event.kind.class() == Class::Ephemeral {
+        return Err(String::from("an event of this kind has no place in a log"));
+    }
+    Ok(envelope)
+}
+
+#[cfg(test)]
+mod tests;
