@@ -59,7 +59,8 @@ pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a 
 /// The level that the request asks for, if it may be had. Without the header the best that the log offers will do.
 pub(crate) fn durability(headers: &HeaderMap, offered: Durability) -> Result<Durability, Problem> {
     let asked = match text(headers, DURABILITY)? {
-        None => return Ok(offered),
+        // To wait for the disk itself is for those who ask for it.
+        None => return Ok(offered.min(Durability::Stored)),
         Some("memory") => Durability::Memory,
         Some("stored") => Durability::Stored,
         Some("synced") => Durability::Synced,
