@@ -90,8 +90,8 @@ pub const LOG_QUEUE_BYTES_MAX: usize = 64 << 20;
 /// Longest query of a search, in bytes.
 pub const SEARCH_QUERY_BYTES_MAX: usize = 1 << 10;
 
-/// Most hits that one search gives.
-pub const HITS_MAX: usize = 200;
+/// Most hits in one answer of a search.
+pub const HITS_MAX: usize = 500;
 
 /// Most tools with figures of their own; the others count together.
 pub const TOOLS_MAX: usize = 10_000;

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use shared::ConversationId;
+use shared::limits::{HITS_MAX, SEARCH_QUERY_BYTES_MAX};
 
 use super::params::Query;
 use super::problem::Problem;
@@ -14,12 +15,6 @@ use crate::state::Shared;
 
 /// Hits in one answer, unless the request says less.
 const HITS: usize = 50;
-
-/// Most hits in one answer.
-const HITS_MAX: usize = 500;
-
-/// Longest query, in bytes.
-const QUERY_BYTES_MAX: usize = 1_024;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Params {
@@ -44,8 +39,8 @@ pub(crate) async fn search(
     State(shared): State<Arc<Shared>>,
     Query(params): Query<Params>,
 ) -> Result<Json<Found>, Problem> {
-    if params.q.len() > QUERY_BYTES_MAX {
-        return Err(Problem::bad_request(format!("q: more than {QUERY_BYTES_MAX} bytes")));
+    if params.q.len() > SEARCH_QUERY_BYTES_MAX {
+        return Err(Problem::bad_request(format!("q: more than {SEARCH_QUERY_BYTES_MAX} bytes")));
     }
     let limit = params.limit.unwrap_or(HITS).clamp(1, HITS_MAX);
     let query = SearchQuery {

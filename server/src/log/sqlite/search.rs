@@ -30,7 +30,8 @@ pub(super) fn search(connection: &Connection, query: &SearchQuery) -> Result<Vec
                   WHERE word MATCH ?1 AND word.rowid < ?2 ORDER BY word.rowid DESC LIMIT ?3";
     let mut select = connection.prepare_cached(select).map_err(unreadable)?;
     let before = query.before.map_or(i64::MAX, integer);
-    let limit = size(query.limit.min(HITS_MAX));
+    // One more than an answer holds says whether there are more.
+    let limit = size(query.limit.min(HITS_MAX + 1));
     let [open, close] = MATCH.map(String::from);
     let values: [&dyn ToSql; 5] = [&wanted, &before, &limit, &open, &close];
     let hits = select.query_map(values, hit).map_err(unreadable)?;
