@@ -41,9 +41,10 @@ pub(crate) async fn run(
     let watchdog = shared.sockets.watch(&shared.config);
     let upkeep = upkeep(&shared);
     let orphans = shared.fanout.watch_orphans();
+    let presence = shared.fanout.tell_presence();
     shared.hub.read_back();
     sink::start(&shared);
-    // None of the four ends by itself.
+    // None of the five ends by itself.
     tokio::select! {
         () = &mut shutdown => {}
         () = accept(&shared, &listener, &router) => {}
@@ -51,6 +52,7 @@ pub(crate) async fn run(
         () = watchdog => {}
         () = upkeep => {}
         () = orphans => {}
+        () = presence => {}
     }
     drop(listener);
     drain(&shared).await;

@@ -6,29 +6,33 @@
 //! that came meanwhile in one frame or by the snapshot, and hands it back. So a slow viewer costs the others nothing.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use parking_lot::Mutex;
-use shared::ConversationId;
 use shared::frame::{Sub, Wish};
+use shared::{ConversationId, Epoch};
 use tokio_util::task::TaskTracker;
 
 use crate::hub::{Appended, Conversation, Hub, OpenError, Publication, PublishError};
 
 pub(crate) mod fleet;
+pub(crate) mod ladder;
 mod orphans;
 pub(crate) mod outbox;
+mod presence;
 mod pump;
 mod ready;
 mod sight;
 
+pub(crate) use ladder::{Ladder, Standing};
 pub(crate) use outbox::{Line, Outbox, Sent};
+pub(crate) use presence::Presence;
 pub(crate) use pump::Shard;
-pub(crate) use sight::{Far, Sight, Sights};
+pub(crate) use sight::{Far, Sight, Sights, Snapshot};
 
 /// Most viewers that one pump serves. A round over all of them is some hundred microseconds of work.
 const VIEWERS_PER_PUMP: usize = 256;
@@ -48,6 +52,10 @@ pub(crate) struct Subscription {
     pub(crate) sub: Sub,
     /// Whether it goes on; see [`Outbox::deactivate`].
     pub(crate) active: AtomicBool,
+    /// How well it keeps up.
+    pub(crate) standing: Standing,
+    /// How many viewers it was told of.
+    pub(crate) presence: AtomicUsize,
     /// What it is of.
     pub(crate) place: Place,
 }
@@ -58,13 +66,24 @@ pub(crate) enum Place {
     /// A conversation, in this group of its viewers.
     Conversation(Arc<Stage>, Arc<Shard>),
     /// The list of conversations.
-    Fleet,
+    Fleet {
+        /// How many rows it begins with.
+        rows: usize,
+    },
 }
 
 impl Subscription {
     /// Sends a frame of this subscription now or not at all.
     pub(crate) fn send(&self, frame: &Bytes) -> Sent {
         self.outbox.send(&self.active, frame)
+    }
+
+    /// The life of the conversation that it is of.
+    pub(crate) fn epoch(&self) -> Option<&Epoch> {
+        match &self.place {
+            Place::Conversation(stage, _) => Some(stage.conversation.epoch()),
+            Place::Fleet { .. } => None,
+        }
     }
 
     /// Whether it goes on.
@@ -81,6 +100,8 @@ pub(crate) struct Fanout {
     tasks: TaskTracker,
     /// How long a viewer who does not see what happens may go without hearing that something did.
     coverage: Duration,
+    /// How well viewers keep up.
+    pub(crate) ladder: Arc<Ladder>,
     /// The viewers of the list of conversations.
     pub(crate) fleet: fleet::Fleet,
 }
@@ -88,10 +109,11 @@ pub(crate) struct Fanout {
 impl Fanout {
     /// Over `hub`; pumps run in `tasks`. `heartbeat` is what lies between two of a socket.
     pub(crate) fn new(hub: Arc<Hub>, tasks: TaskTracker, heartbeat: Duration) -> Self {
-        let fleet = fleet::Fleet::new(Arc::clone(&hub));
+        let ladder = Arc::<Ladder>::default();
+        let fleet = fleet::Fleet::new(Arc::clone(&hub), Arc::clone(&ladder));
         // Well within a heartbeat, at which viewers look whether they are where the hub is.
         let coverage = (heartbeat / 4).min(COVERAGE_MAX);
-        Self { hub, stages: DashMap::new(), tasks, coverage, fleet }
+        Self { hub, stages: DashMap::new(), tasks, coverage, ladder, fleet }
     }
 
     /// Makes a subscription of the conversation `id`. It gets nothing before it is handed to its pump.
@@ -123,6 +145,8 @@ impl Fanout {
             outbox: Arc::clone(outbox),
             sub,
             active: AtomicBool::new(true),
+            standing: self.ladder.enter(),
+            presence: AtomicUsize::new(0),
             place: Place::Conversation(stage, shard),
         }))
     }
@@ -150,8 +174,9 @@ impl Fanout {
     /// Ends a subscription, of whatever it is.
     pub(crate) fn leave(&self, subscription: &Arc<Subscription>) {
         subscription.outbox.deactivate(&subscription.active);
+        self.ladder.leave(&subscription.standing);
         match &subscription.place {
-            Place::Fleet => self.fleet.leave(subscription),
+            Place::Fleet { .. } => self.fleet.leave(subscription),
             Place::Conversation(stage, shard) => {
                 match self.stages.entry(stage.conversation.id().clone()) {
                     Entry::Occupied(found) if Arc::ptr_eq(found.get(), stage) => {
@@ -213,6 +238,11 @@ impl Stage {
         if let Some(few) = few {
             few.pump_now(self);
         }
+    }
+
+    /// Wakes all pumps.
+    fn wake(&self) {
+        self.shards.lock().iter().for_each(|shard| shard.wake.notify_one());
     }
 
     /// One viewer less in `shard`. True when no group is left.

@@ -13,9 +13,11 @@ use shared::{ConversationId, Epoch, Seq};
 use tokio::sync::Notify;
 
 use crate::clock;
+use crate::fanout::Presence;
 use crate::log::{EventLog, LogError, Page, blocking};
 
 mod conversation;
+mod counted;
 mod ephemera;
 mod followers;
 mod glean;
@@ -58,6 +60,8 @@ pub(crate) struct Hub {
     watched: Notify,
     orphans: Orphans,
     followers: followers::Followers,
+    /// Whose viewers changed.
+    presence: Presence,
 }
 
 impl Hub {
@@ -72,9 +76,15 @@ impl Hub {
             reading_back: Default::default(),
             watchers: AtomicUsize::new(0),
             watched: Notify::new(),
+            presence: Presence::default(),
             orphans: Orphans::default(),
             followers: followers::Followers::default(),
         }
+    }
+
+    /// Whose viewers changed.
+    pub(crate) fn presence(&self) -> &Presence {
+        &self.presence
     }
 
     /// The log under it.
@@ -160,6 +170,7 @@ impl Hub {
             // Refused only when it was dropped after it was found: the next round finds or makes another.
             if conversation.enter().is_ok() {
                 self.touch(&conversation);
+                self.presence.note(&conversation);
                 return Ok(conversation);
             }
         }
@@ -169,6 +180,7 @@ impl Hub {
     pub(crate) fn leave(&self, conversation: &Arc<Conversation>) {
         conversation.leave();
         self.touch(conversation);
+        self.presence.note(conversation);
         self.release(conversation);
     }
 

@@ -135,38 +135,38 @@ fn element(list: &mut Vec<u8>, before: usize, envelope: &Envelope) {
     json(list, envelope);
 }
 
-/// What stands before and after the state in a snapshot frame of JSON.
-fn around_state(sub: Sub, epoch: &Epoch, seq: Seq) -> (Vec<u8>, &'static [u8]) {
+/// What stands before and after the state, or a piece of it, in a snapshot frame of JSON.
+fn around_state(sub: Sub, epoch: &Epoch, seq: Seq, more: bool) -> (Vec<u8>, &'static [u8]) {
     let mut before = format!("{{\"t\":\"snap\",\"sub\":{sub},\"epoch\":").into_bytes();
     json(&mut before, epoch);
     before.extend_from_slice(format!(",\"seq\":{seq},\"state\":").as_bytes());
-    (before, b"}")
+    (before, if more { b",\"more\":true}" } else { b"}" })
 }
 
 /// A snapshot frame as JSON.
-pub(crate) fn snapshot_json(sub: Sub, epoch: &Epoch, seq: Seq, state: &[u8]) -> Vec<u8> {
-    let (mut whole, after) = around_state(sub, epoch, seq);
-    whole.extend_from_slice(state);
+pub(crate) fn snapshot_json(sub: Sub, epoch: &Epoch, seq: Seq, piece: &[u8], more: bool) -> Vec<u8> {
+    let (mut whole, after) = around_state(sub, epoch, seq, more);
+    whole.extend_from_slice(piece);
     whole.extend_from_slice(after);
     whole
 }
 
 /// A snapshot as a WebSocket frame in three pieces, of which the big one is shared.
-pub(crate) fn snapshot(sub: Sub, epoch: &Epoch, seq: Seq, state: &Bytes) -> [Bytes; 3] {
-    let (before, after) = around_state(sub, epoch, seq);
-    let (header, begin) = header(TEXT, before.len() + state.len() + after.len());
+pub(crate) fn snapshot(sub: Sub, epoch: &Epoch, seq: Seq, piece: &Bytes, more: bool) -> [Bytes; 3] {
+    let (before, after) = around_state(sub, epoch, seq, more);
+    let (header, begin) = header(TEXT, before.len() + piece.len() + after.len());
     let mut first: Vec<u8> = header.into_iter().skip(begin).collect();
     first.extend_from_slice(&before);
-    [first.into(), state.clone(), Bytes::from_static(after)]
+    [first.into(), piece.clone(), Bytes::from_static(after)]
 }
 
 /// Rows of the list as a WebSocket frame.
-pub(crate) fn fleet(sub: Sub, full: bool, rows: &[ConversationRow]) -> Bytes {
+pub(crate) fn fleet(sub: Sub, full: bool, rows: &[ConversationRow], total: u64) -> Bytes {
     framed(TEXT, 64 + 320 * rows.len(), |buffer| {
         let head = format!("{{\"t\":\"fleet\",\"sub\":{sub},\"full\":{full},\"rows\":");
         buffer.extend_from_slice(head.as_bytes());
         json(buffer, &rows);
-        buffer.extend_from_slice(format!(",\"ts\":{}}}", clock::now_ms()).as_bytes());
+        buffer.extend_from_slice(format!(",\"total\":{total},\"ts\":{}}}", clock::now_ms()).as_bytes());
     })
 }
 

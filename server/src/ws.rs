@@ -22,6 +22,7 @@ mod connection;
 mod feed;
 mod inlet;
 mod session;
+mod zombies;
 
 #[cfg(test)]
 pub(crate) use feed::Feed;

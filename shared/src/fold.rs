@@ -21,7 +21,7 @@ mod part;
 mod run;
 mod tool;
 
-pub use complete::complete;
+pub use complete::{complete, mismatch};
 pub(crate) use loss::before_loss;
 
 /// What an event touched, so that a page redraws only that.

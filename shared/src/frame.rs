@@ -58,6 +58,9 @@ pub enum ClientFrame {
     Watch {
         /// The subscription's number.
         sub: Sub,
+        /// How many rows to begin with, the newest activity first.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        limit: Option<u64>,
     },
     /// End a subscription.
     Unsub {
@@ -136,7 +139,7 @@ pub enum ServerFrame {
         /// The newest seq.
         head: Seq,
     },
-    /// The state at a position; replaces what the client has of this subscription.
+    /// The state at a position, or a piece of it; replaces what the client has of this subscription.
     Snap {
         /// The subscription.
         sub: Sub,
@@ -144,6 +147,9 @@ pub enum ServerFrame {
         epoch: Epoch,
         /// The last event that is in.
         seq: Seq,
+        /// Whether more pieces follow; the state is theirs together.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        more: bool,
         /// The state.
         state: Box<View>,
     },
@@ -167,6 +173,24 @@ pub enum ServerFrame {
         /// Where it stands.
         seq: Seq,
     },
+    /// The viewer does not take what comes as fast as it comes, or does again.
+    Lag {
+        /// The subscription.
+        sub: Sub,
+        /// How it is told from here on.
+        state: Rung,
+        /// How many events it is behind.
+        behind_events: u64,
+        /// For how long it has been behind, in milliseconds.
+        behind_ms: u64,
+    },
+    /// How many watch.
+    Presence {
+        /// The subscription.
+        sub: Sub,
+        /// The viewers of the conversation, this one among them.
+        viewers: u64,
+    },
     /// Rows of the list of conversations.
     Fleet {
         /// The subscription.
@@ -175,6 +199,8 @@ pub enum ServerFrame {
         full: bool,
         /// The rows.
         rows: Vec<ConversationRow>,
+        /// How many conversations there are.
+        total: u64,
         /// When the hub wrote the frame, in milliseconds since 1970.
         ts: u64,
     },
@@ -246,6 +272,8 @@ pub struct Limits {
     pub part_bytes: u64,
     pub ring_bytes: u64,
     pub ring_events: u64,
+    #[serde(default)]
+    pub snapshot_bytes: u64,
 }
 
 impl Default for Limits {
@@ -257,8 +285,22 @@ impl Default for Limits {
             part_bytes: crate::limits::PART_BYTES_MAX as u64,
             ring_bytes: crate::limits::RING_BYTES_MAX as u64,
             ring_events: crate::limits::RING_EVENTS_MAX as u64,
+            snapshot_bytes: crate::limits::SNAPSHOT_BYTES_TARGET as u64,
         }
     }
+}
+
+/// How a viewer is told what happens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rung {
+    /// As it happens.
+    #[default]
+    Immediate,
+    /// With what waited for it joined.
+    Merged,
+    /// With the state instead of what it missed.
+    Snapshot,
 }
 
 /// How a subscription goes on.

@@ -130,5 +130,12 @@ pub const BATCH_BYTES_TARGET: usize = 256 << 10;
 /// A viewer that is more bytes behind than this, and than the snapshot weighs, gets the snapshot.
 pub const SNAPSHOT_WHEN_BEHIND_BYTES: usize = 256 << 10;
 
+/// A snapshot that is larger comes in several frames of about this size, in bytes. A run is never cut, so that a frame
+/// with one run may be larger.
+pub const SNAPSHOT_BYTES_TARGET: usize = 1 << 20;
+
+/// Rows that a viewer of the list of conversations is given to begin with, unless it asks for fewer.
+pub const FLEET_ROWS_MAX: usize = 500;
+
 const _: () = assert!(BATCH_BYTES_TARGET <= RING_BYTES_MAX);
 const _: () = assert!(ID_BYTES_MAX > 32);

@@ -175,15 +175,22 @@ pub fn logged(events: Vec<Event>) -> Vec<Arc<Envelope>> {
     let mut view = View::default();
     let mut at = 1_795_300_000_000;
     let mut seq = 0;
-    let envelopes = events.into_iter().map(|event| {
+    let mut envelopes = Vec::new();
+    let mut add = |view: &mut View, event| {
         seq += 1;
         at += seq % 7;
         let mut envelope = Envelope { event, seq, at, producer_at: None, publisher: None };
-        crate::fold::complete(&view, &mut envelope.event);
-        crate::fold::fold(&mut view, &envelope, &mut |_| {});
-        Arc::new(envelope)
-    });
-    envelopes.collect()
+        crate::fold::complete(view, &mut envelope.event);
+        crate::fold::fold(view, &envelope, &mut |_| {});
+        envelopes.push(Arc::new(envelope));
+    };
+    for event in events {
+        if let Some(odd) = crate::fold::mismatch(&view, &event) {
+            add(&mut view, odd);
+        }
+        add(&mut view, event);
+    }
+    envelopes
 }
 
 /// The view of `envelopes`.

@@ -2,11 +2,17 @@
 //! machine in the page, in the command line and in the tests.
 
 use crate::envelope::Envelope;
+use crate::event::{Kind, PartEnd};
 use crate::fold::{Change, fold};
 use crate::frame::{ServerFrame, SnapshotReason, SubMode};
+use crate::ids::{PartId, RunId};
 use crate::lens::Lens;
 use crate::position::{Epoch, Position, Seq};
+use crate::snapshot;
 use crate::view::View;
+
+/// Most texts of one epoch for which a resync is asked.
+const DRIFTED_MAX: usize = 64;
 
 /// What a viewer has of one conversation.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +23,14 @@ pub struct Tracker {
     view: View,
     /// The newest seq that the hub spoke of.
     head: Seq,
+    /// The pieces of a snapshot that came so far.
+    pieces: Option<View>,
+    /// Whether anything came since the last heartbeat.
+    heard: bool,
+    /// Where this stood at the last heartbeat, when that was behind.
+    stood: Option<Seq>,
+    /// Texts that turned out wrong in this epoch.
+    drifted: Vec<(RunId, PartId)>,
     /// Whether events may be applied: from `subbed` (tail) or `snap` on.
     joined: bool,
     live: bool,
@@ -30,6 +44,8 @@ pub enum Outcome<'a> {
         /// Why what the client had is of no use.
         why: Option<SnapshotReason>,
     },
+    /// A piece of a snapshot came; nothing changes before the last of them.
+    Piece,
     /// The view was replaced.
     Replaced,
     /// Events were applied. The ephemeral ones among them are for the caller to keep.
@@ -44,6 +60,13 @@ pub enum Outcome<'a> {
         expected: Seq,
         /// What came.
         from: Seq,
+    },
+    /// A text is not the one that the hub has, though nothing was missing: ask for a resync.
+    Drift {
+        /// Its run.
+        run: RunId,
+        /// Its part.
+        part: PartId,
     },
     /// No frame of a subscription.
     NotForUs,
@@ -84,35 +107,48 @@ impl Tracker {
     /// Starts from a view that is known already, at a position, as it is seen through `lens`.
     pub fn resume(lens: Lens, epoch: Epoch, view: View) -> Self {
         let head = view.seq;
-        Self { lens, epoch: Some(epoch), view, head, joined: false, live: false }
+        Self { lens, epoch: Some(epoch), view, head, ..Self::default() }
     }
 
     /// The socket is gone: nothing may be applied before the next answer.
     pub fn disconnected(&mut self) {
         self.joined = false;
         self.live = false;
+        self.pieces = None;
+        self.stood = None;
+    }
+
+    /// Takes what a heartbeat says of this subscription. True when it is dead though the socket lives: it was behind at the
+    /// last heartbeat, is now, and nothing came in between. Then ask for a resync.
+    pub fn heartbeat(&mut self, head: Option<&(Epoch, Seq)>) -> bool {
+        let is_behind = match head {
+            Some((epoch, head)) => self.epoch.as_ref() != Some(epoch) || *head > self.view.seq,
+            // The hub knows nothing of it.
+            None => true,
+        };
+        let is_dead = is_behind && !self.heard && self.stood == Some(self.view.seq);
+        self.heard = false;
+        self.stood = (is_behind && !is_dead).then_some(self.view.seq);
+        is_dead
     }
 
     /// Takes the next frame of this subscription; `changed` hears what in the view changed.
     pub fn take<'a>(&mut self, frame: &'a mut ServerFrame, changed: &mut dyn FnMut(Change)) -> Outcome<'a> {
+        self.heard = true;
         match frame {
             ServerFrame::Subbed { epoch, mode, why, head, .. } => {
                 let same = self.epoch.as_ref().is_none_or(|known| known == epoch);
                 self.joined = *mode == SubMode::Tail && same;
                 self.live = false;
+                self.pieces = None;
                 self.head = *head;
                 if self.epoch.is_none() {
                     self.epoch = Some(epoch.clone());
                 }
                 Outcome::Subscribed { why: *why }
             }
-            ServerFrame::Snap { epoch, seq, state, .. } => {
-                self.view = std::mem::take(&mut **state);
-                self.view.seq = *seq;
-                self.epoch = Some(epoch.clone());
-                self.head = self.head.max(*seq);
-                self.joined = true;
-                Outcome::Replaced
+            ServerFrame::Snap { epoch, seq, more, state, .. } => {
+                self.snapshot(epoch, *seq, *more, std::mem::take(&mut **state))
             }
             ServerFrame::Batch { from, to, ev, .. } => self.batch(*from, *to, ev, changed),
             ServerFrame::Live { seq, .. } => {
@@ -122,6 +158,29 @@ impl Tracker {
             }
             _ => Outcome::NotForUs,
         }
+    }
+
+    fn snapshot<'a>(&mut self, epoch: &Epoch, seq: Seq, more: bool, piece: View) -> Outcome<'a> {
+        let whole = match self.pieces.take() {
+            Some(mut before) => {
+                snapshot::join(&mut before, piece);
+                before
+            }
+            None => piece,
+        };
+        if more {
+            self.pieces = Some(whole);
+            return Outcome::Piece;
+        }
+        self.view = whole;
+        self.view.seq = seq;
+        if self.epoch.as_ref() != Some(epoch) {
+            self.epoch = Some(epoch.clone());
+            self.drifted.clear();
+        }
+        self.head = self.head.max(seq);
+        self.joined = true;
+        Outcome::Replaced
     }
 
     fn batch<'a>(
@@ -141,12 +200,36 @@ impl Tracker {
         if self.view.seq.saturating_add(1) != from {
             return self.gap(from);
         }
+        let mut drifted = None;
         for envelope in ev {
             fold(&mut self.view, envelope, changed);
             self.lens.tidy(&mut self.view, &envelope.event.run);
+            if let Kind::PartEnd(end) = &envelope.event.kind {
+                drifted = drifted.or_else(|| self.drift(&envelope.event.run, end));
+            }
         }
         self.view.seq = self.view.seq.max(to);
-        Outcome::Applied(ev)
+        match drifted {
+            Some((run, part)) => Outcome::Drift { run, part },
+            None => Outcome::Applied(ev),
+        }
+    }
+
+    /// The part that has just ended, if its text is not what the hub says. Each is told once: what a snapshot does not mend
+    /// another one will not.
+    fn drift(&mut self, run: &RunId, end: &PartEnd) -> Option<(RunId, PartId)> {
+        let body = &self.view.runs.get(run)?.parts.get(&end.part)?.body;
+        let fits = end.len.is_none_or(|len| len == body.len)
+            && end.hash.as_ref().is_none_or(|hash| *hash == body.hash_hex());
+        if fits || !self.lens.has_deltas() || self.drifted.len() >= DRIFTED_MAX {
+            return None;
+        }
+        let drifted = (run.clone(), end.part.clone());
+        if self.drifted.contains(&drifted) {
+            return None;
+        }
+        self.drifted.push(drifted.clone());
+        Some(drifted)
     }
 
     fn gap<'a>(&self, from: Seq) -> Outcome<'a> {

@@ -183,7 +183,7 @@ async fn a_socket_that_does_not_say_hello_is_closed() {
 async fn a_first_frame_that_is_no_hello_is_refused() {
     let hub = Hub::start().await;
     let mut wire = Wire::connect_in_silence(hub.address()).await;
-    wire.send(&ClientFrame::Watch { sub: 0 }).await;
+    wire.send(&ClientFrame::Watch { sub: 0, limit: None }).await;
     match wire.next().await {
         Came::Frame(ServerFrame::Bye { code, .. }, _) => assert_eq!(code, 4500),
         other => panic!("{other:?}"),

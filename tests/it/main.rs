@@ -24,3 +24,4 @@ mod resume; // cut and come back, late, slow, after a crash
 mod security; // origins, hosts, headers
 mod sinks; // into files and into other hubs
 mod stream; // the streams of other clients, live
+mod viewing; // large snapshots, drift

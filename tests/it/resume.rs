@@ -1,5 +1,6 @@
 //! Late, slow, cut and resumed viewers all end with the same view.
 
+use shared::frame::Rung;
 use tests::{Hub, Viewer};
 
 /// Opens run `r` with one text part.
@@ -104,9 +105,16 @@ async fn a_viewer_that_does_not_read_gets_few_joined_frames_and_disturbs_nobody(
     }
     let head = publisher.says(CLOSE).await.seq;
     slow.reach(head).await;
+    while slow.seen.lags.last().is_none_or(|rung| *rung != Rung::Immediate) {
+        slow.step().await;
+    }
     quick.reach(head).await;
     assert_eq!(slow.hash(), quick.hash());
     assert_eq!(slow.hash(), hub.view_hash("c").await);
+    // It is told that it fell behind, and that it is not behind any more; nobody else is.
+    assert_ne!(slow.seen.lags.first(), Some(&Rung::Immediate));
+    assert_eq!(slow.seen.lags.last(), Some(&Rung::Immediate), "{:?}", slow.seen.lags);
+    assert_eq!(quick.seen.lags, []);
     let frames = slow.seen.batches + slow.seen.snapshots;
     assert!(
         frames < quick.seen.batches / 2,

@@ -3,6 +3,7 @@
 
 pub mod browser;
 pub mod hub;
+pub mod meddler;
 pub mod process;
 pub mod publisher;
 pub mod recordings;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use shared::frame::{ClientFrame, ServerFrame, Wish};
+use shared::frame::{ClientFrame, Rung, ServerFrame, Wish};
 use shared::ids::ConversationId;
 use shared::tracker::{Outcome, Tracker};
 use shared::{Lens, View, snapshot};
@@ -33,6 +33,12 @@ pub struct Seen {
     pub snapshots: usize,
     /// Bytes of all frames.
     pub bytes: usize,
+    /// Texts that turned out not to be the hub's.
+    pub drifts: usize,
+    /// How it was said to keep up.
+    pub lags: Vec<Rung>,
+    /// How many were said to watch.
+    pub viewers: Vec<u64>,
 }
 
 impl Viewer {
@@ -120,19 +126,31 @@ impl Viewer {
     pub async fn step(&mut self) -> ServerFrame {
         let wire = self.wire.as_mut().expect("connected");
         let (frame, size) = wire.frame_and_size().await;
-        self.take(frame, size)
+        let drifts = self.seen.drifts;
+        let frame = self.take(frame, size);
+        if self.seen.drifts > drifts {
+            self.wire().send(&ClientFrame::Resync { sub: SUB }).await;
+        }
+        frame
     }
 
     fn take(&mut self, mut frame: ServerFrame, size: usize) -> ServerFrame {
         let copy = frame.clone();
         self.seen.bytes += size;
+        match &copy {
+            ServerFrame::Lag { state, .. } => self.seen.lags.push(*state),
+            ServerFrame::Presence { viewers, .. } => self.seen.viewers.push(*viewers),
+            _ => {}
+        }
         match self.tracker.take(&mut frame, &mut |_| {}) {
             Outcome::Applied(events) => {
                 self.seen.batches += 1;
                 self.seen.events += events.len();
             }
             Outcome::Replaced => self.seen.snapshots += 1,
-            Outcome::Subscribed { .. } | Outcome::Live => {}
+            Outcome::Drift { .. } => self.seen.drifts += 1,
+            Outcome::Subscribed { .. } | Outcome::Live | Outcome::Piece => {}
+            Outcome::NotForUs if matches!(copy, ServerFrame::Lag { .. } | ServerFrame::Presence { .. }) => {}
             odd => panic!("{odd:?} at {} by {copy:?}", self.tracker.view().seq),
         }
         copy

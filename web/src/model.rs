@@ -8,7 +8,7 @@ use shared::frame::{ClientFrame, ConversationRow, ServerFrame, Sub, Wish};
 use shared::limits::EPHEMERA_MAX;
 use shared::recording::Recording;
 use shared::tracker::{Outcome, Tracker};
-use shared::{ConversationId, Envelope, Seq, View};
+use shared::{ConversationId, Envelope, Epoch, Seq, View};
 
 use crate::latency::CallKey;
 
@@ -58,8 +58,6 @@ pub struct Model {
     ahead_ms: Option<i64>,
     event_at: Option<u64>,
     is_resyncing: bool,
-    /// Where we stood at the last heartbeat that found us behind.
-    behind_at: Option<Seq>,
     problem: Option<String>,
     touched: Touched,
 }
@@ -166,7 +164,7 @@ impl Model {
             self.kept.push((old, tracker));
         }
         self.progress.clear();
-        (self.rate, self.event_at, self.problem, self.behind_at) = (None, None, None, None);
+        (self.rate, self.event_at, self.problem) = (None, None, None);
         self.is_resyncing = false;
         self.touched = Touched { replaced: true, fleet: self.touched.fleet, ..Touched::default() };
     }
@@ -179,7 +177,7 @@ impl Model {
     /// What to ask for on a new socket.
     pub fn subscriptions(&mut self, with_fleet: bool) -> Vec<ClientFrame> {
         self.disconnected();
-        let fleet = with_fleet.then_some(ClientFrame::Watch { sub: FLEET });
+        let fleet = with_fleet.then_some(ClientFrame::Watch { sub: FLEET, limit: None });
         fleet.into_iter().chain(self.sub_frame()).collect()
     }
 
@@ -187,7 +185,6 @@ impl Model {
     pub fn disconnected(&mut self) {
         self.tracker.disconnected();
         self.is_resyncing = false;
-        self.behind_at = None;
     }
 
     /// Takes a frame that came at `now` by our clock; the answer to send, if it wants one.
@@ -197,7 +194,7 @@ impl Model {
                 self.ahead_ms = None;
                 self.hear_time(welcome.ts, now);
             }
-            ServerFrame::Fleet { sub: FLEET, full, rows, ts } => {
+            ServerFrame::Fleet { sub: FLEET, full, rows, ts, .. } => {
                 self.hear_time(*ts, now);
                 if std::mem::take(full) {
                     self.fleet.clear();
@@ -208,8 +205,7 @@ impl Model {
             }
             ServerFrame::Hb { ts, heads } => {
                 self.hear_time(*ts, now);
-                let head = heads.get(&self.sub).map(|(_, head)| *head);
-                return Some(self.heartbeat(head));
+                return Some(self.heartbeat(heads.get(&self.sub)));
             }
             ServerFrame::Error { sub: Some(sub), message, .. } if *sub == self.sub => {
                 self.problem = Some(std::mem::take(message));
@@ -249,25 +245,26 @@ impl Model {
                     hear_ephemeral(&mut self.progress, &mut self.rate, &mut self.touched, event, now);
                 }
             }
-            Outcome::Gap { .. } if !self.is_resyncing => {
+            Outcome::Gap { .. } | Outcome::Drift { .. } if !self.is_resyncing => {
                 self.is_resyncing = true;
                 return Some(ClientFrame::Resync { sub: self.sub });
             }
-            Outcome::Gap { .. } | Outcome::Duplicate | Outcome::NotForUs => {}
+            Outcome::Gap { .. }
+            | Outcome::Drift { .. }
+            | Outcome::Piece
+            | Outcome::Duplicate
+            | Outcome::NotForUs => {}
         }
         None
     }
 
-    /// Answers a heartbeat. Twice behind at the same place means that the subscription is dead though the socket lives.
-    fn heartbeat(&mut self, head: Option<Seq>) -> ClientFrame {
+    /// Answers a heartbeat. The subscription may be dead though the socket lives.
+    fn heartbeat(&mut self, head: Option<&(Epoch, Seq)>) -> ClientFrame {
         let seq = self.tracker.view().seq;
-        let is_behind = head.is_some_and(|head| head > seq) && self.tracker.is_live();
-        if is_behind && self.behind_at == Some(seq) && !self.is_resyncing {
-            self.behind_at = None;
+        if self.conversation.is_some() && self.tracker.heartbeat(head) && !self.is_resyncing {
             self.is_resyncing = true;
             return ClientFrame::Resync { sub: self.sub };
         }
-        self.behind_at = is_behind.then_some(seq);
         let at = self.conversation.iter().map(|_| (self.sub, seq)).collect();
         ClientFrame::HbAck { at }
     }

@@ -22,10 +22,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use shared::code::CloseCode;
+use shared::code::{CloseCode, ErrorCode};
 use shared::frame::{ClientFrame, Pub, ServerFrame, Sub, Wish};
 use shared::tracker::{Outcome, Tracker};
-use shared::{ConversationId, Position, View, backoff};
+use shared::{ConversationId, Epoch, Position, Seq, View, backoff};
 use tokio::time::Instant;
 
 use super::HubAddress;
@@ -50,7 +50,7 @@ impl Subscription {
                 have: tracker.position(),
                 wish: Wish { lens: tracker.lens().clone(), min_interval_ms: *min_interval_ms },
             },
-            Self::Fleet => ClientFrame::Watch { sub },
+            Self::Fleet => ClientFrame::Watch { sub, limit: None },
         }
     }
 }
@@ -312,10 +312,15 @@ impl Session {
             | ServerFrame::Snap { sub, .. }
             | ServerFrame::Batch { sub, .. }
             | ServerFrame::Live { sub, .. } => self.track(sub, frame).await,
-            ServerFrame::Fleet { sub, full, rows, ts } => {
-                Some(Update::Fleet { sub, full, rows, sent_at: ts })
+            ServerFrame::Fleet { sub, full, rows, total, ts } => {
+                Some(Update::Fleet { sub, full, rows, total, sent_at: ts })
             }
-            ServerFrame::Hb { .. } => {
+            ServerFrame::Lag { sub, state, behind_events, behind_ms } => {
+                Some(Update::Lag { sub, state, behind_events, behind_ms })
+            }
+            ServerFrame::Presence { sub, viewers } => Some(Update::Presence { sub, viewers }),
+            ServerFrame::Hb { heads, .. } => {
+                self.revive(&heads).await;
                 let at = self.subscriptions.keys().filter_map(|sub| Some((*sub, self.view(*sub)?.seq)));
                 let ack = ClientFrame::HbAck { at: at.collect() };
                 self.send(&ack).await;
@@ -329,11 +334,40 @@ impl Session {
                 None
             }
             ServerFrame::Ack(ack) => Some(Update::Ack(ack)),
+            ServerFrame::Error { sub: Some(sub), code: ErrorCode::UnknownSubscription, .. }
+                if self.subscriptions.contains_key(&sub) =>
+            {
+                self.ask_again(sub).await;
+                None
+            }
             ServerFrame::Error { sub, id, code, message, expected } => {
                 Some(Update::Refused { sub, id, code, message, expected })
             }
             ServerFrame::Welcome(_) | ServerFrame::Unknown => None,
         })
+    }
+
+    /// Asks for what is dead of what the heartbeat speaks of.
+    async fn revive(&mut self, heads: &BTreeMap<Sub, (Epoch, Seq)>) {
+        let mut dead = Vec::new();
+        for (sub, subscription) in &mut self.subscriptions {
+            if let Subscription::Conversation { tracker, .. } = subscription
+                && tracker.heartbeat(heads.get(sub))
+            {
+                dead.push(*sub);
+            }
+        }
+        for sub in dead {
+            self.resync(sub).await;
+        }
+    }
+
+    /// Subscribes to what the hub has forgotten.
+    async fn ask_again(&mut self, sub: Sub) {
+        if let Some(subscription) = self.subscriptions.get(&sub) {
+            let frame = subscription.frame(sub);
+            self.send(&frame).await;
+        }
     }
 
     /// Applies a frame of a subscription.
@@ -347,7 +381,8 @@ impl Session {
             Outcome::Subscribed { why } => return Some(Update::Subscribed { sub, why }),
             Outcome::Replaced => return Some(Update::Snapshot { sub }),
             Outcome::Live => return Some(Update::Live { sub }),
-            Outcome::Duplicate | Outcome::NotForUs => return None,
+            Outcome::Piece | Outcome::Duplicate | Outcome::NotForUs => return None,
+            Outcome::Drift { run, part } => Update::Drift { sub, run, part },
             Outcome::Gap { expected, from } => Update::Gap { sub, expected, from },
             Outcome::Applied(_) => {
                 let ServerFrame::Batch { from, to, ts, ev, .. } = frame else { return None };

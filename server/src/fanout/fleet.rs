@@ -1,41 +1,42 @@
 //! The list of conversations, pushed: all rows first, then those that changed, joined, at most twice a second.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use shared::frame::Sub;
+use shared::limits::FLEET_ROWS_MAX;
 
-use super::{Outbox, Place, Sent, Subscription};
+use super::{Ladder, Outbox, Place, Sent, Subscription};
 use crate::hub::{Cursor, Hub, Listed};
 use crate::log::{ListQuery, blocking};
 use crate::wire;
-
-/// Most rows that a viewer of the list is given to begin with.
-const ROWS_MAX: usize = 1_000;
 
 /// Who views the list.
 #[derive(Debug)]
 pub(crate) struct Fleet {
     hub: Arc<Hub>,
+    ladder: Arc<Ladder>,
     members: Mutex<Vec<Arc<Subscription>>>,
 }
 
 impl Fleet {
-    pub(super) fn new(hub: Arc<Hub>) -> Self {
-        Self { hub, members: Mutex::default() }
+    pub(super) fn new(hub: Arc<Hub>, ladder: Arc<Ladder>) -> Self {
+        Self { hub, ladder, members: Mutex::default() }
     }
 
-    /// Makes a subscription of the list. It gets nothing before [`Fleet::start`].
-    pub(crate) fn enter(&self, outbox: &Arc<Outbox>, sub: Sub) -> Arc<Subscription> {
+    /// Makes a subscription of the list, which begins with up to `rows` rows. It gets nothing before [`Fleet::start`].
+    pub(crate) fn enter(&self, outbox: &Arc<Outbox>, sub: Sub, rows: usize) -> Arc<Subscription> {
         self.hub.watch(true);
         Arc::new(Subscription {
             outbox: Arc::clone(outbox),
             sub,
             active: AtomicBool::new(true),
-            place: Place::Fleet,
+            standing: self.ladder.enter(),
+            presence: AtomicUsize::new(0),
+            place: Place::Fleet { rows: rows.min(FLEET_ROWS_MAX) },
         })
     }
 
@@ -43,13 +44,15 @@ impl Fleet {
     pub(crate) fn start(&self, subscription: &Arc<Subscription>) {
         // Under this lock no change goes out, so all rows come first and nothing falls between.
         let mut members = self.members.lock();
-        if subscription.is_active() {
-            let query = ListQuery { limit: ROWS_MAX, ..ListQuery::default() };
+        if let Place::Fleet { rows } = subscription.place
+            && subscription.is_active()
+        {
+            let query = ListQuery { limit: rows, ..ListQuery::default() };
             let listed = blocking(|| self.hub.list(&query)).unwrap_or_else(|error| {
                 tracing::warn!(%error, "the list cannot be read");
                 Listed::default()
             });
-            subscription.outbox.queue([wire::fleet(subscription.sub, true, &listed.rows)]);
+            subscription.outbox.queue([wire::fleet(subscription.sub, true, &listed.rows, self.hub.total())]);
             members.push(Arc::clone(subscription));
         }
     }
@@ -74,11 +77,12 @@ impl Fleet {
         if rows.is_empty() {
             return;
         }
+        let total = self.hub.total();
         let mut last: Option<(Sub, Bytes)> = None;
         members.retain(|member| {
             let frame = match &last {
                 Some((sub, frame)) if *sub == member.sub => frame,
-                _ => &last.insert((member.sub, wire::fleet(member.sub, false, &rows))).1,
+                _ => &last.insert((member.sub, wire::fleet(member.sub, false, &rows, total))).1,
             };
             match member.send(frame) {
                 Sent::Whole => return true,

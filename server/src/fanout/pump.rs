@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use shared::Seq;
-use shared::frame::{Sub, Wish};
+use shared::frame::{ServerFrame, Sub, Wish};
 use shared::limits::BATCH_BYTES_TARGET;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::ready::Ready;
 use super::{Sent, Sight, Stage, Subscription};
 use crate::hub::{Cursor, Slice};
+use crate::wire;
 
 /// A group of viewers, seen from outside its pump.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct Shard {
     closed: AtomicBool,
     /// Whether members are over that the pump still holds, and with them their sockets.
     stale: AtomicBool,
+    /// How often it was said how many viewers the conversation has.
+    presence: AtomicUsize,
 }
 
 impl Shard {
@@ -45,6 +48,7 @@ impl Shard {
             viewers: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             stale: AtomicBool::new(false),
+            presence: AtomicUsize::new(0),
         }
     }
 
@@ -167,11 +171,41 @@ impl Shard {
             }
             groups.retain(|group| !group.members.is_empty());
         }
+        let presence = &stage.conversation.presence;
+        let (viewers, times) = presence.told();
+        if self.presence.swap(times, Ordering::Relaxed) != times {
+            for group in groups.iter_mut() {
+                let place = group.place();
+                group.members.retain(|member| tell_presence(member, viewers, place));
+            }
+            groups.retain(|group| !group.members.is_empty());
+        }
         for (subscription, cursor) in std::mem::take(&mut *self.inbox.lock()) {
-            seat(groups, Group { cursor, told: cursor.seq, members: vec![subscription] });
+            if times == 0 || presence.is_stale() || tell_presence(&subscription, viewers, cursor) {
+                seat(groups, Group { cursor, told: cursor.seq, members: vec![subscription] });
+            }
         }
         round(stage, &self.sight, groups)
     }
+}
+
+/// Tells `member`, who stands at `place`, how many watch. False when its socket takes no more.
+fn tell_presence(member: &Arc<Subscription>, viewers: usize, place: Cursor) -> bool {
+    let before = member.presence.swap(viewers, Ordering::Relaxed);
+    if before == viewers {
+        return true;
+    }
+    let frame = ServerFrame::Presence { sub: member.sub, viewers: viewers as u64 };
+    match member.send(&wire::text(&frame)) {
+        Sent::Whole => return true,
+        Sent::Begun => member.outbox.park(Arc::clone(member), place),
+        Sent::Blocked => {
+            member.presence.store(before, Ordering::Relaxed);
+            member.outbox.park(Arc::clone(member), place);
+        }
+        Sent::Over => member.outbox.wake.notify_one(),
+    }
+    false
 }
 
 /// Puts the members of `group` with those who stand at the same place.

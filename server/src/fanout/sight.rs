@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use shared::frame::Sub;
-use shared::limits::SNAPSHOT_WHEN_BEHIND_BYTES;
+use shared::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
 use shared::{Lens, Seq, snapshot};
 
 use super::ready::Ready;
@@ -42,8 +42,23 @@ impl Sights {
 pub(crate) struct Sight {
     lens: Lens,
     is_clear: bool,
-    snapshot: Mutex<Option<(Seq, Bytes)>>,
+    snapshot: Mutex<Option<Snapshot>>,
     frames: Mutex<Vec<Arc<Ready>>>,
+}
+
+/// A state as bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Snapshot {
+    /// The last event that is in.
+    pub(crate) seq: Seq,
+    /// It, in the pieces in which it is sent; at least one.
+    pub(crate) pieces: Arc<[Bytes]>,
+}
+
+impl Snapshot {
+    fn bytes(&self) -> u64 {
+        self.pieces.iter().map(|piece| piece.len() as u64).sum()
+    }
 }
 
 /// Whether a viewer is better served with the snapshot.
@@ -82,27 +97,36 @@ impl Sight {
     }
 
     /// The state at a position that the ring still reaches, encoded once for all who need it.
-    pub(crate) fn snapshot(&self, conversation: &Conversation) -> (Seq, Bytes) {
+    pub(crate) fn snapshot(&self, conversation: &Conversation) -> Snapshot {
+        self.snapshot_within(conversation, SNAPSHOT_AGE_BYTES)
+    }
+
+    /// The state as it is now, for who has got it wrong from events.
+    pub(crate) fn newest(&self, conversation: &Conversation) -> Snapshot {
+        self.snapshot_within(conversation, 0)
+    }
+
+    fn snapshot_within(&self, conversation: &Conversation, age_bytes: u64) -> Snapshot {
         let mut cached = self.snapshot.lock();
-        if let Some((seq, state)) = &*cached {
-            let behind = conversation.bytes_after(*seq);
-            if behind.is_some_and(|bytes| bytes <= SNAPSHOT_AGE_BYTES) {
-                return (*seq, state.clone());
+        if let Some(known) = &*cached {
+            let behind = conversation.bytes_after(known.seq);
+            if behind.is_some_and(|bytes| bytes <= age_bytes) {
+                return known.clone();
             }
         }
         // A copy is several times faster than the encoding, and nobody can append while the view is borrowed.
         let view = conversation.look(|view| self.lens.project(view));
-        let state = Bytes::from(snapshot::encode(&view));
-        *cached = Some((view.seq, state.clone()));
-        (view.seq, state)
+        let pieces = snapshot::pieces(&view, SNAPSHOT_BYTES_TARGET).into_iter().map(Bytes::from);
+        let new = Snapshot { seq: view.seq, pieces: pieces.collect() };
+        *cached = Some(new.clone());
+        new
     }
 
     /// Whether a viewer at `seq` is better served with the snapshot, since the ring is too short or what it lacks is
     /// more than the state itself.
     pub(crate) fn is_far(&self, conversation: &Conversation, seq: Seq) -> Far {
         let Some(behind) = conversation.bytes_after(seq) else { return Far::OutOfReach };
-        if behind <= SNAPSHOT_WHEN_BEHIND_BYTES as u64 || behind <= self.snapshot(conversation).1.len() as u64
-        {
+        if behind <= SNAPSHOT_WHEN_BEHIND_BYTES as u64 || behind <= self.snapshot(conversation).bytes() {
             return Far::No;
         }
         Far::Cheaper

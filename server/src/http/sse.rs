@@ -93,7 +93,8 @@ impl Reader {
         let view = self.seat.conversation.view();
         let seq = view.seq;
         self.cursor = Some(Cursor { seq, tick: 0 });
-        let json = wire::snapshot_json(0, self.seat.conversation.epoch(), seq, &snapshot::encode(&view));
+        let json =
+            wire::snapshot_json(0, self.seat.conversation.epoch(), seq, &snapshot::encode(&view), false);
         self.event("snap", seq, &json)
     }
 

@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use shared::event::{Class, Kind, RunStatus};
-use shared::fold::{complete, fold};
+use shared::fold::{complete, fold, mismatch};
 use shared::frame::{ConversationRow, Durability};
 use shared::lens::Mark;
 use shared::{ConversationId, Envelope, Epoch, Position, Seq, View};
 use tokio::sync::Notify;
 
+use super::counted::Counted;
 use super::ephemera::Ephemera;
 use super::glean::{Gleaned, fold_and_glean};
 use super::marks::Marks;
@@ -91,6 +92,8 @@ pub(crate) struct Conversation {
     moved: Notify,
     /// What viewers who look alike share.
     pub(crate) sights: Sights,
+    /// How many viewers it is said to have.
+    pub(crate) presence: Counted,
 }
 
 #[derive(Debug, Default)]
@@ -140,6 +143,7 @@ impl Conversation {
             noted: AtomicBool::new(false),
             moved: Notify::new(),
             sights: Sights::default(),
+            presence: Counted::default(),
         }
     }
 
@@ -222,6 +226,10 @@ impl Conversation {
                 envelope.publisher = Some(claim.publisher.clone());
             }
             logged.extend(state.hear(publication.speaker, &envelope));
+            if let Some(event) = mismatch(&state.view, &envelope.event) {
+                let odd = Envelope { event, seq: 0, ..envelope.clone() };
+                logged.extend(state.add(odd, gleaned.as_mut()));
+            }
             logged.extend(state.add(envelope, gleaned.as_mut()));
         }
         if state.attendance.wants_look() {
@@ -313,6 +321,12 @@ impl Conversation {
         }
         self.viewers.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Looks how many viewers there are, and wakes readers with a task of their own.
+    pub(crate) fn tell_presence(&self) {
+        self.presence.take(|| self.viewers.load(Ordering::Relaxed));
+        self.moved.notify_waiters();
     }
 
     /// Counts one viewer less.

@@ -68,15 +68,19 @@ fn a_batch_says_what_it_covers() {
 fn a_snapshot_in_pieces_is_one_frame() {
     let view = View { seq: 9, ..View::default() };
     let state = Bytes::from(shared::snapshot::encode(&view));
-    let whole = snapshot(2, &Epoch::new("e\"1"), 9, &state).concat();
-    let ServerFrame::Snap { sub, epoch, seq, state: found } = parse(&whole) else { panic!("no snapshot") };
+    let whole = snapshot(2, &Epoch::new("e\"1"), 9, &state, true).concat();
+    let ServerFrame::Snap { sub, epoch, seq, more: true, state: found } = parse(&whole) else {
+        panic!("no snapshot")
+    };
     assert_eq!((sub, epoch.as_str(), seq, *found), (2, "e\"1", 9, view));
-    assert_eq!(payload(&whole), snapshot_json(2, &Epoch::new("e\"1"), 9, &state));
+    assert_eq!(payload(&whole), snapshot_json(2, &Epoch::new("e\"1"), 9, &state, true));
 }
 
 #[test]
 fn rows_are_read_back() {
-    let ServerFrame::Fleet { sub, full, rows, .. } = parse(&fleet(4, true, &[])) else { panic!("no rows") };
+    let ServerFrame::Fleet { sub, full, rows, .. } = parse(&fleet(4, true, &[], 0)) else {
+        panic!("no rows")
+    };
     assert_eq!((sub, full, rows.len()), (4, true, 0));
 }
 

@@ -5,10 +5,12 @@
 use std::sync::Arc;
 
 use shared::Position;
-use shared::frame::{ServerFrame, SnapshotReason, SubMode};
+use shared::frame::{Rung, ServerFrame, SnapshotReason, SubMode};
 use shared::limits::BATCH_BYTES_TARGET;
+use tokio::time::Instant;
 
-use crate::fanout::{Fanout, Far, Place, Sight, Stage, Subscription};
+use crate::fanout::ladder::BEHIND_AFTER;
+use crate::fanout::{Fanout, Far, Ladder, Place, Sight, Snapshot, Stage, Subscription};
 use crate::hub::{Cursor, Slice};
 use crate::wire;
 
@@ -25,6 +27,10 @@ pub(super) struct CatchUp {
     greet: bool,
     /// `live` is owed.
     live: bool,
+    /// When its pump gave it up.
+    parked_at: Option<Instant>,
+    /// How it is told, as far as the client knows.
+    told: Rung,
 }
 
 /// How far one step went.
@@ -47,18 +53,56 @@ impl CatchUp {
             _ => (None, None),
         };
         let cursor = Cursor { seq: tail.unwrap_or(0), tick: 0 };
-        Self { subscription, cursor, snapshot: tail.is_none(), why, greet: true, live: true }
+        Self {
+            subscription,
+            cursor,
+            snapshot: tail.is_none(),
+            why,
+            greet: true,
+            live: true,
+            parked_at: None,
+            told: Rung::Immediate,
+        }
     }
 
     /// A subscription whose client asked for the snapshot.
     pub(super) fn resync(subscription: Arc<Subscription>) -> Self {
-        let why = Some(SnapshotReason::Requested);
-        Self { subscription, cursor: Cursor::default(), snapshot: true, why, greet: true, live: true }
+        Self { why: Some(SnapshotReason::Requested), ..Self::start(subscription, None) }
     }
 
     /// A subscription that its pump gave up at `cursor`.
     pub(super) fn parked(subscription: Arc<Subscription>, cursor: Cursor) -> Self {
-        Self { subscription, cursor, snapshot: false, why: None, greet: false, live: false }
+        let parked_at = Some(Instant::now());
+        let told = Rung::Immediate;
+        Self { subscription, cursor, snapshot: false, why: None, greet: false, live: false, parked_at, told }
+    }
+
+    /// Looks at the clock: a viewer whose socket takes nothing for a while is behind, though it cannot be told yet. When
+    /// to look again.
+    pub(super) fn look(&self, now: Instant, ladder: &Ladder) -> Option<Instant> {
+        let behind_at = self.parked_at.filter(|_| self.told == Rung::Immediate)? + BEHIND_AFTER;
+        if now < behind_at {
+            return Some(behind_at);
+        }
+        ladder.step(&self.subscription.standing, Rung::Merged);
+        None
+    }
+
+    /// Tells the client that it is on `rung` from here on.
+    fn stands(&mut self, stage: &Stage, ladder: &Ladder, rung: Rung) {
+        if self.told == rung {
+            return;
+        }
+        self.told = rung;
+        ladder.step(&self.subscription.standing, rung);
+        let behind = self.parked_at.filter(|_| rung != Rung::Immediate).map(|at| at.elapsed().as_millis());
+        let head = stage.conversation.head();
+        self.queue(&ServerFrame::Lag {
+            sub: self.subscription.sub,
+            state: rung,
+            behind_events: head.saturating_sub(self.cursor.seq),
+            behind_ms: behind.map_or(0, |ms| u64::try_from(ms).unwrap_or(u64::MAX)),
+        });
     }
 
     /// Queues the next frame, or hands over to the pump. Call it only when the socket has taken everything so far.
@@ -74,6 +118,10 @@ impl CatchUp {
             self.subbed(stage, mode, self.why);
         }
         let (conversation, sight) = (&stage.conversation, &shard.sight);
+        let ladder = &fanout.ladder;
+        if self.told == Rung::Immediate && self.parked_at.is_some_and(|at| at.elapsed() >= BEHIND_AFTER) {
+            self.stands(stage, ladder, Rung::Merged);
+        }
         if self.snapshot {
             self.snapshot(stage, sight);
             return Step::More;
@@ -82,11 +130,14 @@ impl CatchUp {
         let slice = if near { conversation.next(self.cursor, BATCH_BYTES_TARGET) } else { None };
         let is_last = slice.as_ref().is_some_and(Slice::is_empty);
         let Some(slice) = slice.and_then(|slice| sight.see(conversation, slice)) else {
+            self.stands(stage, ladder, Rung::Snapshot);
             self.subbed(stage, SubMode::Snapshot, Some(SnapshotReason::Lagging));
             self.snapshot(stage, sight);
             return Step::More;
         };
         if is_last {
+            self.stands(stage, ladder, Rung::Immediate);
+            ladder.step(&subscription.standing, Rung::Immediate);
             if self.live {
                 self.queue(&ServerFrame::Live { sub: subscription.sub, seq: self.cursor.seq });
             }
@@ -111,9 +162,15 @@ impl CatchUp {
     }
 
     fn snapshot(&mut self, stage: &Stage, sight: &Sight) {
-        let (seq, state) = sight.snapshot(&stage.conversation);
-        let epoch = stage.conversation.epoch();
-        self.subscription.outbox.queue(wire::snapshot(self.subscription.sub, epoch, seq, &state));
+        let conversation = &stage.conversation;
+        let is_wrong = self.why == Some(SnapshotReason::Requested);
+        let snapshot = if is_wrong { sight.newest(conversation) } else { sight.snapshot(conversation) };
+        let Snapshot { seq, pieces } = snapshot;
+        let epoch = conversation.epoch();
+        for (number, piece) in pieces.iter().enumerate() {
+            let more = number + 1 < pieces.len();
+            self.subscription.outbox.queue(wire::snapshot(self.subscription.sub, epoch, seq, piece, more));
+        }
         // Ephemeral facts are in no snapshot: all that count come again.
         self.cursor = Cursor { seq, tick: 0 };
         self.snapshot = false;

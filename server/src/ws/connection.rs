@@ -1,5 +1,6 @@
 //! One socket and its task: reads frames, lets viewers that are behind catch up, keeps the heartbeat, closes in order.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 use super::acks::Acks;
 use super::feed::Feed;
 use super::inlet::{Inbound, Inlet};
+use super::zombies::Zombies;
 use crate::clock;
 use crate::fanout::{Line, Outbox, Place, Subscription};
 use crate::hub::Attendant;
@@ -49,6 +51,8 @@ pub(super) struct Connection {
     heartbeat_at: Instant,
     /// Heartbeats since the last answer.
     pub(super) unanswered: u32,
+    /// Which subscriptions are dead.
+    pub(super) zombies: Zombies,
     /// Snapshots that were asked for since the last heartbeat.
     pub(super) resyncs: u32,
     /// Conversations that were published to and not yet shown to their viewers.
@@ -93,6 +97,7 @@ impl Connection {
             opened,
             heartbeat_at,
             unanswered: 0,
+            zombies: Zombies::default(),
             resyncs: 0,
             stirred: Vec::new(),
             attendant,
@@ -217,6 +222,7 @@ impl Connection {
                 self.close(CloseCode::NoHello, "no hello came");
             }
         }
+        next = next.min(self.behind.look(now, &self.shared.fanout.ladder).unwrap_or(next));
         if let Some(since) = self.outbox.stuck_since()
             && (self.outbox.waiting() > 0 || !self.behind.is_empty())
         {
@@ -255,9 +261,11 @@ impl Connection {
                 let conversation = &stage.conversation;
                 Some((subscription.sub, (conversation.epoch().clone(), conversation.head())))
             }
-            Place::Fleet => None,
+            Place::Fleet { .. } => None,
         });
-        let frame = ServerFrame::Hb { ts: clock::now_ms(), heads: heads.collect() };
+        let heads: BTreeMap<_, _> = heads.collect();
+        self.zombies.sent(heads.iter().map(|(sub, (_, head))| (*sub, *head)));
+        let frame = ServerFrame::Hb { ts: clock::now_ms(), heads };
         self.queue(&frame);
         self.unanswered += 1;
     }

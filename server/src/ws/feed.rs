@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use shared::Position;
+use shared::frame::Sub;
+use tokio::time::Instant;
 
 use super::catch_up::{CatchUp, Step};
-use crate::fanout::{Fanout, Outbox, Subscription};
+use crate::fanout::{Fanout, Ladder, Outbox, Subscription};
 
 /// Frames that viewers who are behind are given before others get their turn.
 const STEPS_AT_ONCE: usize = 64;
@@ -26,6 +28,16 @@ impl Feed {
     /// A subscription whose client asked for the snapshot.
     pub(super) fn resync(&mut self, subscription: Arc<Subscription>) {
         self.behind.push(CatchUp::resync(subscription));
+    }
+
+    /// Looks at the clock: who is behind for a while counts as that. When to look again.
+    pub(super) fn look(&self, now: Instant, ladder: &Ladder) -> Option<Instant> {
+        self.behind.iter().filter_map(|behind| behind.look(now, ladder)).min()
+    }
+
+    /// Whether no pump serves the subscription with this number.
+    pub(super) fn has(&self, sub: Sub) -> bool {
+        self.behind.iter().any(|behind| behind.subscription.sub == sub)
     }
 
     /// Whether the pumps serve all.

@@ -1,5 +1,6 @@
 //! What a client's frame makes the hub do.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use shared::code::{CloseCode, ErrorCode};
@@ -7,9 +8,10 @@ use shared::frame::{
     Ack, ClientFrame, Durability, Limits, Pub, ServerFrame, Sub, VERSION, Welcome, Wish, parse_client,
 };
 use shared::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
-use shared::{ConversationId, Position};
+use shared::{ConversationId, Position, Seq};
 
 use super::connection::Connection;
+use super::feed::Feed;
 use crate::clock;
 use crate::fanout::{Place, Subscription};
 use crate::hub::{Claim, Numbers, Publication};
@@ -29,10 +31,13 @@ impl Connection {
             Ok(ClientFrame::Sub { sub, conv, have, wish }) => {
                 self.subscribe(sub, &conv, have.as_ref(), &wish);
             }
-            Ok(ClientFrame::Watch { sub }) => self.watch(sub),
+            Ok(ClientFrame::Watch { sub, limit }) => self.watch(sub, limit),
             Ok(ClientFrame::Unsub { sub }) => self.unsubscribe(sub),
             Ok(ClientFrame::Resync { sub }) => self.resync(sub),
-            Ok(ClientFrame::HbAck { .. }) => self.unanswered = 0,
+            Ok(ClientFrame::HbAck { at }) => {
+                self.unanswered = 0;
+                self.revive(&at);
+            }
             Ok(ClientFrame::Pub(publication)) => self.publish(publication),
             Err(error) => {
                 let (sub, id) = error.about();
@@ -93,11 +98,12 @@ impl Connection {
         }
     }
 
-    fn watch(&mut self, sub: Sub) {
+    fn watch(&mut self, sub: Sub, limit: Option<u64>) {
         if !self.is_free(sub) {
             return;
         }
-        let subscription = self.shared.fanout.fleet.enter(&self.outbox, sub);
+        let rows = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+        let subscription = self.shared.fanout.fleet.enter(&self.outbox, sub, rows);
         self.behind.start(Arc::clone(&subscription), None);
         self.subscriptions.push(subscription);
     }
@@ -120,23 +126,41 @@ impl Connection {
 
     /// Begins the subscription anew, with the snapshot.
     fn resync(&mut self, sub: Sub) {
-        let Some(old) = self.remove(sub) else { return };
         self.resyncs += 1;
         if self.resyncs > RESYNCS_MAX {
-            self.shared.fanout.leave(&old);
             return self.close(CloseCode::InsufficientState, "too many resyncs");
         }
+        self.renew(sub, Feed::resync);
+    }
+
+    /// Tells again what did not arrive, from where the client says it is.
+    fn revive(&mut self, at: &BTreeMap<Sub, Seq>) {
+        let busy = self.outbox.waiting() > 0;
+        let behind = &self.behind;
+        let is_fed = |sub| !busy && !behind.has(sub);
+        for (sub, seq) in self.zombies.answered(at, is_fed) {
+            tracing::debug!(sub, seq, "a subscription stays behind what it was sent");
+            self.renew(sub, |feed, subscription| {
+                let have = subscription.epoch().map(|epoch| Position { epoch: epoch.clone(), seq });
+                feed.start(subscription, have.as_ref());
+            });
+        }
+    }
+
+    /// Puts a new subscription in the place of `sub`, which `begin` begins.
+    fn renew(&mut self, sub: Sub, begin: impl FnOnce(&mut Feed, Arc<Subscription>)) {
+        let Some(old) = self.remove(sub) else { return };
         // In before out, so that the conversation is not dropped between.
         let new = match &old.place {
             Place::Conversation(stage, shard) => {
                 self.shared.fanout.enter(stage.conversation.id(), &self.outbox, sub, &shard.wish)
             }
-            Place::Fleet => Ok(self.shared.fanout.fleet.enter(&self.outbox, sub)),
+            Place::Fleet { rows } => Ok(self.shared.fanout.fleet.enter(&self.outbox, sub, *rows)),
         };
         self.shared.fanout.leave(&old);
         match new {
             Ok(new) => {
-                self.behind.resync(Arc::clone(&new));
+                begin(&mut self.behind, Arc::clone(&new));
                 self.subscriptions.push(new);
             }
             Err(error) => self.refuse(Some(sub), error.code(), error.to_string()),

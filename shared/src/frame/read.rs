@@ -134,6 +134,7 @@ struct WireClient<'a> {
     kinds: Option<Vec<CompactString>>,
     #[serde(default)]
     min_interval_ms: u64,
+    limit: Option<u64>,
     #[serde(default)]
     versions: Vec<CompactString>,
     client: Option<CompactString>,
@@ -163,7 +164,7 @@ pub fn parse_client(text: &str) -> Result<ClientFrame, ClientFrameError> {
             have: wire.have.take(),
             wish: wire.wish()?,
         }),
-        "watch" => Ok(ClientFrame::Watch { sub: wire.sub()? }),
+        "watch" => Ok(ClientFrame::Watch { sub: wire.sub()?, limit: wire.limit }),
         "unsub" => Ok(ClientFrame::Unsub { sub: wire.sub()? }),
         "resync" => Ok(ClientFrame::Resync { sub: wire.sub()? }),
         "hb_ack" => Ok(ClientFrame::HbAck { at: wire.at }),
@@ -246,6 +247,7 @@ pub enum ServerFrameError {
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of some frame, none is a state")]
 struct WireServer<'a> {
     #[serde(borrow)]
     t: Cow<'a, str>,
@@ -264,6 +266,16 @@ struct WireServer<'a> {
     ev: Vec<&'a RawValue>,
     #[serde(default)]
     full: bool,
+    #[serde(default)]
+    more: bool,
+    #[serde(default)]
+    behind_events: u64,
+    #[serde(default)]
+    behind_ms: u64,
+    #[serde(default)]
+    viewers: u64,
+    #[serde(default)]
+    total: u64,
     #[serde(default)]
     rows: Vec<ConversationRow>,
     #[serde(default)]
@@ -300,6 +312,7 @@ pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
             sub: need(wire.sub, "sub")?,
             epoch: need(wire.epoch, "epoch")?,
             seq: need(wire.seq, "seq")?,
+            more: wire.more,
             state: serde_json::from_str(need(wire.state, "state")?.get())?,
         }),
         "subbed" => Ok(ServerFrame::Subbed {
@@ -314,8 +327,16 @@ pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
             sub: need(wire.sub, "sub")?,
             full: wire.full,
             rows: wire.rows,
+            total: wire.total,
             ts: wire.ts.unwrap_or(0),
         }),
+        "lag" => Ok(ServerFrame::Lag {
+            sub: need(wire.sub, "sub")?,
+            state: serde_json::from_str(need(wire.state, "state")?.get())?,
+            behind_events: wire.behind_events,
+            behind_ms: wire.behind_ms,
+        }),
+        "presence" => Ok(ServerFrame::Presence { sub: need(wire.sub, "sub")?, viewers: wire.viewers }),
         "hb" => Ok(ServerFrame::Hb { ts: wire.ts.unwrap_or(0), heads: wire.heads }),
         "welcome" | "bye" | "ack" | "error" => wire.control(),
         _ => Ok(ServerFrame::Unknown),

@@ -40,7 +40,9 @@ fn every_server_frame_of_the_document_is_read_and_written() {
         assert_eq!(parse_server(&serde_json::to_string(&frame).unwrap()).unwrap(), frame);
         types.insert(frame_type(line));
     }
-    let known = ["ack", "batch", "bye", "error", "fleet", "hb", "live", "snap", "subbed", "welcome"];
+    let known = [
+        "ack", "batch", "bye", "error", "fleet", "hb", "lag", "live", "presence", "snap", "subbed", "welcome",
+    ];
     assert_eq!(types.iter().map(String::as_str).collect::<Vec<_>>(), known);
 }
 

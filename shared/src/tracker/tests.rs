@@ -21,7 +21,7 @@ fn answer(log: &[Arc<Envelope>], have: Option<&Position>, kept: usize) -> Vec<Se
         }
         _ => vec![
             ServerFrame::Subbed { sub: 1, epoch: epoch.clone(), mode: SubMode::Snapshot, why: None, head },
-            ServerFrame::Snap { sub: 1, epoch, seq: head, state: Box::new(folded(log)) },
+            ServerFrame::Snap { sub: 1, epoch, seq: head, more: false, state: Box::new(folded(log)) },
         ],
     }
 }
@@ -60,7 +60,7 @@ proptest! {
             };
             for mut frame in frames {
                 let outcome = tracker.take(&mut frame, &mut |_| {});
-                let bad = matches!(outcome, Outcome::Gap { .. } | Outcome::NotForUs);
+                let bad = matches!(outcome, Outcome::Gap { .. } | Outcome::Drift { .. } | Outcome::NotForUs);
                 prop_assert!(!bad, "{:?}", outcome);
             }
         }
@@ -120,4 +120,61 @@ fn events_before_the_answer_or_of_another_life_are_refused() {
         &mut |_| {},
     );
     assert!(matches!(tracker.take(&mut frame, &mut |_| {}), Outcome::Gap { .. }));
+}
+
+fn snap(seq: Seq, more: bool, piece: &[u8]) -> ServerFrame {
+    let state = Box::new(snapshot::decode(piece).unwrap());
+    ServerFrame::Snap { sub: 1, epoch: Epoch::new("e1"), seq, more, state }
+}
+
+#[test]
+fn a_snapshot_in_pieces_is_applied_with_its_last() {
+    let line = |number| format!(r#"{{"k":"message","message":"m{number}","text":"some words"}}"#);
+    let lines = (0..9).map(line).collect::<Vec<_>>().join("\n");
+    let view = folded(&crate::testkit::logged(crate::testkit::events(&lines)));
+    let pieces = snapshot::pieces(&view, 300);
+    assert!(pieces.len() > 2);
+    let mut tracker = joined();
+    let (last, first) = pieces.split_last().unwrap();
+    for piece in first {
+        assert_eq!(tracker.take(&mut snap(9, true, piece), &mut |_| {}), Outcome::Piece);
+        assert_eq!(tracker.view(), &View::default());
+    }
+    assert_eq!(tracker.take(&mut snap(9, false, last), &mut |_| {}), Outcome::Replaced);
+    assert_eq!(tracker.view(), &view);
+}
+
+#[test]
+fn a_text_that_is_not_the_hub_s_is_noticed_at_its_end_once() {
+    let history = crate::testkit::logged(crate::testkit::events(
+        r#"{"k":"run.start","run":"r"}
+        {"k":"part.delta","run":"r","part":"p","text":"right"}
+        {"k":"part.end","run":"r","part":"p"}
+        {"k":"part.end","run":"r","part":"p"}"#,
+    ));
+    let mut events: Vec<Envelope> = history.iter().map(|envelope| Envelope::clone(envelope)).collect();
+    let mut tracker = joined();
+    let mut take = |from, to, ev: &[Envelope]| {
+        let mut frame = ServerFrame::Batch { sub: 1, from, to, ts: 0, ev: ev.to_vec() };
+        matches!(tracker.take(&mut frame, &mut |_| {}), Outcome::Drift { part, .. } if part.as_str() == "p")
+    };
+    if let Kind::PartDelta { text, .. } = &mut events[1].event.kind {
+        *text = "wrong".into();
+    }
+    assert!(!take(1, 2, &events[..2]));
+    assert!(take(3, 3, &events[2..3]));
+    assert!(!take(4, 4, &events[3..]));
+}
+
+#[test]
+fn a_subscription_to_which_nothing_comes_is_dead_at_the_second_heartbeat() {
+    let mut tracker = joined();
+    let head = |seq| Some((Epoch::new("e1"), seq));
+    assert!(!tracker.heartbeat(head(0).as_ref()));
+    assert!(!tracker.heartbeat(head(3).as_ref()));
+    // Something came: it lives.
+    tracker.take(&mut ServerFrame::Batch { sub: 1, from: 1, to: 1, ts: 0, ev: vec![delta(1)] }, &mut |_| {});
+    assert!(!tracker.heartbeat(head(3).as_ref()));
+    assert!(tracker.heartbeat(head(4).as_ref()));
+    assert!(!tracker.heartbeat(head(4).as_ref()));
 }

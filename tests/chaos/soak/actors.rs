@@ -207,7 +207,7 @@ fn take(event: &str, id: &mut Option<String>, position: &mut Option<u64>) {
 pub(super) async fn list_watcher(scene: Scene, mut random: Random) {
     while scene.goes_on() {
         let mut wire = Wire::connect(scene.hub).await;
-        wire.send(&ClientFrame::Watch { sub: 0 }).await;
+        wire.send(&ClientFrame::Watch { sub: 0, limit: None }).await;
         let first = wire.frame().await;
         assert!(matches!(first, ServerFrame::Fleet { full: true, .. }), "{first:?}");
         let end = Instant::now() + some(&mut random, 100, 5_000);

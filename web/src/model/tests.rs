@@ -100,7 +100,7 @@ fn the_list_is_replaced_or_patched() {
     assert_eq!(model.fleet().map(IndexMap::len), Some(3));
     take(&mut model, &fleet(true, &row("c")));
     assert_eq!(model.fleet().map(IndexMap::len), Some(1));
-    assert_eq!(model.subscriptions(true), [ClientFrame::Watch { sub: 1 }]);
+    assert_eq!(model.subscriptions(true), [ClientFrame::Watch { sub: 1, limit: None }]);
 }
 
 #[test]

@@ -227,3 +227,35 @@ async fn a_hub_that_is_not_there_is_told_at_once_or_waited_for() {
     let mut patient = Session::new(address);
     assert!(matches!(patient.next().await, Ok(Update::Lost { .. })));
 }
+
+#[tokio::test]
+async fn a_subscription_that_stays_behind_although_nothing_comes_is_asked_for_again() {
+    let (listener, address) = listen().await;
+    let hub = async {
+        let mut peer = Peer::welcome(&listener, 20_000).await;
+        peer.read().await;
+        peer.write(&subbed("e1", "tail", 0)).await;
+        peer.write(&batch(1, 2)).await;
+        let heartbeat = json!({"t": "hb", "ts": 5, "heads": {"1": ["e1", 4]}});
+        peer.write(&heartbeat).await;
+        assert_eq!(peer.read().await, json!({"t": "hb_ack", "at": {"1": 2}}));
+        peer.write(&heartbeat).await;
+        assert_eq!(peer.read().await, json!({"t": "resync", "sub": 1}));
+        assert_eq!(peer.read().await["t"], "hb_ack");
+        // A hub that has forgotten it says so, and is asked again.
+        let unknown = json!({"t": "error", "sub": 1, "code": "unknown_subscription", "message": "none"});
+        peer.write(&unknown).await;
+        assert_eq!(peer.read().await["have"], json!({"epoch": "e1", "seq": 2}));
+        peer.write(&subbed("e1", "tail", 4)).await;
+        peer.write(&batch(3, 4)).await;
+        peer.write(&json!({"t": "live", "sub": 1, "seq": 4})).await;
+        peer
+    };
+    let viewer = async {
+        let mut session = Session::connect(address).await.expect("a session");
+        let sub = session.subscribe("c".parse().expect("a name")).await;
+        let view = session.until_live(sub).await.expect("live");
+        assert_eq!((view.seq, view.messages.len()), (4, 4));
+    };
+    both(hub, viewer).await;
+}

@@ -2,8 +2,8 @@
 
 use shared::code::ErrorCode;
 use shared::fold::Change;
-use shared::frame::{Ack, ConversationRow, SnapshotReason, Sub, Welcome};
-use shared::{Envelope, Seq};
+use shared::frame::{Ack, ConversationRow, Rung, SnapshotReason, Sub, Welcome};
+use shared::{Envelope, PartId, RunId, Seq};
 
 use crate::client::HubAddress;
 
@@ -61,6 +61,33 @@ pub enum Update {
         /// The seq that came.
         from: Seq,
     },
+    /// A text was not the one that the hub has; the snapshot was asked for.
+    Drift {
+        /// Which subscription.
+        sub: Sub,
+        /// Its run.
+        run: RunId,
+        /// Its part.
+        part: PartId,
+    },
+    /// The hub tells this session less often than things happen, or as they happen again.
+    Lag {
+        /// Which subscription.
+        sub: Sub,
+        /// How it is told from here on.
+        state: Rung,
+        /// How many events it is behind.
+        behind_events: u64,
+        /// For how long it has been behind, in milliseconds.
+        behind_ms: u64,
+    },
+    /// How many watch a conversation.
+    Presence {
+        /// Which subscription.
+        sub: Sub,
+        /// Its viewers, this one among them.
+        viewers: u64,
+    },
     /// Rows of the list of conversations.
     Fleet {
         /// Which subscription.
@@ -69,6 +96,8 @@ pub enum Update {
         full: bool,
         /// The rows.
         rows: Vec<ConversationRow>,
+        /// How many conversations there are.
+        total: u64,
         /// When the hub wrote the frame, in milliseconds since 1970.
         sent_at: u64,
     },

@@ -97,7 +97,9 @@ async fn a_parked_subscription_wakes_the_task_of_its_socket() {
         outbox: Arc::clone(&outbox),
         sub: 1,
         active: AtomicBool::new(true),
-        place: Place::Fleet,
+        standing: crate::fanout::Ladder::default().enter(),
+        presence: std::sync::atomic::AtomicUsize::new(0),
+        place: Place::Fleet { rows: 0 },
     });
     let cursor = Cursor { seq: 7, tick: 1 };
     outbox.park(subscription, cursor);

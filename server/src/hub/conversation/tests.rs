@@ -44,13 +44,19 @@ proptest! {
     fn i1_i2_viewers_get_every_event_once_and_in_order(steps in proptest::collection::vec(step(), 0..40)) {
         let conversation = conversation();
         let log = MemoryLog::default();
-        let mut model: Vec<Event> = Vec::new();
+        let (mut model, mut seen): (Vec<Event>, View) = Default::default();
         let mut viewers = [Cursor::default(); 3];
         for step in steps {
             match step {
                 Step::Append(events) => {
-                    let critical = events.iter().filter(|e| e.kind.class() != Class::Ephemeral).cloned();
-                    model.extend(critical);
+                    for event in events.iter().filter(|e| e.kind.class() != Class::Ephemeral) {
+                        for event in mismatch(&seen, event).into_iter().chain([event.clone()]) {
+                            let mut envelope = bare(event);
+                            complete(&seen, &mut envelope.event);
+                            fold(&mut seen, &envelope, &mut |_| {});
+                            model.push(envelope.event);
+                        }
+                    }
                     let count = events.len() as u64;
                     let appended = conversation.append(&mut publication(events), 7, &log).unwrap();
                     prop_assert_eq!(appended.events, count);
