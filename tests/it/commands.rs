@@ -275,7 +275,7 @@ async fn exit_codes_tell_failure_from_misuse_and_say_how_to_mend_it() {
     let path = file.path().to_str().unwrap();
     let into = ["--dialect", "fanlight", "--conversation", "c", "--url", &nobody];
     let cases: [(Vec<&str>, i32, &str); 7] = [
-        (vec!["serve", "--listen", &taken], 1, "--listen"),
+        (vec!["serve", "--log", "memory", "--listen", &taken], 1, "--listen"),
         (vec!["serve", "--listen", "0.0.0.0:0"], 2, "127.0.0.1"),
         (vec!["serve", "--log", "paper"], 2, "--log memory"),
         ([&["replay", path][..], &into].concat(), 1, "fanlight serve"),
@@ -296,7 +296,7 @@ async fn exit_codes_tell_failure_from_misuse_and_say_how_to_mend_it() {
 
 #[tokio::test]
 async fn the_demo_brings_every_conversation_to_life_through_the_public_doors() {
-    let mut demo = start(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
+    let mut demo = start(&["serve", "--log", "memory", "--demo", "--listen", "127.0.0.1:0"]);
     let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines();
     let line = within("the first line", lines.next_line()).await.unwrap().unwrap();
     let url = format!("{}/v1/conversations", line.strip_prefix("listening on ").unwrap());

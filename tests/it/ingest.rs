@@ -34,7 +34,7 @@ async fn events_show_while_the_body_still_arrives() {
     body.write(FINISH).await;
     let (status, answer) = body.finish().await;
     let said = (status, answer["anomalies"].as_u64(), answer["durability"].as_str());
-    assert_eq!(said, (200, Some(0), Some("memory")));
+    assert_eq!(said, (200, Some(0), Some("stored")));
     let head = answer["position"]["seq"].as_u64().unwrap();
     assert_eq!(answer["events"].as_u64(), Some(head));
     viewer.reach(head).await;

@@ -23,5 +23,6 @@ mod results; // results that are too large for their events
 mod resume; // cut and come back, late, slow, after a crash
 mod security; // origins, hosts, headers
 mod sinks; // into files and into other hubs
+mod stored;
 mod stream; // the streams of other clients, live
 mod viewing; // large snapshots, drift

@@ -10,7 +10,10 @@ const EVENT: &str = r#"{"k":"run.start","run":"r"}"#;
 async fn an_ack_names_the_position_and_what_it_means() {
     let hub = Hub::start().await;
     let ack = hub.publisher("c").await.says(EVENT).await;
-    assert_eq!((ack.seq, ack.events, ack.duplicate, ack.durability), (1, 1, false, Durability::Memory));
+    assert_eq!((ack.seq, ack.events, ack.duplicate, ack.durability), (1, 1, false, Durability::Stored));
+    let hub = Hub::start_in_memory().await;
+    let ack = hub.publisher("c").await.says(EVENT).await;
+    assert_eq!((ack.seq, ack.durability), (1, Durability::Memory));
 }
 
 #[tokio::test]

@@ -142,7 +142,7 @@ async fn a_cut_viewer_resumes_with_what_it_missed_and_nothing_twice() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_crash_of_the_memory_log_a_viewer_is_told_that_history_is_another() {
-    let mut hub = Hub::start().await;
+    let mut hub = Hub::start_in_memory().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(OPEN).await;
     publisher.says(&deltas(0, 10)).await;

@@ -21,6 +21,8 @@ pub struct Hub {
     client: reqwest::Client,
     /// Of `fanlight serve`, beside the address.
     options: Vec<String>,
+    /// Where it keeps what it keeps; goes with it.
+    place: Option<tempfile::TempDir>,
 }
 
 /// The program under test: `FANLIGHT_BIN`, else the one that cargo built beside this test.
@@ -46,7 +48,12 @@ impl Hub {
 
     /// Starts a hub at `listen`.
     pub async fn start_at(listen: &str) -> Self {
-        Self::launch(listen, vec!["--log".to_owned(), "memory".to_owned()]).await
+        Self::start_at_with(listen, &[]).await
+    }
+
+    /// Starts a hub on any free port that forgets everything when it ends.
+    pub async fn start_in_memory() -> Self {
+        Self::start_with(&["--log", "memory"]).await
     }
 
     /// Starts a hub on any free port with `options` of `fanlight serve`, which [`Hub::restart`] keeps.
@@ -54,9 +61,17 @@ impl Hub {
         Self::start_at_with("127.0.0.1:0", options).await
     }
 
-    /// Starts a hub at `listen` with `options` of `fanlight serve`, which [`Hub::restart`] keeps.
+    /// Starts a hub at `listen` with `options` of `fanlight serve`, which [`Hub::restart`] keeps. What it keeps is in a
+    /// directory of its own.
+    ///
+    /// # Panics
+    /// When there is no such directory to be had.
     pub async fn start_at_with(listen: &str, options: &[&str]) -> Self {
-        Self::launch(listen, options.iter().map(|option| (*option).to_owned()).collect()).await
+        let place = tempfile::tempdir().expect("a directory");
+        let directory = place.path().display().to_string();
+        let mut all = vec![String::from("--data-dir"), directory];
+        all.extend(options.iter().map(|option| (*option).to_owned()));
+        Self { place: Some(place), ..Self::launch(listen, all).await }
     }
 
     /// Starts a hub and waits until it says that it listens.
@@ -78,7 +93,7 @@ impl Hub {
         let line = line.expect("the hub says where it listens");
         let address = line.strip_prefix("listening on http://").expect("one line of that form");
         let address = address.parse().expect("an address");
-        Self { child, address, client: reqwest::Client::new(), options }
+        Self { child, address, client: reqwest::Client::new(), options, place: None }
     }
 
     /// Where it listens.
@@ -115,7 +130,8 @@ impl Hub {
 
     /// Starts another one in place of one that has ended.
     pub async fn start_again(&mut self) {
-        *self = Self::launch(&self.address.to_string(), std::mem::take(&mut self.options)).await;
+        let (options, place) = (std::mem::take(&mut self.options), self.place.take());
+        *self = Self { place, ..Self::launch(&self.address.to_string(), options).await };
     }
 
     /// Asks it to stop and returns its exit code.

@@ -109,6 +109,14 @@ impl Viewer {
         self.tracker.lens()
     }
 
+    /// The life of the log that it follows.
+    ///
+    /// # Panics
+    /// Before the hub has answered.
+    pub fn epoch(&self) -> shared::Epoch {
+        self.tracker.position().expect("the hub answered").epoch
+    }
+
     /// The hash of its view.
     pub fn hash(&self) -> String {
         snapshot::hash(self.view())

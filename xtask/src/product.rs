@@ -35,6 +35,9 @@ pub(crate) fn run(ws: &Workspace, args: &[String]) -> Outcome {
     build(ws)?;
     let mut hub = ws.command(ws.product());
     hub.args(["serve", "--demo"]);
+    if !args.iter().any(|arg| arg.starts_with("--data-dir") || arg.starts_with("--log")) {
+        hub.arg("--data-dir").arg(ws.target().join("fanlight-data"));
+    }
     if args.iter().any(|arg| arg.starts_with("--listen")) {
         say("starting the hub with the demo; Ctrl-C drains it");
     } else {

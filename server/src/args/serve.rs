@@ -10,7 +10,7 @@ use figment::providers::{Format as _, Serialized, Toml};
 use serde::{Deserialize, Serialize};
 
 use super::SinkSettings;
-use shared::limits::{INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
+use shared::limits::{IDLE_MS, INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
 
 /// Where a hub listens when nobody says otherwise.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);
@@ -22,7 +22,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR:PORT", env = "FANLIGHT_LISTEN")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Where events are kept: memory, sqlite (fanlight.db in the data directory) or sqlite:PATH [default: memory]
+    /// Where events are kept: memory, sqlite (fanlight.db in the data directory) or sqlite:PATH [default: sqlite]
     #[arg(long, value_name = "LOG", env = "FANLIGHT_LOG")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log: Option<String>,
@@ -50,6 +50,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "FANLIGHT_DIALECTS", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) dialects: Vec<PathBuf>,
+    /// How many seconds a conversation that nobody uses stays in memory; after that it is read back from the log when it
+    /// is asked for [default: 600]
+    #[arg(long, value_name = "SECONDS", env = "FANLIGHT_IDLE_AFTER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) idle_after: Option<u64>,
     /// How many seconds a run may be without a word and without a connection of its publisher before it is stalled; 0 is
     /// for ever [default: 15]
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_STALLED_AFTER")]
@@ -98,6 +103,8 @@ pub(crate) struct Settings {
     pub(crate) hosts: Vec<String>,
     /// Files that describe dialects.
     pub(crate) dialects: Vec<PathBuf>,
+    /// Seconds until a conversation that nobody uses leaves memory.
+    pub(crate) idle_after: u64,
     /// Seconds until a run whose publisher is gone is stalled; 0 is for ever.
     pub(crate) stalled_after: u64,
     /// Seconds until it is interrupted; 0 is for ever.
@@ -114,13 +121,14 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: LISTEN,
-            log: String::from("memory"),
+            log: String::from("sqlite"),
             log_max_bytes: None,
             data_dir: PathBuf::from("fanlight-data"),
             demo: false,
             hosts: Vec::new(),
             dialects: Vec::new(),
             sinks: Vec::new(),
+            idle_after: IDLE_MS / 1000,
             stalled_after: STALLED_AFTER_MS / 1000,
             interrupted_after: INTERRUPTED_AFTER_MS / 1000,
             trace: String::from("info"),

@@ -55,7 +55,7 @@ fn flags_win_over_the_file_and_the_file_over_the_defaults() {
     assert!(!settings.demo);
     assert_eq!(settings.trace_format, TraceFormat::Json);
     assert_eq!(settings.hosts, ["hub.example"]);
-    assert_eq!(settings.log, "memory");
+    assert_eq!(settings.log, "sqlite");
 
     std::fs::write(&file, "lisen = \"127.0.0.1:4700\"\n").expect("a file");
     let error = serve(&format!("serve --config {}", file.display())).settings().expect_err("no such key");

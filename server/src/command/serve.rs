@@ -54,6 +54,7 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         hosts,
         dialects,
         sinks,
+        idle: Duration::from_secs(settings.idle_after),
         stalled_after: Duration::from_secs(settings.stalled_after),
         interrupted_after: Duration::from_secs(settings.interrupted_after),
         ..Config::default()

@@ -121,3 +121,6 @@ impl Hub {
         found
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Leaving memory and coming back, with a log on disk.
+
+use shared::event::{Kind, RunEnd, RunStart, RunStatus};
+use shared::{ConversationId, Envelope, Event, RunId, snapshot};
+
+use super::*;
+use crate::hub::Publication;
+use crate::log::{EventLog, Hand, Options, SqliteLog};
+
+const LONG: Duration = Duration::from_mins(10);
+
+fn hub(directory: &tempfile::TempDir) -> (Hub, Hand) {
+    let (log, hand) = SqliteLog::by_hand(&directory.path().join("log.db"), &Options::default()).unwrap();
+    let log: Arc<dyn EventLog> = Arc::new(log);
+    (Hub::new(log), hand)
+}
+
+fn id(name: &str) -> ConversationId {
+    ConversationId::parse(name).unwrap()
+}
+
+fn says(hub: &Hub, name: &str, kinds: Vec<Kind>) {
+    let events = kinds.into_iter().map(|kind| Envelope {
+        event: Event::new(&RunId::new("r"), kind),
+        seq: 0,
+        at: 0,
+        producer_at: None,
+        publisher: None,
+    });
+    hub.publish(&id(name), Publication::of(events.collect())).unwrap();
+}
+
+fn start() -> Kind {
+    Kind::RunStart(RunStart::default())
+}
+
+fn end() -> Kind {
+    Kind::RunEnd(RunEnd { status: RunStatus::Complete, finish_reason: None, usage: None, lost: false })
+}
+
+/// Two rounds, with everything written in between: the state goes to the log, then the conversation leaves.
+fn rounds(hub: &Hub, hand: &Hand, now: u64, bounds: Bounds) {
+    for _ in 0..2 {
+        hub.keep_up(now, bounds);
+        hand.write();
+    }
+    hub.keep_up(now, bounds);
+}
+
+#[test]
+fn i7_what_nobody_uses_leaves_memory_and_comes_back_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let (hub, hand) = hub(&directory);
+    let now = 1_800_000_000_000;
+    crate::clock::travel(now);
+    says(&hub, "over", vec![start(), end()]);
+    says(&hub, "watched", vec![start(), end()]);
+    says(&hub, "running", vec![start()]);
+    let viewer = hub.enter(&id("watched")).unwrap();
+    let before = snapshot::hash(&hub.find(&id("over")).unwrap().unwrap().view());
+    rounds(&hub, &hand, now + 599_000, Bounds::idle_after(LONG));
+    assert_eq!(hub.conversations.len(), 3, "not idle for long enough");
+    rounds(&hub, &hand, now + 600_000, Bounds::idle_after(LONG));
+    assert_eq!(hub.conversations.len(), 2, "one is watched, one runs");
+    assert!(!hub.conversations.contains_key(&id("over")));
+    let back = hub.find(&id("over")).unwrap().expect("the log has it");
+    assert_eq!((snapshot::hash(&back.view()), back.head()), (before, 2));
+    says(&hub, "over", vec![start()]);
+    assert_eq!(back.head(), 3, "it goes on");
+    hub.leave(&viewer);
+    let rows = hub.list(&crate::log::ListQuery { limit: 10, ..Default::default() }).unwrap().rows;
+    assert_eq!(rows.len(), 3);
+}
+
+#[test]
+fn i7_over_the_bounds_the_longest_idle_leave_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let (hub, hand) = hub(&directory);
+    for number in 0..10_u64 {
+        crate::clock::travel(1_800_000_000_000 + number);
+        says(&hub, &format!("c{number}"), vec![start(), end()]);
+    }
+    let bounds = Bounds { conversations: 4, ..Bounds::idle_after(LONG) };
+    rounds(&hub, &hand, 1_800_000_000_100, bounds);
+    let mut left: Vec<_> = hub.conversations.iter().map(|found| found.id().to_string()).collect();
+    left.sort();
+    assert_eq!(left, ["c6", "c7", "c8", "c9"]);
+    assert_eq!(hub.count.load(Ordering::Relaxed), 4);
+    rounds(&hub, &hand, 1_800_000_000_100, Bounds { bytes: 1, ..Bounds::idle_after(LONG) });
+    assert!(hub.conversations.is_empty(), "the bound is in bytes too");
+    assert_eq!(hub.total(), 10);
+}
