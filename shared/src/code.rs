@@ -121,6 +121,10 @@ error_codes! {
     DurabilityUnavailable = "durability_unavailable", 400;
     /// The log did not take the events.
     LogFailed = "log_failed", 503;
+    /// The log cannot write: there is no room.
+    DiskFull = "disk_full", 503;
+    /// The log cannot write, for another reason.
+    DiskFailing = "disk_failing", 503;
     /// A fault of the hub.
     Internal = "internal", 500;
 }

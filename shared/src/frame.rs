@@ -211,6 +211,17 @@ pub enum ServerFrame {
         /// For each subscription the life of the log and the newest seq.
         heads: BTreeMap<Sub, (Epoch, Seq)>,
     },
+    /// Whether the log writes: sent after `welcome` when it does not, and to all when that changes.
+    Health {
+        /// How it is.
+        log: LogHealth,
+        /// Since when it cannot write, in milliseconds since 1970.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        since: Option<u64>,
+        /// What the system said.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+    },
     /// The hub is about to close the socket.
     Bye {
         /// The close code.
@@ -243,6 +254,20 @@ pub enum ServerFrame {
     /// A frame of a later version: skip it.
     #[serde(skip)]
     Unknown,
+}
+
+/// Whether the log writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogHealth {
+    /// It does.
+    #[default]
+    Well,
+    /// There is no room.
+    DiskFull,
+    /// It cannot for another reason; words of later versions are read as this one.
+    #[serde(other)]
+    DiskFailing,
 }
 
 /// See [`ServerFrame::Welcome`].

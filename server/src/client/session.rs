@@ -343,7 +343,7 @@ impl Session {
             ServerFrame::Error { sub, id, code, message, expected } => {
                 Some(Update::Refused { sub, id, code, message, expected })
             }
-            ServerFrame::Welcome(_) | ServerFrame::Unknown => None,
+            ServerFrame::Welcome(_) | ServerFrame::Health { .. } | ServerFrame::Unknown => None,
         })
     }
 

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    Ack, ClientFrame, ConversationRow, Durability, Limits, Pub, ServerFrame, SnapshotReason, Sub, SubMode,
-    Welcome, Wish,
+    Ack, ClientFrame, ConversationRow, Durability, Limits, LogHealth, Pub, ServerFrame, SnapshotReason, Sub,
+    SubMode, Welcome, Wish,
 };
 use crate::code::ErrorCode;
 use crate::envelope::Envelope;
@@ -298,6 +298,9 @@ struct WireServer<'a> {
     version: Option<CompactString>,
     session: Option<CompactString>,
     hb_ms: Option<u64>,
+    log: Option<LogHealth>,
+    since: Option<u64>,
+    detail: Option<String>,
     limits: Option<Limits>,
     #[serde(default)]
     features: Vec<CompactString>,
@@ -338,6 +341,10 @@ pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
         }),
         "presence" => Ok(ServerFrame::Presence { sub: need(wire.sub, "sub")?, viewers: wire.viewers }),
         "hb" => Ok(ServerFrame::Hb { ts: wire.ts.unwrap_or(0), heads: wire.heads }),
+        "health" => {
+            let (log, since, detail) = (need(wire.log, "log")?, wire.since, wire.detail);
+            Ok(ServerFrame::Health { log, since, detail })
+        }
         "welcome" | "bye" | "ack" | "error" => wire.control(),
         _ => Ok(ServerFrame::Unknown),
     }
