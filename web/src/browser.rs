@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
 use wasm_bindgen::{JsCast, convert::FromWasmAbi};
-use web_sys::{Document, EventTarget, HtmlTextAreaElement, Window};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Document, EventTarget, HtmlTextAreaElement, Response, Window};
 
 /// The window.
 pub(crate) fn window() -> Window {
@@ -57,6 +58,21 @@ pub(crate) fn setting(key: &str) -> Option<String> {
 pub(crate) fn keep_setting(key: &str, value: &str) {
     if let Ok(Some(storage)) = window().local_storage() {
         drop(storage.set_item(&format!("fanlight.{key}"), value));
+    }
+}
+
+/// What the hub has at `path`, or why not, for the reader.
+pub(crate) async fn fetch_text(path: &str) -> Result<String, String> {
+    let away = |_| "The hub cannot be reached.".to_owned();
+    let answer = JsFuture::from(window().fetch_with_str(path)).await.map_err(away)?;
+    let answer: Response = answer.dyn_into().map_err(away)?;
+    match answer.status() {
+        200 => {
+            let text = JsFuture::from(answer.text().map_err(away)?).await.map_err(away)?;
+            text.as_string().ok_or_else(|| "The hub's answer is no text.".to_owned())
+        }
+        404 | 410 => Err("The hub has not kept it.".to_owned()),
+        status => Err(format!("The hub answered {status}.")),
     }
 }
 

@@ -65,6 +65,7 @@ pub fn group(row: &ConversationRow) -> Group {
 pub fn state(row: &ConversationRow) -> &'static str {
     match row.state {
         _ if row.approvals > 0 => "approval",
+        Some(RunStatus::Running) if row.stalled => "stalled",
         None => "empty",
         Some(status) => status_word(status),
     }
@@ -92,6 +93,7 @@ pub fn activity(row: &ConversationRow) -> String {
     let took = row.ended_at.map(|end| format::duration(end.saturating_sub(row.started_at)));
     match (row.state, said) {
         (None, _) => "no run yet".to_owned(),
+        (Some(RunStatus::Running), _) if row.stalled => "stalled · no word from its publisher".to_owned(),
         (Some(RunStatus::Complete), _) => {
             let tools = usize::try_from(row.tools).unwrap_or(usize::MAX);
             let tools =

@@ -21,6 +21,13 @@ pub fn path_of(conversation: &ConversationId) -> String {
     path
 }
 
+/// Where the hub has the whole of a result.
+pub fn result_path(conversation: &ConversationId, hash: &str) -> String {
+    let name = path_of(conversation);
+    let hash: String = hash.chars().filter(char::is_ascii_alphanumeric).collect();
+    format!("/v1/conversations/{}/results/{hash}", name.trim_start_matches("/c/"))
+}
+
 /// Whether the query asks for the conversation alone.
 pub fn is_bare(query: &str) -> bool {
     query.trim_start_matches('?').split('&').any(|pair| pair == "view=bare")
@@ -53,6 +60,8 @@ mod tests {
             let id = ConversationId::parse(name).unwrap();
             let path = path_of(&id);
             assert!(path.is_ascii() && !path.contains(['?', '#', ' ']), "{path}");
+            let result = result_path(&id, "7e0e/..");
+            assert_eq!(result, format!("/v1/conversations/{}/results/7e0e", &path[3..]));
             assert_eq!(conversation_of(&path), Some(id), "{path}");
         }
         for path in ["/", "/c/", "/c/%", "/c/%zz", "/c/%ff", "/d/x", "/c/a%2Fb"] {

@@ -5,7 +5,7 @@
 
 use leptos::prelude::*;
 use shared::fold::Change;
-use shared::frame::{ClientFrame, ServerFrame};
+use shared::frame::{ClientFrame, LogHealth, ServerFrame};
 use shared::view::{Item, RunView, ToolView};
 use shared::{ConversationId, RunId, ToolCallId, View};
 
@@ -71,6 +71,8 @@ pub(crate) struct Parts {
     pub(crate) now: RwSignal<u64>,
     /// The link.
     pub(crate) status: RwSignal<Status>,
+    /// Why the hub's log cannot write, and since when.
+    pub(crate) log: RwSignal<Option<(LogHealth, u64)>>,
     /// The level of detail.
     pub(crate) level: RwSignal<Level>,
     /// The sheet that lies over a narrow page.
@@ -135,6 +137,7 @@ impl Store {
             following: RwSignal::new(true),
             now: RwSignal::new(browser::now_ms()),
             status: RwSignal::new(Status::Connecting),
+            log: RwSignal::new(None),
             level: RwSignal::new(level),
             sheet: RwSignal::new(Sheet::None),
             panel: RwSignal::new(panel),
@@ -162,9 +165,24 @@ impl Store {
 
     /// Takes a frame; the answer to send.
     pub(crate) fn take(self, frame: ServerFrame) -> Option<ClientFrame> {
+        match &frame {
+            // A hub whose log is well does not say so to those who come.
+            ServerFrame::Welcome(_) => self.set_log(None),
+            ServerFrame::Health { log: LogHealth::Well, .. } => self.set_log(None),
+            ServerFrame::Health { log, since, .. } => {
+                self.set_log(Some((*log, since.unwrap_or_else(browser::now_ms))));
+            }
+            _ => {}
+        }
         let answer = self.model.try_update_value(|model| model.take(frame, browser::now_ms()))?;
         self.ask_painting();
         answer
+    }
+
+    fn set_log(self, failing: Option<(LogHealth, u64)>) {
+        if self.log.with_untracked(|known| *known != failing) {
+            self.log.set(failing);
+        }
     }
 
     /// What to ask for on a new socket.

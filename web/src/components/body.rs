@@ -1,6 +1,7 @@
 //! The content of a call's card: what went in, what came out, the bytes as they came, and its times.
 
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use shared::event::ToolState;
 use shared::view::ToolView;
 use shared::{RunId, ToolCallId};
@@ -9,8 +10,10 @@ use super::card::Head;
 use super::copy::Copy;
 use super::output::{Shown, Text};
 use super::text::Growing;
+use crate::browser;
 use crate::format;
 use crate::preview::Output;
+use crate::route;
 use crate::store::{Store, use_store};
 
 /// A call, by its run and its id.
@@ -110,7 +113,7 @@ fn Result(ids: Ids, head: Memo<Head>) -> impl IntoView {
             return match output {
                 Some(output) if !output.is_empty() => {
                     let shown = Shown { text: output.text, is_json: output.is_json, is_cut: true };
-                    view! { <Text shown=shown /> }.into_any()
+                    view! { <Text shown=shown /> <Whole ids=ids /> }.into_any()
                 }
                 _ => view! { <p class="none ok">"completed"</p> }.into_any(),
             };
@@ -130,6 +133,56 @@ fn Result(ids: Ids, head: Memo<Head>) -> impl IntoView {
         };
         view! { <p class="none meta">{word}</p> }.into_any()
     }
+}
+
+/// The rest of a result of which the hub sent the beginning only: a button, then all of it.
+#[component]
+fn Whole(ids: Ids) -> impl IntoView {
+    let store = use_store();
+    let loaded = RwSignal::new(Loaded::No);
+    let reference = Memo::new(move |_| tool(store, ids, |tool| tool.result_ref.clone()).flatten());
+    let load = move |_| {
+        let conversation = store.conversation.get_untracked();
+        let Some((conversation, reference)) = conversation.zip(reference.get_untracked()) else { return };
+        loaded.set(Loaded::Loading);
+        spawn_local(async move {
+            let path = route::result_path(&conversation, &reference.hash);
+            loaded.set(match browser::fetch_text(&path).await {
+                Ok(text) => Loaded::Yes(text),
+                Err(why) => Loaded::Failed(why),
+            });
+        });
+    };
+    move || {
+        let bytes = format::bytes(reference.get()?.bytes);
+        Some(match loaded.get() {
+            Loaded::No => view! {
+                <button type="button" class="more" data-t="load-all" on:click=load>{format!("Load all ({bytes})")}</button>
+            }
+            .into_any(),
+            Loaded::Loading => view! { <p class="none meta">{format!("Loading {bytes}…")}</p> }.into_any(),
+            Loaded::Failed(why) => view! {
+                <p class="none err">{why} " "
+                    <button type="button" class="link" on:click=load>"Try again"</button>
+                </p>
+            }
+            .into_any(),
+            Loaded::Yes(text) => {
+                let output = shared::Json::parse(&text).as_ref().map(Output::of);
+                let (text, is_json) = output.map_or((text, false), |output| (output.text, output.is_json));
+                view! { <Text shown=Shown { text, is_json, is_cut: false } /> }.into_any()
+            }
+        })
+    }
+}
+
+/// How far the loading of a result is.
+#[derive(Debug, Clone)]
+enum Loaded {
+    No,
+    Loading,
+    Yes(String),
+    Failed(String),
 }
 
 /// Arguments and result exactly as they came.

@@ -77,6 +77,7 @@ struct Shown {
     state: &'static str,
     status: Option<RunStatus>,
     needs: bool,
+    stalled: bool,
     at: u64,
 }
 
@@ -88,7 +89,8 @@ impl Shown {
             state: fleet::state(row),
             status: row.state,
             needs: row.approvals > 0,
-            at: if row.state == Some(RunStatus::Running) { u64::MAX } else { row.at },
+            stalled: row.stalled,
+            at: if row.state == Some(RunStatus::Running) && !row.stalled { u64::MAX } else { row.at },
         }
     }
 }
@@ -107,10 +109,12 @@ fn Row(id: ConversationId) -> impl IntoView {
     let is_current = move || store.conversation.with(|open| open.as_ref() == Some(&id));
     let text = move |read: fn(&Shown) -> String| row.with(|row| row.as_ref().map(read)).unwrap_or_default();
     let shape = Signal::derive(move || {
-        let (status, needs) =
-            row.with(|row| row.as_ref().map_or((None, false), |row| (row.status, row.needs)));
+        let (status, needs, stalled) = row.with(|row| {
+            row.as_ref().map_or((None, false, false), |row| (row.status, row.needs, row.stalled))
+        });
         match status {
             _ if needs => ("#hand", "appr"),
+            _ if stalled => ("#broken", "slow"),
             Some(status) => run_icon(status, store.is_current()),
             None => ("#dot", "gone"),
         }

@@ -21,6 +21,8 @@ struct Head {
     status: RunStatus,
     span: Span,
     activity: String,
+    /// Since when nobody speaks for it, by the hub's clock.
+    stalled_at: Option<u64>,
     /// A failure that no note tells of.
     error: Option<ErrorFact>,
 }
@@ -34,6 +36,7 @@ impl Head {
             status: run.status,
             span: Span::of(run.started_at, run.ended_at),
             activity: run.activity.as_deref().map(preview::one_line).unwrap_or_default(),
+            stalled_at: run.stalled_at,
             error: run.error.clone().filter(|error| !is_told(error)),
         }
     }
@@ -60,6 +63,12 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
     }
 }
 
+/// How long the hub has not heard of a run.
+fn no_word(now: u64, since: u64) -> String {
+    let seconds = now.saturating_sub(since) / 1000;
+    format!("no word from its publisher for {}", format::duration(seconds.saturating_mul(1000)))
+}
+
 /// The one line above the steps.
 #[component]
 fn Steps(
@@ -81,12 +90,14 @@ fn Steps(
         })
     };
     let meta = move || {
-        let (status, span, activity) = head.with(|head| match head {
-            Some(head) => (head.status, head.span, head.activity.clone()),
-            None => (RunStatus::Complete, Span::None, String::new()),
+        let (status, span, activity, stalled) = head.with(|head| match head {
+            Some(head) => (head.status, head.span, head.activity.clone(), head.stalled_at),
+            None => (RunStatus::Complete, Span::None, String::new(), None),
         });
         let mut words = counts();
-        if status == RunStatus::Running && !open.get() {
+        if let Some(since) = stalled {
+            words.push(format!("stalled · {}", no_word(store.now.get(), since)));
+        } else if status == RunStatus::Running && !open.get() {
             words.push(if activity.is_empty() { "working".to_owned() } else { activity });
         }
         words.extend(Some(span_text(span)).filter(|time| !time.is_empty()));
@@ -124,6 +135,8 @@ fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
 fn End(head: Memo<Option<Head>>) -> impl IntoView {
     let status = Memo::new(move |_| head.with(|head| head.as_ref().map(|head| head.status)));
     let error = Memo::new(move |_| head.with(|head| head.as_ref().and_then(|head| head.error.clone())));
+    let store = use_store();
+    let stalled = Memo::new(move |_| head.with(|head| head.as_ref().and_then(|head| head.stalled_at)));
     let activity = Memo::new(move |_| {
         let running = |head: &&Head| head.status == RunStatus::Running && !head.activity.is_empty();
         head.with(|head| head.as_ref().filter(running).map(|head| head.activity.clone()))
@@ -136,6 +149,11 @@ fn End(head: Memo<Option<Head>>) -> impl IntoView {
     };
     view! {
         {move || error.get().map(|error| view! { <Failure error=error /> })}
+        {move || stalled.get().map(|since| view! {
+            <div class="end slow num" data-t="stalled">
+                {icon("#broken", "slow")} "Stalled · " {move || no_word(store.now.get(), since)}
+            </div>
+        })}
         {move || activity.get().map(|line| view! { <div class="activity meta">{line}</div> })}
         {move || word().map(|(shape, class, word)| {
             view! { <div class="end meta">{icon(shape, class)} {word}</div> }

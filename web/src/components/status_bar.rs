@@ -1,6 +1,7 @@
 //! The bar at the bottom: how the link stands.
 
 use leptos::prelude::*;
+use shared::frame::LogHealth;
 
 use crate::browser;
 use crate::format;
@@ -65,6 +66,26 @@ pub(crate) fn Connection() -> impl IntoView {
     }
 }
 
+/// What an operator must know of a log that cannot write.
+#[component]
+fn Log() -> impl IntoView {
+    let store = use_store();
+    move || {
+        let (why, since) = store.log.get()?;
+        let (state, what) = match why {
+            LogHealth::DiskFull => ("disk_full", "The hub's disk is full"),
+            _ => ("disk_failing", "The hub cannot write to its disk"),
+        };
+        let text =
+            format!("{what} since {}: what you see is live, but not kept", browser::time_of_day(since));
+        let title = "Make room or mend the disk; the hub writes again by itself. Until then a restart of the hub loses \
+                     what came since.";
+        Some(
+            view! { <strong class="log-failing" role="alert" data-t="log" data-state=state title=title>{text}</strong> },
+        )
+    }
+}
+
 /// The bar.
 #[component]
 pub(crate) fn StatusBar() -> impl IntoView {
@@ -89,6 +110,7 @@ pub(crate) fn StatusBar() -> impl IntoView {
     view! {
         <footer class="sb num">
             <Connection />
+            <Log />
             <span class="seq">{seq}</span>
             <span class="hide">{last}</span>
             {move || anomalies().map(|text| view! { <span class="hide" title=oddities>{text}</span> })}
