@@ -42,9 +42,10 @@ pub(crate) async fn run(
     let upkeep = upkeep(&shared);
     let orphans = shared.fanout.watch_orphans();
     let presence = shared.fanout.tell_presence();
+    let health = shared.watch_log();
     shared.hub.read_back();
     sink::start(&shared);
-    // None of the five ends by itself.
+    // None of the six ends by itself.
     tokio::select! {
         () = &mut shutdown => {}
         () = accept(&shared, &listener, &router) => {}
@@ -53,6 +54,7 @@ pub(crate) async fn run(
         () = upkeep => {}
         () = orphans => {}
         () = presence => {}
+        () = health => {}
     }
     drop(listener);
     drain(&shared).await;
@@ -135,6 +137,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/c/{conversation}", get(page::index))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/metrics", get(health::metrics))
         .route("/v1/ws", get(ws::upgrade))
         .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))
         .route("/v1/search", get(search::search))

@@ -162,6 +162,11 @@ impl Fanout {
         Ok(appended)
     }
 
+    /// How many view conversations over sockets.
+    pub(crate) fn viewers(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.viewers()).sum()
+    }
+
     /// Sees to it that the viewers of `id` get what was appended. A few are written to at once, since that costs less
     /// than to wake a task; more than a few have their pumps woken. Call it once for a burst of appends.
     pub(crate) fn stir(&self, id: &ConversationId) {
@@ -224,6 +229,10 @@ impl Stage {
         };
         shard.enter();
         shard
+    }
+
+    fn viewers(&self) -> u64 {
+        self.shards.lock().iter().map(|shard| shard.viewers() as u64).sum()
     }
 
     fn stir(&self) {

@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use crate::clock;
 use crate::fanout::Presence;
 use crate::log::{EventLog, LogError, Page, blocking};
+use crate::tally::TALLY;
 
 mod conversation;
 mod counted;
@@ -152,6 +153,7 @@ impl Hub {
                 // It was dropped after it was found: the next round finds or makes another.
                 continue;
             }
+            count(&appended);
             self.release(&conversation);
             self.touch(&conversation);
             if conversation.unattended.load(Ordering::Relaxed)
@@ -235,6 +237,11 @@ impl Hub {
         self.followers.join()
     }
 
+    /// How many want to know which rows changed.
+    pub(crate) fn watchers(&self) -> u64 {
+        self.watchers.load(Ordering::Relaxed) as u64
+    }
+
     /// Counts one more or one less of those who want to know which rows changed.
     pub(crate) fn watch(&self, watches: bool) {
         if watches {
@@ -258,5 +265,20 @@ impl Hub {
             conversation.row()
         });
         rows.collect()
+    }
+}
+
+/// Counts what came of a publication.
+fn count(appended: &Result<Appended, AppendError>) {
+    match appended {
+        Ok(taken) if taken.duplicate => TALLY.duplicates.one(),
+        Ok(taken) => {
+            TALLY.publications.one();
+            TALLY.events.add(taken.events);
+            TALLY.bytes.add(taken.bytes);
+        }
+        Err(AppendError::Gap { .. }) => TALLY.gaps.one(),
+        Err(AppendError::Fenced) => TALLY.fenced.one(),
+        Err(AppendError::Retired | AppendError::Log(_)) => {}
     }
 }

@@ -18,11 +18,13 @@ mod http;
 mod hub;
 #[cfg_attr(not(test), expect(dead_code, reason = "attachments and retention are not asked for yet"))]
 mod log;
+mod metrics;
 mod ring;
 #[cfg(test)]
 mod simulation;
 mod sink;
 mod state;
+mod tally;
 pub mod telemetry;
 mod weigh;
 mod wire;

@@ -84,6 +84,19 @@ pub(crate) struct Progress {
     pub(crate) full: bool,
 }
 
+/// How a log does, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Figures {
+    /// Bytes that wait to be written.
+    pub(crate) queue_bytes: u64,
+    /// The newest ticket.
+    pub(crate) taken: Ticket,
+    /// Transactions so far.
+    pub(crate) commits: u64,
+    /// How long they took, in microseconds.
+    pub(crate) commit_micros: u64,
+}
+
 /// Whether a log writes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Health {
@@ -146,6 +159,11 @@ pub(crate) trait EventLog: std::fmt::Debug + Send + Sync {
 
     /// A ticket for everything so far, to be written in such a way that it survives the loss of power. Does not wait.
     fn sync(&self) -> Ticket;
+
+    /// How it does, in numbers.
+    fn figures(&self) -> Figures {
+        Figures::default()
+    }
 
     /// How far it has come, and whether it works.
     fn progress(&self) -> watch::Receiver<Progress>;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -14,7 +14,7 @@ use crate::config::{Config, LogChoice};
 use crate::fanout::{Fanout, Outbox};
 use crate::hub::Hub;
 use crate::hub::orphans::Patience;
-use crate::log::{EventLog, MemoryLog, OpenError, Options, SqliteLog};
+use crate::log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
 
 /// A running hub.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) drain: CancellationToken,
     /// Everything that runs; the drain waits for it.
     pub(crate) tasks: TaskTracker,
+    /// How often the log stopped writing or began to again.
+    pub(crate) log_turns: AtomicU64,
 }
 
 impl Shared {
@@ -47,7 +49,32 @@ impl Shared {
         let tasks = TaskTracker::new();
         let fanout = Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat);
         let sockets = Sockets::default();
-        Ok(Arc::new(Self { config, hub, fanout, sockets, drain: CancellationToken::new(), tasks }))
+        Ok(Arc::new(Self {
+            config,
+            hub,
+            fanout,
+            sockets,
+            drain: CancellationToken::new(),
+            tasks,
+            log_turns: AtomicU64::new(0),
+        }))
+    }
+
+    /// Wakes all sockets whenever the log stops writing or begins to again, so that each tells its client. Does not end.
+    pub(crate) async fn watch_log(&self) {
+        let mut progress = self.hub.log().progress();
+        let mut known = Health::Well;
+        loop {
+            let health = progress.borrow_and_update().health.clone();
+            if known != health {
+                known = health;
+                self.log_turns.fetch_add(1, Ordering::Relaxed);
+                self.sockets.wake_due(true);
+            }
+            if progress.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
     }
 
     /// Whether the hub is about to stop.
@@ -77,6 +104,11 @@ impl Sockets {
         let number = open.0;
         open.1.insert(number, Arc::clone(outbox));
         number
+    }
+
+    /// How many are open.
+    pub(crate) fn count(&self) -> u64 {
+        self.open.lock().1.len() as u64
     }
 
     /// Removes a socket.

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::ready::Ready;
 use super::{Sent, Sight, Stage, Subscription};
 use crate::hub::{Cursor, Slice};
+use crate::tally::TALLY;
 use crate::wire;
 
 /// A group of viewers, seen from outside its pump.
@@ -279,17 +280,24 @@ fn give(sight: &Sight, slice: &Slice, before: Cursor, group: &mut Group) {
 fn write(ready: &Ready, before: Cursor, after: Cursor, members: &mut Vec<Arc<Subscription>>) {
     // Most clients number their subscriptions alike: look a frame up only when the number changes.
     let mut last: Option<(Sub, bytes::Bytes)> = None;
+    let (mut frames, mut bytes) = (0, 0);
     members.retain(|member| {
         let frame = match &last {
             Some((sub, frame)) if *sub == member.sub => frame,
             _ => &last.insert((member.sub, ready.frame(member.sub))).1,
         };
         match member.send(frame) {
-            Sent::Whole => return true,
+            Sent::Whole => {
+                (frames, bytes) = (frames + 1, bytes + frame.len() as u64);
+                return true;
+            }
             Sent::Begun => member.outbox.park(Arc::clone(member), after),
             Sent::Blocked => member.outbox.park(Arc::clone(member), before),
             Sent::Over => member.outbox.wake.notify_one(),
         }
         false
     });
+    // Once for all of them.
+    TALLY.frames.add(frames);
+    TALLY.frame_bytes.add(bytes);
 }

@@ -11,6 +11,7 @@ use shared::{Lens, Seq, snapshot};
 
 use super::ready::Ready;
 use crate::hub::{Conversation, Slice};
+use crate::tally::TALLY;
 
 /// A cached snapshot may be older than the newest event by this many bytes of events, which then follow it.
 const SNAPSHOT_AGE_BYTES: u64 = (SNAPSHOT_WHEN_BEHIND_BYTES / 4) as u64;
@@ -111,11 +112,13 @@ impl Sight {
         if let Some(known) = &*cached {
             let behind = conversation.bytes_after(known.seq);
             if behind.is_some_and(|bytes| bytes <= age_bytes) {
+                TALLY.snapshots_shared.one();
                 return known.clone();
             }
         }
         // A copy is several times faster than the encoding, and nobody can append while the view is borrowed.
         let view = conversation.look(|view| self.lens.project(view));
+        TALLY.snapshots.one();
         let pieces = snapshot::pieces(&view, SNAPSHOT_BYTES_TARGET).into_iter().map(Bytes::from);
         let new = Snapshot { seq: view.seq, pieces: pieces.collect() };
         *cached = Some(new.clone());
@@ -136,10 +139,12 @@ impl Sight {
     pub(crate) fn ready(&self, slice: &Slice, sub: Sub) -> Arc<Ready> {
         let mut frames = self.frames.lock();
         if let Some(found) = frames.iter().find(|ready| ready.is(slice)) {
+            TALLY.encodes_shared.one();
             return Arc::clone(found);
         }
         // Encoded under the lock of these frames: whoever wants the same waits for it instead of doing it again.
         let ready = Arc::new(Ready::new(slice, sub));
+        TALLY.encoded.one();
         if frames.len() >= FRAMES_KEPT {
             frames.remove(0);
         }

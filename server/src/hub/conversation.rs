@@ -200,7 +200,14 @@ impl Conversation {
     fn duplicate(&self, state: &State, level: Durability, log: &dyn EventLog) -> Appended {
         // What was taken before may have been asked for at a lower level.
         let ticket = if level == Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
-        Appended { position: self.position(state.view.seq), events: 0, anomalies: 0, duplicate: true, ticket }
+        Appended {
+            position: self.position(state.view.seq),
+            events: 0,
+            bytes: 0,
+            anomalies: 0,
+            duplicate: true,
+            ticket,
+        }
     }
 
     fn position(&self, seq: Seq) -> Position {
@@ -216,6 +223,7 @@ impl Conversation {
     ) -> Result<Appended, AppendError> {
         let before = self.position(state.view.seq);
         let anomalies = state.view.anomalies.total;
+        let kept = state.since_kept;
         let events = publication.events.len() as u64;
         // A clock that is set back must not turn durations negative.
         state.at = state.at.max(now);
@@ -251,6 +259,7 @@ impl Conversation {
         Ok(Appended {
             position: self.position(state.view.seq),
             events,
+            bytes: state.since_kept.saturating_sub(kept) as u64,
             anomalies: state.view.anomalies.total - anomalies,
             duplicate: false,
             ticket: state.ticket,
@@ -327,6 +336,11 @@ impl Conversation {
     pub(crate) fn tell_presence(&self) {
         self.presence.take(|| self.viewers.load(Ordering::Relaxed));
         self.moved.notify_waiters();
+    }
+
+    /// How many view it.
+    pub(crate) fn viewers(&self) -> u64 {
+        self.viewers.load(Ordering::Relaxed) as u64
     }
 
     /// Counts one viewer less.

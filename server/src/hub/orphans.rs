@@ -54,19 +54,16 @@ impl Orphans {
     }
 
     /// How many runs the hub has called stalled.
-    #[expect(dead_code, reason = "counted for the metrics")]
     pub(crate) fn stalled(&self) -> u64 {
         self.stalled.load(Ordering::Relaxed)
     }
 
     /// How many runs the hub has ended.
-    #[expect(dead_code, reason = "counted for the metrics")]
     pub(crate) fn interrupted(&self) -> u64 {
         self.interrupted.load(Ordering::Relaxed)
     }
 
     /// Of how many conversations the timer knows.
-    #[expect(dead_code, reason = "counted for the metrics")]
     pub(crate) fn waiting(&self) -> usize {
         self.due.lock().len()
     }
@@ -144,7 +141,6 @@ impl Hub {
     }
 
     /// Those whose publishers are gone.
-    #[expect(dead_code, reason = "counted for the metrics")]
     pub(crate) fn orphans(&self) -> &Orphans {
         &self.orphans
     }

@@ -39,6 +39,8 @@ pub(crate) struct Appended {
     pub(crate) position: Position,
     /// How many events were taken; ephemeral ones count.
     pub(crate) events: u64,
+    /// What those weigh that are kept.
+    pub(crate) bytes: u64,
     /// How many oddities came with them.
     pub(crate) anomalies: u64,
     /// Whether the frame was taken before.

@@ -37,7 +37,27 @@ impl Bounds {
     }
 }
 
+/// What is in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct InUse {
+    /// Conversations.
+    pub(crate) conversations: u64,
+    /// Bytes of their rings.
+    pub(crate) bytes: u64,
+    /// Who views them.
+    pub(crate) viewers: u64,
+}
+
 impl Hub {
+    /// What is in memory now.
+    pub(crate) fn in_use(&self) -> InUse {
+        self.conversations.iter().fold(InUse::default(), |sum, found| InUse {
+            conversations: sum.conversations + 1,
+            bytes: sum.bytes + found.usage().bytes,
+            viewers: sum.viewers + found.viewers(),
+        })
+    }
+
     /// One round. `now` is in milliseconds since 1970.
     pub(crate) fn keep_up(&self, now: u64, bounds: Bounds) {
         if !self.log.indexes() {

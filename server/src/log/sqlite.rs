@@ -29,8 +29,8 @@ use shared::{ConversationId, Epoch, Position, Seq};
 use tokio::sync::watch;
 
 use super::{
-    Append, Checkpoint, EventLog, Hit, ListQuery, LogError, Page, Progress, Retention, SearchQuery, Stored,
-    Ticket, ToolFigures,
+    Append, Checkpoint, EventLog, Figures, Hit, ListQuery, LogError, Page, Progress, Retention, SearchQuery,
+    Stored, Ticket, ToolFigures,
 };
 use crate::clock;
 
@@ -219,6 +219,10 @@ impl EventLog for SqliteLog {
 
     fn sync(&self) -> Ticket {
         self.queue.put(Op::Sync)
+    }
+
+    fn figures(&self) -> Figures {
+        self.queue.figures()
     }
 
     fn progress(&self) -> watch::Receiver<Progress> {

@@ -61,6 +61,8 @@ pub(super) struct Connection {
     pub(super) attendant: Attendant,
     /// What publishers on this socket are owed.
     pub(super) acks: Acks,
+    /// The turns of the log's health that the client knows of.
+    pub(super) log_turns: u64,
     phase: Phase,
     /// What comes in cannot be read as frames any more.
     garbled: bool,
@@ -102,6 +104,7 @@ impl Connection {
             stirred: Vec::new(),
             attendant,
             acks: Acks::default(),
+            log_turns: 0,
             phase: Phase::Open,
             garbled: false,
         }
@@ -115,6 +118,7 @@ impl Connection {
         }
         loop {
             self.deadlines();
+            self.tell_health();
             for answer in self.acks.settle() {
                 self.queue(&answer);
             }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use shared::code::{CloseCode, ErrorCode};
 use shared::frame::{
-    Ack, ClientFrame, Durability, Limits, Pub, ServerFrame, Sub, VERSION, Welcome, Wish, parse_client,
+    Ack, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, Sub, VERSION, Welcome, Wish,
+    parse_client,
 };
 use shared::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use shared::{ConversationId, Position, Seq};
@@ -15,6 +17,7 @@ use super::feed::Feed;
 use crate::clock;
 use crate::fanout::{Place, Subscription};
 use crate::hub::{Claim, Numbers, Publication};
+use crate::log::Health;
 
 /// Snapshots that a client may ask for between two heartbeats.
 const RESYNCS_MAX: u32 = 16;
@@ -65,6 +68,32 @@ impl Connection {
             limits: Limits::default(),
             features: FEATURES.into_iter().map(Into::into).collect(),
         }));
+        self.log_turns = self.shared.log_turns.load(Ordering::Relaxed);
+        let health = self.health();
+        if !matches!(health, ServerFrame::Health { log: LogHealth::Well, .. }) {
+            self.queue(&health);
+        }
+    }
+
+    /// Tells the client that the log has stopped writing, or writes again, when that is news.
+    pub(super) fn tell_health(&mut self) {
+        let turns = self.shared.log_turns.load(Ordering::Relaxed);
+        if turns != self.log_turns && self.greeted {
+            self.log_turns = turns;
+            self.queue(&self.health());
+        }
+    }
+
+    fn health(&self) -> ServerFrame {
+        match &self.shared.hub.log().progress().borrow().health {
+            Health::Well => ServerFrame::Health { log: LogHealth::Well, since: None, detail: None },
+            Health::Failing(fault) => {
+                let is_full = fault.code == "disk_full";
+                let log = if is_full { LogHealth::DiskFull } else { LogHealth::DiskFailing };
+                let detail = Some(fault.what.to_string());
+                ServerFrame::Health { log, since: Some(fault.since), detail }
+            }
+        }
     }
 
     fn refuse(&self, sub: Option<Sub>, code: ErrorCode, message: String) {

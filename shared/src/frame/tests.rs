@@ -41,7 +41,8 @@ fn every_server_frame_of_the_document_is_read_and_written() {
         types.insert(frame_type(line));
     }
     let known = [
-        "ack", "batch", "bye", "error", "fleet", "hb", "health", "lag", "live", "presence", "snap", "subbed", "welcome",
+        "ack", "batch", "bye", "error", "fleet", "hb", "health", "lag", "live", "presence", "snap", "subbed",
+        "welcome",
     ];
     assert_eq!(types.iter().map(String::as_str).collect::<Vec<_>>(), known);
 }

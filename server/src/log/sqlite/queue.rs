@@ -15,7 +15,8 @@ use shared::{ConversationId, Epoch, Seq};
 use tokio::sync::watch;
 
 use super::ops::{Op, Queued};
-use crate::log::{Fault, Health, LogError, Progress, Ticket};
+use crate::log::{Fault, Figures, Health, LogError, Progress, Ticket};
+use crate::tally::Count;
 
 /// How long what nobody waits for may lie until it is written: the longer, the more deltas are joined and the fewer
 /// pages are written.
@@ -41,6 +42,8 @@ pub(super) struct Queue {
     pub(super) progress: watch::Sender<Progress>,
     /// Most bytes that wait.
     bytes_max: usize,
+    commits: Count,
+    commit_micros: Count,
 }
 
 #[derive(Debug, Default)]
@@ -105,7 +108,26 @@ impl Queue {
             work: Condvar::new(),
             done: Condvar::new(),
             progress: watch::Sender::default(),
+            commits: Count::default(),
+            commit_micros: Count::default(),
         }
+    }
+
+    /// How it does, in numbers.
+    pub(super) fn figures(&self) -> Figures {
+        let state = self.state.lock();
+        Figures {
+            queue_bytes: state.bytes as u64,
+            taken: Ticket(state.tickets),
+            commits: self.commits.get(),
+            commit_micros: self.commit_micros.get(),
+        }
+    }
+
+    /// For the writer: a transaction took so long.
+    pub(super) fn committed(&self, took: Duration) {
+        self.commits.one();
+        self.commit_micros.add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
     }
 
     pub(super) fn progress(&self) -> watch::Receiver<Progress> {

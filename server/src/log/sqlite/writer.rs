@@ -8,7 +8,7 @@
 //! ```
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use shared::ConversationId;
@@ -71,8 +71,10 @@ impl Writer {
         let mut pause = PAUSE_MIN;
         let mut tries = 0;
         loop {
+            let began = Instant::now();
             let error = match self.commit(&group) {
                 Ok((outcome, synced)) => {
+                    self.queue.committed(began.elapsed());
                     self.wrote(group, outcome, synced);
                     return Ok(());
                 }

@@ -1,0 +1,140 @@
+//! The hub in numbers, as Prometheus reads them. The one place that knows the names; `docs/metrics.md` explains each.
+//!
+//! Nothing is done for them before somebody asks: what grows is counted where it happens ([`crate::tally`]), what stands
+//! is looked up at the moment. The text has three kinds of lines, so no library writes it.
+
+use std::fmt::Write as _;
+
+use crate::log::Health;
+use crate::state::Shared;
+use crate::tally::TALLY;
+
+/// All numbers, in Prometheus' text format 0.0.4.
+pub(crate) fn text(shared: &Shared) -> String {
+    let mut page = Page::default();
+    publishing(&mut page);
+    viewing(&mut page, shared);
+    keeping(&mut page, shared);
+    running(&mut page, shared);
+    page.text
+}
+
+fn publishing(page: &mut Page) {
+    let it = &TALLY;
+    page.counter("fanlight_publications_total", "Publications that were taken.", it.publications.get());
+    page.counter("fanlight_events_total", "Events that were taken.", it.events.get());
+    page.counter("fanlight_event_bytes_total", "About the bytes of the events as JSON.", it.bytes.get());
+    page.counter(
+        "fanlight_duplicates_total",
+        "Publications that had been taken before.",
+        it.duplicates.get(),
+    );
+    page.counter(
+        "fanlight_gaps_total",
+        "Publications that were refused since others are missing.",
+        it.gaps.get(),
+    );
+    page.counter("fanlight_fenced_total", "Publications of older lives that were refused.", it.fenced.get());
+}
+
+fn viewing(page: &mut Page, shared: &Shared) {
+    let it = &TALLY;
+    let on_sockets = shared.fanout.viewers();
+    let usage = shared.hub.in_use();
+    page.gauge("fanlight_sockets", "Open WebSockets.", shared.sockets.count());
+    page.gauge("fanlight_subscriptions", "Subscriptions of conversations on WebSockets.", on_sockets);
+    page.gauge("fanlight_list_subscriptions", "Subscriptions of the list.", shared.hub.watchers());
+    let readers = usage.viewers.saturating_sub(on_sockets);
+    page.gauge("fanlight_readers", "Readers over plain HTTP: streams and waits.", readers);
+    page.counter("fanlight_frames_total", "Frames with events that sockets took.", it.frames.get());
+    page.counter("fanlight_frame_bytes_total", "Bytes of those frames.", it.frame_bytes.get());
+    page.counter("fanlight_encodes_total", "Frames that were encoded.", it.encoded.get());
+    page.counter(
+        "fanlight_encodes_shared_total",
+        "Frames that were encoded already.",
+        it.encodes_shared.get(),
+    );
+    page.counter("fanlight_snapshots_total", "Snapshots that were encoded.", it.snapshots.get());
+    let shared_snapshots = it.snapshots_shared.get();
+    page.counter("fanlight_snapshots_shared_total", "Snapshots that were encoded already.", shared_snapshots);
+    page.gauge("fanlight_conversations_in_memory", "Conversations in memory.", usage.conversations);
+    page.gauge("fanlight_ring_bytes", "Bytes of events in memory.", usage.bytes);
+}
+
+fn keeping(page: &mut Page, shared: &Shared) {
+    let log = shared.hub.log();
+    let (progress, figures) = (log.progress().borrow().clone(), log.figures());
+    page.gauge("fanlight_conversations", "Conversations that there are.", shared.hub.total());
+    page.gauge("fanlight_log_queue_bytes", "Bytes that wait for the log to write them.", figures.queue_bytes);
+    page.counter("fanlight_log_commits_total", "Transactions of the log.", figures.commits);
+    let micros = figures.commit_micros;
+    page.seconds("fanlight_log_commit_seconds_total", "Time that they took.", micros);
+    let lag = |done: crate::log::Ticket| figures.taken.0.saturating_sub(done.0);
+    page.gauge(
+        "fanlight_log_unstored",
+        "Appends that the death of the hub would lose.",
+        lag(progress.stored),
+    );
+    page.gauge("fanlight_log_unsynced", "Appends that the loss of power would lose.", lag(progress.synced));
+    let failing = match &progress.health {
+        Health::Well => None,
+        Health::Failing(fault) => Some(fault.code),
+    };
+    page.head("fanlight_log_failing", "Whether the log cannot write, and why.", "gauge");
+    for code in ["disk_full", "disk_failing"] {
+        page.line("fanlight_log_failing", &format!("{{code=\"{code}\"}}"), u64::from(failing == Some(code)));
+    }
+}
+
+fn running(page: &mut Page, shared: &Shared) {
+    let orphans = shared.hub.orphans();
+    page.counter("fanlight_runs_stalled_total", "Runs that the hub called stalled.", orphans.stalled());
+    page.counter("fanlight_runs_lost_total", "Runs that the hub ended.", orphans.interrupted());
+    let waiting = orphans.waiting() as u64;
+    page.gauge("fanlight_unattended_conversations", "Conversations that wait for a publisher.", waiting);
+    // Without the connection that asks.
+    let tasks = shared.tasks.len().saturating_sub(1) as u64;
+    page.gauge("fanlight_tasks", "Tasks: one for each connection, one for each group of viewers.", tasks);
+    page.gauge("fanlight_draining", "Whether the hub is about to stop.", u64::from(shared.is_draining()));
+}
+
+/// A text that grows by families.
+#[derive(Debug, Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn head(&mut self, name: &str, help: &str, kind: &str) {
+        self.put(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    }
+
+    fn put(&mut self, text: std::fmt::Arguments<'_>) {
+        // A string takes everything.
+        self.text.write_fmt(text).unwrap_or_default();
+    }
+
+    fn line(&mut self, name: &str, labels: &str, value: u64) {
+        self.put(format_args!("{name}{labels} {value}\n"));
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) {
+        self.head(name, help, "counter");
+        self.line(name, "", value);
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: u64) {
+        self.head(name, help, "gauge");
+        self.line(name, "", value);
+    }
+
+    /// A counter of time, which Prometheus wants in seconds.
+    fn seconds(&mut self, name: &str, help: &str, micros: u64) {
+        self.head(name, help, "counter");
+        let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
+        self.put(format_args!("{name} {seconds}.{rest:06}\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests;
