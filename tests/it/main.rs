@@ -16,6 +16,7 @@ mod export; // conversations as files
 mod ingest; // streams come in, events show while the body still arrives
 mod lens; // levels, filters, fewer frames
 mod main_job; // recordings at their pace, several viewers, a terminal among them
+mod numbers; // metrics and readiness
 mod orphans; // publishers that vanish, and come back
 mod publish; // acks, duplicates, gaps, older lives
 mod read; // snapshots, lists and events over plain HTTP and SSE

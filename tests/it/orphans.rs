@@ -97,3 +97,21 @@ async fn who_posts_is_there_for_the_moment_only() {
     viewer.until(|view| is(view, |run| run.status == RunStatus::Complete)).await;
     assert_eq!(run(viewer.view()).unwrap().stalled_at, None);
 }
+
+#[tokio::test]
+async fn what_ran_when_the_hub_died_is_ended_by_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = format!("sqlite:{}", folder.path().join("log.db").display());
+    let mut hub = Hub::start_with(&["--log", &log, "--stalled-after", "1", "--interrupted-after", "2"]).await;
+    hub.publisher("c").await.says(BEGINS).await;
+    hub.restart().await;
+    // Nobody looks at the conversation: it is read back by itself.
+    let rows =
+        |state: &'static str| move |list: &serde_json::Value| list["conversations"][0]["state"] == state;
+    hub.json_until("/v1/conversations", rows("interrupted")).await;
+    let mut viewer = hub.view("c").await;
+    viewer.until(|view| is(view, |run| run.loss.is_some())).await;
+    hub.publisher("c").await.publish(2, GOES_ON).await.unwrap();
+    viewer.until(|view| is(view, |run| run.status == RunStatus::Complete)).await;
+    assert_eq!(run(viewer.view()).unwrap().answer(), "Once more");
+}
