@@ -44,6 +44,13 @@ fn viewing(page: &mut Page, shared: &Shared) {
     page.gauge("fanlight_sockets", "Open WebSockets.", shared.sockets.count());
     page.gauge("fanlight_subscriptions", "Subscriptions of conversations on WebSockets.", on_sockets);
     page.gauge("fanlight_list_subscriptions", "Subscriptions of the list.", shared.hub.watchers());
+    let rungs = shared.fanout.ladder.viewers();
+    page.head("fanlight_subscriptions_by_rung", "Subscriptions by how well they keep up.", "gauge");
+    for (rung, count) in
+        [("immediate", rungs.immediate), ("merged", rungs.merged), ("snapshot", rungs.snapshot)]
+    {
+        page.line("fanlight_subscriptions_by_rung", &format!("{{rung=\"{rung}\"}}"), count as u64);
+    }
     let readers = usage.viewers.saturating_sub(on_sockets);
     page.gauge("fanlight_readers", "Readers over plain HTTP: streams and waits.", readers);
     page.counter("fanlight_frames_total", "Frames with events that sockets took.", it.frames.get());

@@ -159,7 +159,6 @@ impl Viewer {
             Outcome::Drift { .. } => self.seen.drifts += 1,
             Outcome::Subscribed { .. } | Outcome::Live | Outcome::Piece => {}
             Outcome::NotForUs if matches!(copy, ServerFrame::Lag { .. } | ServerFrame::Presence { .. }) => {}
-            Outcome::Subscribed { .. } | Outcome::Live => {}
             Outcome::NotForUs if matches!(copy, ServerFrame::Health { .. }) => {}
             odd => panic!("{odd:?} at {} by {copy:?}", self.tracker.view().seq),
         }

@@ -30,7 +30,6 @@ pub(crate) struct Viewers {
 
 impl Ladder {
     /// The figures of now.
-    #[cfg_attr(not(test), expect(dead_code, reason = "read by who shows figures"))]
     pub(crate) fn viewers(&self) -> Viewers {
         let [immediate, merged, snapshot] = self.counts.each_ref().map(|count| count.load(Ordering::Relaxed));
         Viewers { immediate, merged, snapshot }
