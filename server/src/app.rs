@@ -20,9 +20,9 @@ use crate::http::{
 };
 use crate::hub::Bounds;
 use crate::log::blocking;
-use crate::sink;
 use crate::state::Shared;
 use crate::ws;
+use crate::{retention, sink};
 
 /// How long a connection may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
@@ -45,7 +45,8 @@ pub(crate) async fn run(
     let health = shared.watch_log();
     shared.hub.read_back();
     sink::start(&shared);
-    // None of the six ends by itself.
+    let retention = retention::run(&shared);
+    // None of them ends by itself.
     tokio::select! {
         () = &mut shutdown => {}
         () = accept(&shared, &listener, &router) => {}
@@ -55,6 +56,7 @@ pub(crate) async fn run(
         () = orphans => {}
         () = presence => {}
         () = health => {}
+        () = retention => {}
     }
     drop(listener);
     drain(&shared).await;

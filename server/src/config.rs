@@ -6,6 +6,7 @@ use std::time::Duration;
 use shared::dialect::custom::UserDialect;
 use shared::limits;
 
+pub use crate::retention::Retain;
 pub use crate::sink::{FileTarget, Flush, Sink, Target};
 
 /// How a hub behaves. The default is right for one machine.
@@ -17,6 +18,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Dialects of the user's own, taken beside those that the hub reads anyway.
     pub dialects: Vec<UserDialect>,
+    /// What the log keeps of what is over.
+    pub retain: Retain,
     /// Where what is taken in goes out again.
     pub sinks: Vec<Sink>,
     /// Between two heartbeats on a socket.
@@ -63,6 +66,7 @@ impl Default for Config {
             log: LogChoice::Memory,
             hosts: Vec::new(),
             dialects: Vec::new(),
+            retain: Retain::default(),
             sinks: Vec::new(),
             heartbeat: Duration::from_millis(limits::HEARTBEAT_MS),
             hello: Duration::from_millis(limits::HELLO_MS),

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::clock;
 use crate::fanout::Presence;
-use crate::log::{EventLog, LogError, Page, blocking};
+use crate::log::{EventLog, LogError, Page, Retention, blocking};
 use crate::tally::TALLY;
 
 mod conversation;
@@ -130,6 +130,15 @@ impl Hub {
                 }
             }
         })
+    }
+
+    /// Lets the log drop what is not within `rule`; how many went. `now` is in milliseconds since 1970. Waits for the disk,
+    /// and whatever is not in memory waits for it.
+    pub(crate) fn retain(&self, rule: &Retention, now: u64) -> Result<usize, LogError> {
+        // Nothing is read back meanwhile that is about to go.
+        let _nobody_reads: Vec<_> = self.reading_back.iter().map(Mutex::lock).collect();
+        let in_memory = |id: &ConversationId| self.conversations.contains_key(id);
+        Ok(self.log.retain(rule, now, &in_memory)?.len())
     }
 
     fn stripe(&self, id: &ConversationId) -> usize {

@@ -16,9 +16,9 @@ pub mod demo;
 mod fanout;
 mod http;
 mod hub;
-#[cfg_attr(not(test), expect(dead_code, reason = "attachments and retention are not asked for yet"))]
 mod log;
 mod metrics;
+mod retention;
 mod ring;
 #[cfg(test)]
 mod simulation;

@@ -175,3 +175,28 @@ async fn what_has_lost_its_first_events_is_exported_as_a_state() {
     let mut publisher = hub.publisher("d").await;
     assert_eq!(publisher.says("{\"k\":\"status\",\"run\":\"r\",\"text\":\"more\"}").await.seq, 24_008);
 }
+
+#[tokio::test]
+async fn the_log_on_disk_imports_and_exports_the_same_and_drops_the_oldest_by_rule() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = format!("sqlite:{}", folder.path().join("log.db").display());
+    let mut hub = Hub::start_with(&["--log", &log]).await;
+    hub.publisher("c").await.says(TURN).await;
+    let (_, file) = export(&hub, "c/export/native").await;
+    for name in ["d", "e", "f"] {
+        let imported = program(&["import", "--conversation", name, "--url", &hub.url("")], &file).await;
+        assert!(imported.status.success(), "{imported:?}");
+    }
+    assert_eq!(hub.stop().await, Some(0));
+    let hub = Hub::start_with(&["--log", &log, "--retain-conversations", "2"]).await;
+    let list = hub
+        .json_until("/v1/conversations", |list| list["conversations"].as_array().map(Vec::len) == Some(2))
+        .await;
+    let names: Vec<_> =
+        list["conversations"].as_array().unwrap().iter().map(|row| &row["conversation"]).collect();
+    for name in names {
+        let name = name.as_str().unwrap();
+        let (_, copy) = export(&hub, &format!("{name}/export/native")).await;
+        assert_eq!(copy.split_once('\n').unwrap().1, file.split_once('\n').unwrap().1, "{name}");
+    }
+}

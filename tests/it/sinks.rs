@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use tempfile::NamedTempFile;
-use tests::Hub;
 use tests::wait::until;
+use tests::{Hub, Publisher};
 
 use super::commands::{nowhere, story};
 
@@ -118,6 +118,36 @@ async fn two_hubs_that_follow_each_other_do_not_go_round_in_circles() {
     assert_eq!((runs(&one).await, runs(&other).await), (all.clone(), all));
 }
 
+#[tokio::test]
+async fn i10_hubs_with_logs_on_disk_go_on_where_they_were_when_they_are_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+    let mut follower = Hub::start_with(&["--log", &log("follower.db")]).await;
+    let path = folder.path().join("events.jsonl");
+    let settings = settings(&format!(
+        "[[sinks]]\nkind = \"hub\"\nurl = \"{}\"\n[[sinks]]\nkind = \"file\"\npath = {path:?}\n",
+        follower.url("")
+    ));
+    let log = log("leader.db");
+    let mut leader = Hub::start_with(&["--log", &log, "--config", settings.path().to_str().unwrap()]).await;
+    for round in 0..4 {
+        let story = story(300).replace("\"r\"", &format!("\"r{round}\""));
+        Publisher::named(&format!("round {round}"), leader.address(), "c1").await.says(&story).await;
+        if round % 2 == 0 {
+            leader.restart().await;
+        } else {
+            follower.restart().await;
+        }
+        follows(&leader, &follower, "c1").await;
+    }
+    let seqs = until("the file", async || {
+        let seqs: Vec<_> = lines(&path).iter().map(|line| line["seq"].as_u64().unwrap()).collect();
+        (seqs.len() >= 4 * 304).then_some(seqs)
+    })
+    .await;
+    assert_eq!(seqs, (1..=4 * 304).collect::<Vec<_>>());
+}
+
 /// The runs of a conversation's events, sorted.
 async fn runs(hub: &Hub) -> Vec<String> {
     let mut runs: Vec<_> = events(hub, "c1").await.iter().map(|event| event["run"].to_string()).collect();
@@ -125,10 +155,12 @@ async fn runs(hub: &Hub) -> Vec<String> {
     runs
 }
 
-/// The lines of a file that is whole.
+/// The events in a file.
 fn lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    // Those that hold no event say where the file begins.
+    lines.filter(|line| line["k"].is_string()).collect()
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use figment::providers::{Format as _, Serialized, Toml};
 use serde::{Deserialize, Serialize};
 
 use super::SinkSettings;
+use super::amount::{ByteSize, Span};
 use shared::limits::{IDLE_MS, INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
 
 /// Where a hub listens when nobody says otherwise.
@@ -34,6 +35,18 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DIR", env = "FANLIGHT_DATA_DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data_dir: Option<PathBuf>,
+    /// How long a conversation stays after its newest event: 30d, 12h [default: for ever]
+    #[arg(long, value_name = "TIME", env = "FANLIGHT_RETAIN_AGE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retain_age: Option<Span>,
+    /// How much the log may use on its disk before the oldest conversations go: 10GB [default: no bound]
+    #[arg(long, value_name = "SIZE", env = "FANLIGHT_RETAIN_BYTES")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retain_bytes: Option<ByteSize>,
+    /// How many conversations stay [default: no bound]
+    #[arg(long, value_name = "N", env = "FANLIGHT_RETAIN_CONVERSATIONS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retain_conversations: Option<u64>,
     /// A TOML file with settings; its keys are the long names of these options, with _ for -
     #[arg(long, value_name = "FILE", env = "FANLIGHT_CONFIG")]
     #[serde(skip)]
@@ -95,6 +108,12 @@ pub(crate) struct Settings {
     pub(crate) log: String,
     /// Most bytes of a log on disk.
     pub(crate) log_max_bytes: Option<u64>,
+    /// How long a conversation stays after its newest event.
+    pub(crate) retain_age: Option<Span>,
+    /// How much the log may use on its disk.
+    pub(crate) retain_bytes: Option<ByteSize>,
+    /// How many conversations stay.
+    pub(crate) retain_conversations: Option<u64>,
     /// The directory of what the hub keeps.
     pub(crate) data_dir: PathBuf,
     /// Whether the demo runs.
@@ -123,6 +142,9 @@ impl Default for Settings {
             listen: LISTEN,
             log: String::from("sqlite"),
             log_max_bytes: None,
+            retain_age: None,
+            retain_bytes: None,
+            retain_conversations: None,
             data_dir: PathBuf::from("fanlight-data"),
             demo: false,
             hosts: Vec::new(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use server::client::HubAddress;
-use server::config::{Config, LogChoice};
+use server::config::{Config, LogChoice, Retain};
 use server::telemetry;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
@@ -55,6 +55,11 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         dialects,
         sinks,
         idle: Duration::from_secs(settings.idle_after),
+        retain: Retain {
+            age: settings.retain_age.map(|age| age.0),
+            bytes: settings.retain_bytes.map(|bytes| bytes.0),
+            conversations: settings.retain_conversations,
+        },
         stalled_after: Duration::from_secs(settings.stalled_after),
         interrupted_after: Duration::from_secs(settings.interrupted_after),
         ..Config::default()

@@ -1,15 +1,16 @@
 //! The sink into a file: one line for each event, with its conversation and epoch. The file is renamed when it is full, and
 //! the oldest is removed.
 //!
-//! Its places are in the file itself: a hub that starts again reads them from the lines that are there, and goes on behind
-//! them. A conversation of which no line is left goes on with what comes from then on.
+//! Its places are in the file itself: each file begins with the places of all conversations that were known by then, so a
+//! hub that starts again reads the newest file and goes on behind it. What was said before the sink was set up is not
+//! passed on.
 
-use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use shared::frame::Durability;
 use shared::{ConversationId, Envelope, Epoch, Position, Seq};
@@ -21,6 +22,9 @@ use crate::log::{LogError, blocking};
 /// Before another try when the disk did not take something.
 const RETRY: Duration = Duration::from_secs(2);
 
+/// Most conversations whose place is remembered. One that is forgotten would be written from its first event again.
+const PLACES_MAX: usize = 100_000;
+
 /// A line of the file.
 #[derive(Serialize)]
 struct Line<'a> {
@@ -28,6 +32,14 @@ struct Line<'a> {
     epoch: &'a Epoch,
     #[serde(flatten)]
     envelope: &'a Envelope,
+}
+
+/// At the beginning of a file: what comes next of a conversation comes after this.
+#[derive(Serialize)]
+struct Begin<'a> {
+    conversation: &'a ConversationId,
+    epoch: &'a Epoch,
+    after: Seq,
 }
 
 /// Instead of events that the hub does not have any more.
@@ -44,17 +56,17 @@ struct Hole<'a> {
 struct Place {
     conversation: ConversationId,
     epoch: Epoch,
-    #[serde(default)]
-    seq: Seq,
+    seq: Option<Seq>,
+    after: Option<Seq>,
     missing: Option<(Seq, Seq)>,
 }
 
 /// See the module.
 struct Files {
     target: FileTarget,
-    /// The open file and its bytes.
+    /// The open file and the bytes of its events.
     open: Option<(File, u64)>,
-    places: HashMap<ConversationId, Position>,
+    places: IndexMap<ConversationId, Position>,
 }
 
 /// Writes what moves, until the hub drains; then what is there, once.
@@ -76,32 +88,41 @@ pub(super) async fn run(source: Source, target: FileTarget) {
 }
 
 impl Files {
-    /// With the places that the newest two files say.
+    /// With the places that the newest file says.
     fn read(target: FileTarget) -> Self {
-        let mut places = HashMap::new();
-        for path in [numbered(&target.path, 1), target.path.clone()] {
-            let Ok(file) = File::open(&path) else { continue };
-            for line in BufReader::new(file).split(b'\n').map_while(Result::ok) {
-                // The last line may have been cut by a crash: it is written again.
-                let Ok(place) = serde_json::from_slice::<Place>(&line) else { continue };
-                let seq = place.missing.map_or(place.seq, |(_, last)| last);
-                places.insert(place.conversation, Position { epoch: place.epoch, seq });
+        let mut files = Self { target, open: None, places: IndexMap::new() };
+        let Ok(file) = File::open(&files.target.path) else { return files };
+        for line in BufReader::new(file).split(b'\n').map_while(Result::ok) {
+            // The last line may have been cut by a crash: it is written again.
+            let Ok(place) = serde_json::from_slice::<Place>(&line) else { continue };
+            let missing = place.missing.map(|(_, last)| last);
+            if let Some(seq) = place.seq.or(place.after).or(missing) {
+                files.remember(place.conversation, Position { epoch: place.epoch, seq });
             }
         }
-        Self { target, open: None, places }
+        files
     }
 
-    /// What was there before and is in no file stays out.
+    fn remember(&mut self, id: ConversationId, position: Position) {
+        if self.places.len() >= PLACES_MAX && !self.places.contains_key(&id) {
+            self.places.shift_remove_index(0);
+        }
+        self.places.insert(id, position);
+    }
+
+    /// Looks at everything there is. In a file that is new, what was there before stays out.
     fn begin(&mut self, source: &Source) {
+        let is_new = !self.target.path.exists();
         for id in source.all() {
-            if !self.places.contains_key(&id)
-                && let Some(conversation) = source.find(&id)
-            {
+            if is_new && let Some(conversation) = source.find(&id) {
                 let position = Position { epoch: conversation.epoch().clone(), seq: conversation.head() };
-                self.places.insert(id, position);
+                self.remember(id, position);
             } else {
                 source.follower.tell(&id);
             }
+        }
+        if is_new && let Err(error) = blocking(|| self.open()).map(|open| self.open = Some(open)) {
+            tracing::warn!(path = %self.target.path.display(), %error, "a sink cannot write");
         }
     }
 
@@ -149,7 +170,7 @@ impl Files {
                 return Ok(());
             }
             blocking(|| self.write(&lines))?;
-            self.places.insert(id.clone(), Position { epoch: epoch.clone(), seq: last });
+            self.remember(id.clone(), Position { epoch: epoch.clone(), seq: last });
         }
     }
 
@@ -168,17 +189,24 @@ impl Files {
         Ok(())
     }
 
-    /// Opens the file to go on with it, without the line that a crash has cut.
+    /// Opens the file to go on with it, without the line that a crash has cut. A new one begins with the places.
     fn open(&self) -> io::Result<(File, u64)> {
         if let Some(folder) = self.target.path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let file = OpenOptions::new().create(true).append(true).open(&self.target.path)?;
-        let whole = whole_bytes(&self.target.path)?;
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.target.path)?;
+        let (whole, events) = whole_bytes(&self.target.path)?;
         if whole < file.metadata()?.len() {
             file.set_len(whole)?;
         }
-        Ok((file, whole))
+        if whole == 0 {
+            let mut lines = Vec::new();
+            for (conversation, Position { epoch, seq }) in &self.places {
+                line(&mut lines, &Begin { conversation, epoch, after: *seq })?;
+            }
+            file.write_all(&lines)?;
+        }
+        Ok((file, events))
     }
 
     fn rotate(&self) -> io::Result<(File, u64)> {
@@ -206,17 +234,19 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// How many bytes of the file are whole lines.
-fn whole_bytes(path: &Path) -> io::Result<u64> {
+/// How many bytes of the file are whole lines, and how many of those are not its beginning.
+fn whole_bytes(path: &Path) -> io::Result<(u64, u64)> {
     let mut reader = BufReader::new(File::open(path)?);
-    let (mut whole, mut line) = (0_u64, Vec::new());
+    let (mut whole, mut events, mut line) = (0_u64, 0_u64, Vec::new());
     while reader.read_until(b'\n', &mut line)? > 0 {
         if line.last() == Some(&b'\n') {
             whole = whole.saturating_add(line.len() as u64);
+            let is_event = serde_json::from_slice::<Place>(&line).is_ok_and(|place| place.after.is_none());
+            events = events.saturating_add(if is_event { line.len() as u64 } else { 0 });
         }
         line.clear();
     }
-    Ok(whole)
+    Ok((whole, events))
 }
 
 fn line(lines: &mut Vec<u8>, value: &impl Serialize) -> io::Result<()> {

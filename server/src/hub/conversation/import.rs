@@ -35,7 +35,9 @@ impl Conversation {
             self.head.store(state.view.seq, Ordering::Release);
         }
         // With the state, so that a log that has no events before it can give it back.
-        let ticket = self.keep(log);
+        let kept = self.keep(log);
+        // Seldom enough to be written as carefully as can be, whatever is asked for.
+        let ticket = log.sync().max(kept);
         self.moved.notify_waiters();
         Ok(Some(ticket))
     }
