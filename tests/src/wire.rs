@@ -7,7 +7,7 @@ use shared::frame::{ClientFrame, SUBPROTOCOL, ServerFrame, parse_server};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
-use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::http::{HeaderValue, Request};
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
@@ -53,10 +53,20 @@ impl Wire {
 
     async fn welcomed(mut self) -> Self {
         let wire = &mut self;
-        wire.send(&ClientFrame::Hello { versions: vec!["1".into()], client: Some("tests".into()) }).await;
+        wire.send(&hello()).await;
         let welcome = wire.frame().await;
         assert!(matches!(welcome, ServerFrame::Welcome(_)), "{welcome:?}");
         self
+    }
+
+    /// The same unless the hub is gone, or goes meanwhile.
+    pub async fn try_connect(address: SocketAddr) -> Option<Self> {
+        let stream = within("a connection", TcpStream::connect(address)).await.ok()?;
+        stream.set_nodelay(true).ok()?;
+        let (socket, _answer) = within("the upgrade", client_async(request(address), stream)).await.ok()?;
+        let mut wire = Self { socket };
+        wire.offer(&hello()).await;
+        wire.frame_or_end().await.is_ok().then_some(wire)
     }
 
     /// Connects and says nothing.
@@ -74,10 +84,8 @@ impl Wire {
     /// # Panics
     /// When the upgrade fails.
     pub async fn over(stream: TcpStream, address: SocketAddr) -> Self {
-        let mut request = format!("ws://{address}/v1/ws").into_client_request().expect("a request");
-        request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static(SUBPROTOCOL));
-        let (socket, answer) =
-            within("the upgrade", client_async(request, stream)).await.expect("the upgrade");
+        let upgrade = client_async(request(address), stream);
+        let (socket, answer) = within("the upgrade", upgrade).await.expect("the upgrade");
         assert_eq!(answer.headers()["sec-websocket-protocol"], SUBPROTOCOL);
         Self { socket }
     }
@@ -182,4 +190,15 @@ impl Wire {
             }
         }
     }
+}
+
+/// The request that becomes a WebSocket.
+fn request(address: SocketAddr) -> Request<()> {
+    let mut request = format!("ws://{address}/v1/ws").into_client_request().expect("a request");
+    request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static(SUBPROTOCOL));
+    request
+}
+
+fn hello() -> ClientFrame {
+    ClientFrame::Hello { versions: vec!["1".into()], client: Some("tests".into()) }
 }
