@@ -11,7 +11,11 @@
 )]
 #![expect(clippy::print_stdout, reason = "the figures are what a full run is for")]
 
+mod author; // a publisher that counts
+mod crash; // the hub is killed again and again
+mod disk; // a log that may not grow any more
 mod late; // a long run: joined late by snapshot and by replay, resumed after many events
+mod logged; // hubs with a log on disk
 mod replay; // every single event
 mod settings; // sizes and the seed
 mod slow; // viewers that do not read

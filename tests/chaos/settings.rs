@@ -33,6 +33,10 @@ pub(crate) struct Settings {
     pub(crate) late_tokens: u64,
     /// Tokens that are missed by who is cut.
     pub(crate) late_missed: u64,
+    /// How often the hub is killed.
+    pub(crate) crash_rounds: u64,
+    /// Publishers that stream meanwhile.
+    pub(crate) crash_publishers: u64,
     /// How long there is load, in seconds.
     pub(crate) soak_seconds: u64,
     /// Publishers that come and go.
@@ -61,6 +65,8 @@ impl Settings {
             storm_viewers: size("storm_viewers", 200, 2_000),
             late_tokens: size("late_tokens", 15_000, 50_000),
             late_missed: size("late_missed", 2_000, 10_000),
+            crash_rounds: size("crash_rounds", 5, 200),
+            crash_publishers: size("crash_publishers", 20, 20),
             soak_seconds: size("soak_seconds", 10, 20 * 60),
             soak_publishers: size("soak_publishers", 6, 20),
             soak_viewers: size("soak_viewers", 30, 300),
@@ -89,6 +95,12 @@ fn number(name: &str) -> Option<u64> {
 /// Numbers that follow from a seed (`SplitMix64`).
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
+
+impl From<u64> for Random {
+    fn from(seed: u64) -> Self {
+        Self(seed)
+    }
+}
 
 impl Random {
     /// The next number.
