@@ -119,9 +119,14 @@ impl Outbox {
         active.store(false, Ordering::Relaxed);
     }
 
-    /// Hands a subscription over to the socket's own task, which goes on once the socket takes more.
+    /// Hands a subscription over to the socket's own task, which goes on once the socket takes more. Where that is over the
+    /// subscription is let go: it holds this outbox, and nobody would look at it again.
     pub(crate) fn park(&self, subscription: Arc<Subscription>, cursor: Cursor) {
-        self.state.lock().parked.push((subscription, cursor));
+        let mut state = self.state.lock();
+        if !state.over {
+            state.parked.push((subscription, cursor));
+        }
+        drop(state);
         self.wake.notify_one();
     }
 

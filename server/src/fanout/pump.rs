@@ -88,6 +88,17 @@ impl Shard {
         self.inbox.lock().push((subscription, cursor));
         self.wake.notify_one();
     }
+
+    /// Whether the pump has ended, or is about to. Then the members are over, and are let go: they hold this shard and their
+    /// sockets, and nobody would look at them again.
+    fn let_go_if_closed(&self, groups: &mut Vec<Group>) -> bool {
+        let closed = self.closed.load(Ordering::Acquire);
+        if closed {
+            groups.clear();
+            self.inbox.lock().clear();
+        }
+        closed
+    }
 }
 
 /// Viewers that stand at the same place.
@@ -132,9 +143,7 @@ pub(super) async fn run(stage: Arc<Stage>, shard: Arc<Shard>, coverage: Duration
                 () = tokio::time::sleep_until(at) => true,
             },
         };
-        if shard.closed.load(Ordering::Acquire) {
-            // The members are over by now; their sockets must not be held by whoever holds the shard.
-            shard.groups.lock().clear();
+        if shard.let_go_if_closed(&mut shard.groups.lock()) {
             return;
         }
         let mut round = shard.pump(&stage, &mut shard.groups.lock());
@@ -166,6 +175,10 @@ impl Shard {
 
     /// One frame for each viewer.
     fn pump(&self, stage: &Stage, groups: &mut Vec<Group>) -> Round {
+        // A publisher may come here when the pump has ended already.
+        if self.let_go_if_closed(groups) {
+            return Round::default();
+        }
         if self.stale.swap(false, Ordering::AcqRel) {
             for group in groups.iter_mut() {
                 group.members.retain(|member| member.is_active());
@@ -181,7 +194,9 @@ impl Shard {
             }
             groups.retain(|group| !group.members.is_empty());
         }
-        for (subscription, cursor) in std::mem::take(&mut *self.inbox.lock()) {
+        // Who left before it was seated was swept already, or is about to be.
+        let newcomers = std::mem::take(&mut *self.inbox.lock());
+        for (subscription, cursor) in newcomers.into_iter().filter(|(newcomer, _)| newcomer.is_active()) {
             if times == 0 || presence.is_stale() || tell_presence(&subscription, viewers, cursor) {
                 seat(groups, Group { cursor, told: cursor.seq, members: vec![subscription] });
             }
@@ -301,3 +316,6 @@ fn write(ready: &Ready, before: Cursor, after: Cursor, members: &mut Vec<Arc<Sub
     TALLY.frames.add(frames);
     TALLY.frame_bytes.add(bytes);
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,17 +90,29 @@ async fn nothing_of_a_subscription_comes_after_its_end() {
     assert_eq!(outbox.send(&active, &frame(1, 1)), Sent::Over);
 }
 
-#[tokio::test]
-async fn a_parked_subscription_wakes_the_task_of_its_socket() {
-    let (_ours, outbox, _peer) = pair().await;
-    let subscription = Arc::new(Subscription {
-        outbox: Arc::clone(&outbox),
+fn subscription(outbox: &Arc<Outbox>) -> Arc<Subscription> {
+    Arc::new(Subscription {
+        outbox: Arc::clone(outbox),
         sub: 1,
         active: AtomicBool::new(true),
         standing: crate::fanout::Ladder::default().enter(),
         presence: std::sync::atomic::AtomicUsize::new(0),
         place: Place::Fleet { rows: 0 },
-    });
+    })
+}
+
+#[tokio::test]
+async fn who_is_parked_after_the_end_of_its_socket_is_let_go() {
+    let (_ours, outbox, _peer) = pair().await;
+    outbox.end();
+    outbox.park(subscription(&outbox), Cursor::default());
+    assert_eq!(Arc::strong_count(&outbox), 1, "the outbox holds itself, and with it the socket");
+}
+
+#[tokio::test]
+async fn a_parked_subscription_wakes_the_task_of_its_socket() {
+    let (_ours, outbox, _peer) = pair().await;
+    let subscription = subscription(&outbox);
     let cursor = Cursor { seq: 7, tick: 1 };
     outbox.park(subscription, cursor);
     tokio::time::timeout(Duration::from_secs(5), outbox.wake.notified()).await.unwrap();
