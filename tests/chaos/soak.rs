@@ -1,6 +1,7 @@
 //! Everybody comes and goes for a long time: publishers, viewers, readers of streams and of the list. When the last one
 //! has left, the hub holds nothing for anybody.
 
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -61,6 +62,7 @@ async fn i7_when_the_last_one_has_left_nothing_is_held_for_anybody() {
     let mut random = settings.random();
     let hub = Hub::start().await;
     let empty = hub.process();
+    tell("empty", empty);
     let (clock, time) = watch::channel(Time::Load);
     let scene = Scene { hub: hub.address(), began: Instant::now(), time };
     let (mut publishers, mut viewers) = (JoinSet::new(), JoinSet::new());
@@ -84,8 +86,12 @@ async fn i7_when_the_last_one_has_left_nothing_is_held_for_anybody() {
     clock.send_replace(Time::Night);
     patiently("the viewers", viewers.join_all()).await;
     println!("soak: {published} events were published");
+    let held = Cell::new(empty);
     let left = patiently_until("the hub to let go of everybody", async || {
         let now = hub.process();
+        if held.replace(now) != now {
+            tell("meanwhile", now);
+        }
         (now.files == empty.files && now.sockets == empty.sockets).then_some(now)
     })
     .await;
