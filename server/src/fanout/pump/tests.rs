@@ -25,10 +25,10 @@ fn fanout() -> Fanout {
 }
 
 /// The pump is told of `viewer`, who leaves before the pump, which runs in this thread, can look.
-fn come_and_go(fanout: &Fanout, viewer: Arc<Subscription>) -> Weak<Outbox> {
+fn come_and_go(fanout: &Fanout, viewer: &Arc<Subscription>) -> Weak<Outbox> {
     let Place::Conversation(_, shard) = &viewer.place else { unreachable!("it views a conversation") };
-    shard.hand_over(Arc::clone(&viewer), Cursor::default());
-    fanout.leave(&viewer);
+    shard.hand_over(Arc::clone(viewer), Cursor::default());
+    fanout.leave(viewer);
     viewer.outbox.end();
     Arc::downgrade(&viewer.outbox)
 }
@@ -47,7 +47,9 @@ async fn let_go(outbox: Weak<Outbox>) {
 async fn i7_the_last_viewer_that_leaves_before_its_pump_looked_is_let_go() {
     let fanout = fanout();
     let last = viewer(&fanout).await;
-    let_go(come_and_go(&fanout, last)).await;
+    let gone = come_and_go(&fanout, &last);
+    drop(last);
+    let_go(gone).await;
 }
 
 #[tokio::test]
@@ -55,7 +57,9 @@ async fn i7_a_viewer_that_leaves_before_its_pump_looked_is_let_go_while_others_s
     let fanout = fanout();
     let stays = viewer(&fanout).await;
     let leaves = viewer(&fanout).await;
-    let_go(come_and_go(&fanout, leaves)).await;
+    let gone = come_and_go(&fanout, &leaves);
+    drop(leaves);
+    let_go(gone).await;
     assert!(stays.is_active());
 }
 
@@ -65,7 +69,8 @@ async fn i7_a_publisher_that_writes_when_the_last_viewer_has_left_holds_nobody()
     let last = viewer(&fanout).await;
     let Place::Conversation(stage, shard) = &last.place else { unreachable!("it views a conversation") };
     let (stage, shard) = (Arc::clone(stage), Arc::clone(shard));
-    let gone = come_and_go(&fanout, last);
+    let gone = come_and_go(&fanout, &last);
+    drop(last);
     shard.pump_now(&stage);
     let_go(gone).await;
 }
