@@ -187,8 +187,12 @@ fn begin(connection: &rusqlite::Connection) -> rusqlite::Result<(i64, i64)> {
     let unsound = "SELECT coalesce(max(number), 0) FROM life WHERE ended_well = 0";
     let unsound = connection.query_row(unsound, [], |row| row.get(0))?;
     let insert = "INSERT INTO life (version, started_at) VALUES (?1, ?2)";
+    // If the power went and this with it, nobody would know that there was a life whose events are missing.
+    connection.pragma_update(None, "synchronous", "full")?;
     connection.execute(insert, (env!("CARGO_PKG_VERSION"), schema::integer(clock::now_ms())))?;
-    Ok((connection.last_insert_rowid(), unsound))
+    let life = connection.last_insert_rowid();
+    connection.pragma_update(None, "synchronous", "normal")?;
+    Ok((life, unsound))
 }
 
 impl EventLog for SqliteLog {
@@ -241,7 +245,7 @@ impl EventLog for SqliteLog {
             Ok(Some((found, view, marks)))
         })?;
         let Some((found, view, marks)) = stored else {
-            self.queue.enter(conversation, 0);
+            self.queue.absent(conversation);
             return Ok(None);
         };
         let holed = self.queue.enter(conversation, found.head);

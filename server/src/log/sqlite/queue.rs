@@ -170,8 +170,10 @@ impl Queue {
             if holed {
                 // Once more, when there is room.
                 state.unnamed.insert(conversation);
+                return Ticket::NEVER;
             }
-            return Ticket::NEVER;
+            // What it would have been made of is there, or waits.
+            return Ticket(state.tickets);
         }
         state.unnamed.shift_remove(&conversation);
         self.push(&mut state, op, Some(if holed { head } else { head.max(at_least) }))
@@ -376,7 +378,27 @@ impl Queue {
         }
         state.unnamed.shift_remove(conversation);
         let tail = Tail { head, ticket: 0, holed: false };
-        state.tails.insert(conversation.clone(), tail).is_some()
+        if let Some(known) = state.tails.get_mut(conversation) {
+            *known = tail;
+            return true;
+        }
+        state.tails.insert(conversation.clone(), tail);
+        false
+    }
+
+    /// Notes that a conversation is not there, whatever of it was missing. Of a name that nobody wrote to nothing is noted.
+    pub(super) fn absent(&self, conversation: &ConversationId) {
+        let mut state = self.state.lock();
+        if state.tails.get(conversation).is_some_and(|tail| tail.holed) {
+            state.tails.remove(conversation);
+            state.unnamed.shift_remove(conversation);
+        }
+    }
+
+    /// How many conversations it knows.
+    #[cfg(test)]
+    pub(super) fn known(&self) -> usize {
+        self.state.lock().tails.len()
     }
 
     /// The conversation goes on under another name.

@@ -63,7 +63,6 @@ impl Writer {
                 break;
             }
         }
-        self.queue.end(Stage::Dropped);
     }
 
     /// Writes `group`, however long that takes. Fails when the log ends before.
@@ -169,7 +168,7 @@ impl Writer {
         removals_first(group);
         // What is in the write-ahead log goes into the file, and the log begins again in the room that it has.
         // When that fails too, the next commit says so.
-        drop(self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_row| Ok(())));
+        drop(self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_row| Ok(())));
     }
 
     /// Notes that the log ended well.
@@ -190,6 +189,17 @@ impl Writer {
         transaction.execute("UPDATE life SET ended_well = 1 WHERE number = ?1", [self.life])?;
         transaction.commit()?;
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_row| Ok(()))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let (what, since) = (Arc::from("a fault of the log"), clock::now_ms());
+            self.queue.failed(Fault { code: "disk_failing", what, since });
+        }
+        // Whoever waits, waits no longer.
+        self.queue.end(Stage::Dropped);
     }
 }
 

@@ -7,7 +7,7 @@ use shared::view::Item;
 use super::*;
 use crate::log::{Call, Document, DocumentKind, DocumentPlace};
 
-fn document(kind: DocumentKind, item: &str, seq: Seq, text: &str) -> Document {
+pub(super) fn document(kind: DocumentKind, item: &str, seq: Seq, text: &str) -> Document {
     let place = match kind {
         DocumentKind::Message => DocumentPlace::Message(item.into()),
         DocumentKind::Arguments | DocumentKind::Result => DocumentPlace::Item(Item::Tool(item.into())),

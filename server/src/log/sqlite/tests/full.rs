@@ -3,6 +3,7 @@
 use shared::limits::LOG_QUEUE_BYTES_MAX;
 
 use super::*;
+use crate::log::DocumentKind;
 
 /// Appends to `name` until the disk is full; where it stands then.
 fn fill(log: &SqliteLog, name: &str) -> Seq {
@@ -21,7 +22,11 @@ fn fill(log: &SqliteLog, name: &str) -> Seq {
 fn a_full_disk_is_told_and_what_waited_is_written_once_there_is_room() {
     let disk = Disk::new();
     let log = disk.bounded(2 << 20);
-    stored(&log, append(&log, "old", 0, &events(1, 300, 2_000)));
+    let words =
+        (1..=100).map(|n| finding::document(DocumentKind::Text, &format!("p{n}"), 1, &format!("word{n}")));
+    let old =
+        append_with(&log, "old", 0, &events(1, 300, 2_000), |append| append.documents = words.collect());
+    stored(&log, old);
     let head = fill(&log, "c");
     let progress = log.progress().borrow().clone();
     let Health::Failing(fault) = &progress.health else { panic!("{progress:?}") };
@@ -207,4 +212,14 @@ fn a_bound_on_bytes_is_reached_in_a_round_or_two_and_the_room_is_used_again() {
     let file = pages();
     stored(&log, append(&log, "new", 0, &events(1, 300, 2_000)));
     assert_eq!(pages(), file, "free pages are filled before the file grows");
+}
+
+#[test]
+fn i7_names_that_nobody_wrote_to_leave_nothing_behind() {
+    let disk = Disk::new();
+    let log = disk.open();
+    for n in 0..100 {
+        assert!(log.load(&id(&format!("nobody-{n}"))).unwrap().is_none());
+    }
+    assert_eq!(log.queue.known(), 0);
 }
