@@ -61,7 +61,8 @@ mod tests {
             let path = path_of(&id);
             assert!(path.is_ascii() && !path.contains(['?', '#', ' ']), "{path}");
             let result = result_path(&id, "7e0e/..");
-            assert_eq!(result, format!("/v1/conversations/{}/results/7e0e", &path[3..]));
+            let name = path.strip_prefix("/c/").unwrap();
+            assert_eq!(result, format!("/v1/conversations/{name}/results/7e0e"));
             assert_eq!(conversation_of(&path), Some(id), "{path}");
         }
         for path in ["/", "/c/", "/c/%", "/c/%zz", "/c/%ff", "/d/x", "/c/a%2Fb"] {
