@@ -14,6 +14,7 @@ use shared::code::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::clock;
+use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
     conversations, events, export, guard, health, import, ingest, native, page, results, search, stream,
@@ -120,6 +121,7 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, router: Router) {
     let service = TowerToHyperService::new(router);
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.max_buf_size(64 << 10).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    let stream = Patient::new(stream, shared.config.no_progress);
     let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let served = tokio::select! {
         served = &mut serving => served,
@@ -141,6 +143,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
         .route("/v1/ws", get(ws::upgrade))
+        .route("/v1/events", get(events::several))
         .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))
         .route("/v1/search", get(search::search))
         .route("/v1/tools", get(search::tools))

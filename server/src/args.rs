@@ -9,7 +9,7 @@ mod dialect;
 mod serve;
 mod sinks;
 
-pub(crate) use client::{ExportArgs, ImportArgs, ReplayArgs, Speed, TailArgs, TeeArgs, Until};
+pub(crate) use client::{ExportArgs, ImportArgs, ReplayArgs, Speed, TailArgs, TeeArgs};
 pub(crate) use dialect::{Spoken, described};
 pub(crate) use serve::{ServeArgs, Settings, TraceFormat};
 pub(crate) use sinks::SinkSettings;

@@ -93,11 +93,11 @@ pub(crate) fn batch_again(sub: Sub, rest: &[u8]) -> Bytes {
     })
 }
 
-/// The batch frame as JSON.
-pub(crate) fn batch_json(sub: Sub, slice: &Slice) -> Vec<u8> {
-    let mut buffer = Vec::new();
+/// The same as JSON alone.
+pub(crate) fn batch_json(sub: Sub, rest: &[u8]) -> Vec<u8> {
+    let mut buffer = Vec::with_capacity(rest.len() + 32);
     batch_head(&mut buffer, sub);
-    batch_rest(&mut buffer, slice);
+    buffer.extend_from_slice(rest);
     buffer
 }
 

@@ -12,6 +12,7 @@ use hyper_util::rt::TokioIo;
 use shared::frame::SUBPROTOCOL;
 use tokio::net::TcpStream;
 
+use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::state::Shared;
 
@@ -58,9 +59,9 @@ pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Requ
 
 /// Takes the TCP stream and starts its task, a small one: the task of the upgrade ends here.
 fn start(shared: &Arc<Shared>, upgraded: Upgraded) {
-    match upgraded.downcast::<TokioIo<TcpStream>>() {
+    match upgraded.downcast::<TokioIo<Patient<TcpStream>>>() {
         Ok(parts) => {
-            let stream = parts.io.into_inner();
+            let stream = parts.io.into_inner().into_inner();
             let connection = connection::Connection::new(Arc::clone(shared), stream, &parts.read_buf);
             shared.tasks.spawn(connection.run());
         }

@@ -44,6 +44,7 @@ pub mod testkit;
 
 pub mod backoff;
 pub mod tracker;
+pub mod until;
 
 pub use envelope::Envelope;
 pub use event::{Event, Kind};

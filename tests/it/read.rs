@@ -2,8 +2,9 @@
 
 use futures_util::StreamExt as _;
 use shared::frame::{ServerFrame, parse_server};
-use shared::snapshot;
+use shared::lens::Level;
 use shared::tracker::{Outcome, Tracker};
+use shared::{Lens, snapshot};
 use tests::Hub;
 use tests::wait::within;
 
@@ -68,7 +69,10 @@ async fn follow(answer: reqwest::Response, tracker: &mut Tracker, seq: u64) -> S
         while let Some((event, rest)) = pending.split_once("\n\n") {
             for line in event.lines() {
                 if let Some(data) = line.strip_prefix("data: ") {
-                    take(tracker, parse_server(data).unwrap());
+                    let frame = parse_server(data).unwrap();
+                    if !matches!(frame, ServerFrame::Presence { .. }) {
+                        take(tracker, frame);
+                    }
                 }
                 if let Some(value) = line.strip_prefix("id: ") {
                     value.clone_into(&mut id);
@@ -125,4 +129,91 @@ async fn the_hub_says_that_it_is_alive_and_ready() {
     for path in ["/healthz", "/readyz"] {
         assert_eq!(hub.request("GET", path).send().await.unwrap().status().as_u16(), 200, "{path}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_ends_with_what_is_waited_for_and_other_words_are_refused() {
+    let hub = Hub::start().await;
+    let mut publisher = hub.publisher("c").await;
+    publisher.says(RUN).await;
+    let wait = async |query: &str| hub.json(&format!("/v1/conversations/c/wait?{query}")).await;
+    assert_eq!(wait("until=text:Hello").await["done"], true);
+    assert_eq!(wait("until=seq:5&run=r").await["done"], true);
+    assert_eq!(wait("until=tool:look&timeout_ms=50").await["done"], false);
+    assert_eq!(wait("until=run.end&run=other&timeout_ms=50").await["done"], false);
+    let waiting = tokio::spawn(hub.request("GET", "/v1/conversations/c/wait?until=tool:look").send());
+    publisher.says(r#"{"k":"tool.result","run":"r","tool":"t","output":1}"#).await;
+    publisher.says(r#"{"k":"tool.start","run":"r","tool":"t","name":"look"}"#).await;
+    let answer = within("the end of the call", waiting).await.unwrap().unwrap();
+    assert_eq!(answer.json::<serde_json::Value>().await.unwrap()["done"], true);
+    assert_eq!(wait("until=lunch").await["code"], "bad_request");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_sent_events_know_levels() {
+    let hub = Hub::start().await;
+    let mut publisher = hub.publisher("c").await;
+    publisher.says(RUN).await;
+    let lens = Lens { level: Level::Critical, ..Lens::default() };
+    let mut tracker = Tracker::through(lens.clone());
+    let answer = hub.request("GET", "/v1/conversations/c/events?level=critical").send().await.unwrap();
+    let deltas = r#"{"k":"part.delta","run":"r","part":"p","text":" there"}"#;
+    publisher.says(deltas).await;
+    let head = publisher.says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await.seq;
+    let id = follow(answer, &mut tracker, head).await;
+    assert!(id.ends_with(&format!(":{head}")), "{id}");
+    let whole = hub.request("GET", "/v1/conversations/c").send().await.unwrap().bytes().await.unwrap();
+    assert_eq!(*tracker.view(), lens.project(&snapshot::decode(&whole).unwrap()));
+    let refused = hub.request("GET", "/v1/conversations/c/events?level=some").send().await.unwrap();
+    assert_eq!(refused.status().as_u16(), 400);
+}
+
+/// Takes the frames of an SSE `answer` about several conversations until all are at `seqs`; the id of the last one.
+async fn follow_all(answer: reqwest::Response, trackers: &mut [Tracker], seqs: &[u64]) -> String {
+    let mut stream = answer.bytes_stream();
+    let (mut pending, mut id) = (String::new(), String::new());
+    while trackers.iter().zip(seqs).any(|(tracker, seq)| tracker.view().seq < *seq) {
+        let bytes = within("an SSE event", stream.next()).await.expect("the stream goes on").unwrap();
+        pending.push_str(std::str::from_utf8(&bytes).unwrap());
+        while let Some((event, rest)) = pending.split_once("\n\n") {
+            for line in event.lines() {
+                if let Some(data) = line.strip_prefix("data: ") {
+                    let frame = parse_server(data).unwrap();
+                    if let ServerFrame::Snap { sub, .. } | ServerFrame::Batch { sub, .. } = frame {
+                        take(&mut trackers[sub as usize], frame);
+                    }
+                }
+                if let Some(value) = line.strip_prefix("id: ") {
+                    value.clone_into(&mut id);
+                }
+            }
+            pending = rest.to_owned();
+        }
+    }
+    id
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i2_one_stream_of_events_holds_several_conversations_and_resumes_them_all() {
+    let hub = Hub::start().await;
+    let mut publishers = [hub.publisher("a").await, hub.publisher("b").await];
+    for publisher in &mut publishers {
+        publisher.says(RUN).await;
+    }
+    let mut trackers = vec![Tracker::default(), Tracker::default()];
+    let path = "/v1/events?conversation=a&conversation=b";
+    let open =
+        async |last: &str| hub.request("GET", path).header("last-event-id", last).send().await.unwrap();
+    let id = follow_all(open("").await, &mut trackers, &[5, 5]).await;
+    assert_eq!(id.split(',').count(), 2, "{id}");
+    let more = r#"{"k":"part.delta","run":"r","part":"p","text":" there"}"#;
+    publishers[1].says(more).await;
+    follow_all(open(&id).await, &mut trackers, &[5, 6]).await;
+    for (tracker, name) in trackers.iter().zip(["a", "b"]) {
+        assert_eq!(snapshot::hash(tracker.view()), hub.view_hash(name).await);
+    }
+    let refused = hub.request("GET", "/v1/events").send().await.unwrap();
+    assert_eq!(refused.status().as_u16(), 400);
+    let one_of_two = open("e:1").await;
+    assert_eq!(one_of_two.status().as_u16(), 400);
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use server::client::HubAddress;
+use shared::until::Until;
 use shared::{ConversationId, Position, RunId};
 
 use super::Spoken;
@@ -86,8 +87,8 @@ pub(crate) struct TailArgs {
     /// Begin after this position [default: what there is now, in short, then live]
     #[arg(long, value_name = "EPOCH:SEQ")]
     pub(crate) from: Option<Position>,
-    /// Stop, with exit code 0, when this has happened: run.end
-    #[arg(long, value_name = "WHAT", value_enum)]
+    /// Stop, with exit code 0, when this has happened in the newest run: run.end, approval, error, tool:NAME (a call is over), text:WORDS, seq:N
+    #[arg(long, value_name = "WHAT")]
     pub(crate) until: Option<Until>,
     #[command(flatten)]
     pub(crate) hub: HubArgs,
@@ -148,14 +149,6 @@ impl From<Level> for shared::lens::Level {
             Level::Deltas => Self::Deltas,
         }
     }
-}
-
-/// What ends a `tail`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Until {
-    /// The newest run is over
-    #[value(name = "run.end")]
-    RunEnd,
 }
 
 /// How fast a recording is published.

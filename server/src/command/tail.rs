@@ -4,10 +4,11 @@ use std::io::{IsTerminal as _, Write};
 
 use server::client::{Session, SessionError, Update};
 use shared::frame::{SnapshotReason, Sub, Wish};
+use shared::until::{Until, Watch};
 use shared::{Envelope, Kind, Lens, Position, View};
 
 use super::{Failure, Output, output, runtime};
-use crate::args::{TailArgs, Until};
+use crate::args::TailArgs;
 
 mod paint;
 mod pretty;
@@ -24,7 +25,12 @@ pub(crate) fn run(args: &TailArgs, output: Output) -> Result<(), Failure> {
         let colours = !plain && std::io::stdout().is_terminal();
         Printer::Pretty(Box::new(Pretty::new(Paint::new(colours))))
     };
-    let mut tail = Tail { output, printer, until: args.until, outage: false };
+    let mut tail = Tail {
+        output,
+        printer,
+        until: args.until.clone().map(|until| Watch::new(until, None)),
+        outage: false,
+    };
     runtime::one_thread()?.block_on(async {
         tokio::select! {
             done = tail.follow(args) => done,
@@ -41,7 +47,7 @@ enum Printer {
 struct Tail<W> {
     output: Output<W>,
     printer: Printer,
-    until: Option<Until>,
+    until: Option<Watch>,
     /// Whether it was said that the hub is not there.
     outage: bool,
 }
@@ -83,13 +89,15 @@ impl<W: Write> Tail<W> {
             }
             Update::Snapshot { .. } => self.snapshot(session.position(sub), view)?,
             Update::Events { events, .. } => {
-                let wanted = self.until.is_some() && events.iter().any(ends_run);
+                let ends = |watch: &Watch| *watch.until() == Until::RunEnd && events.iter().any(ends_run);
+                let ended = self.until.as_ref().is_some_and(ends);
                 self.events(events, view)?;
-                return Ok(wanted);
+                // Before everything is there, only what comes counts: a run that was over long ago is none to wait for.
+                let is_live = session.is_live(sub);
+                return Ok(ended || is_live && self.until.as_mut().is_some_and(|watch| watch.is_met(view)));
             }
             Update::Live { .. } => {
-                let newest = view.runs.values().next_back();
-                return Ok(self.until.is_some() && newest.is_some_and(|run| !run.is_running()));
+                return Ok(self.until.as_mut().is_some_and(|watch| watch.is_met(view)));
             }
             Update::Refused { code, message, .. } => {
                 return Err(Failure::new(

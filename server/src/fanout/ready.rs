@@ -40,6 +40,11 @@ impl Ready {
         self.from == slice.from && self.cursor == slice.cursor && self.ephemera == slice.ephemera.len()
     }
 
+    /// The JSON of the frame for the subscription number `sub`.
+    pub(crate) fn json(&self, sub: Sub) -> Vec<u8> {
+        wire::batch_json(sub, &self.rest)
+    }
+
     /// The WebSocket frame for the subscription number `sub`.
     pub(crate) fn frame(&self, sub: Sub) -> Bytes {
         if self.first.0 == sub {

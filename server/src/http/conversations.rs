@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use shared::code::ErrorCode;
 use shared::event::RunStatus;
 use shared::frame::ConversationRow;
-use shared::{ConversationId, Position, View, snapshot, summary};
+use shared::until::{Until, Watch};
+use shared::{ConversationId, Position, RunId, View, snapshot, summary};
 
 use super::params::{self, Path, Query};
 use super::problem::Problem;
@@ -25,6 +26,9 @@ const ROWS_MAX: usize = 1_000;
 
 /// Longest wait of one request.
 const WAIT_MAX: Duration = Duration::from_mins(1);
+
+/// Between two looks whether what is waited for has happened.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct ListQuery {
@@ -123,6 +127,7 @@ pub(crate) fn tag(conversation: &Conversation, seq: shared::Seq) -> String {
 #[derive(Debug, Deserialize)]
 pub(crate) struct WaitQuery {
     until: Option<String>,
+    run: Option<String>,
     timeout_ms: Option<u64>,
 }
 
@@ -136,16 +141,20 @@ pub(crate) struct Waited {
     state: Option<RunStatus>,
 }
 
-/// `GET /v1/conversations/{c}/wait?until=run.end`: answers once the newest run is over. The conversation may come
-/// later.
+/// `GET /v1/conversations/{c}/wait?until=run.end`: answers once that has happened, in `run` or in the newest run. The
+/// conversation may come later.
 pub(crate) async fn wait(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
     Query(query): Query<WaitQuery>,
 ) -> Result<Json<Waited>, Problem> {
-    if query.until.as_deref().unwrap_or("run.end") != "run.end" {
-        return Err(Problem::bad_request("until: only run.end can be waited for"));
-    }
+    let until: Until = query
+        .until
+        .as_deref()
+        .unwrap_or("run.end")
+        .parse()
+        .map_err(|error| Problem::bad_request(format!("until: {error}")))?;
+    let mut watch = Watch::new(until, query.run.as_deref().map(RunId::new));
     let id = params::conversation(&name)?;
     let conversation = shared.hub.enter(&id)?;
     let seat = Seat { shared: Arc::clone(&shared), conversation };
@@ -155,10 +164,12 @@ pub(crate) async fn wait(
             let moved = seat.conversation.moved();
             let mut moved = std::pin::pin!(moved);
             moved.as_mut().enable();
-            if seat.conversation.look(|view| state(view).is_some_and(|state| state != RunStatus::Running)) {
+            if seat.conversation.look(|view| watch.is_met(view)) {
                 return;
             }
             moved.await;
+            // A look holds up those who append: a burst of them is looked at once.
+            tokio::time::sleep(LOOK_EVERY).await;
         }
     };
     let done = tokio::select! {

@@ -1,4 +1,5 @@
-//! `GET /v1/conversations/{c}/events`: live as server-sent events, or a page as NDJSON, by `Accept`.
+//! `GET /v1/conversations/{c}/events`: live as server-sent events, or a page as NDJSON, by `Accept`; and `GET /v1/events`:
+//! several conversations, live.
 
 use std::sync::Arc;
 
@@ -9,8 +10,10 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use shared::Position;
 use shared::code::ErrorCode;
+use shared::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 
 use super::conversations::{Seat, find};
+use super::looks::Looks;
 use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::sse;
@@ -30,20 +33,62 @@ pub(crate) async fn events(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
     Query(query): Query<EventsQuery>,
+    Query(looks): Query<Looks>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let resumed = params::text(&headers, "last-event-id")?.filter(|id| !id.is_empty());
-    let after = resumed.or(query.after.as_deref()).map(position).transpose()?;
+    let after = resumed.or(query.after.as_deref()).filter(|text| *text != "-").map(position).transpose()?;
     let accepts = params::text(&headers, header::ACCEPT.as_str())?.unwrap_or_default();
     if accepts.contains("application/x-ndjson") {
         return page(&shared, &name, after, query.limit).await;
     }
+    let lens = looks.lens()?;
+    let seats = seats(&shared, [name.as_str()].into_iter())?;
+    Ok(sse::stream(shared, seats, &lens, vec![after]))
+}
+
+/// `GET /v1/events?conversation=A&conversation=B`: their events in one stream, `sub` being the number of the
+/// conversation in the query, from 0.
+pub(crate) async fn several(
+    State(shared): State<Arc<Shared>>,
+    Query(words): Query<Vec<(String, String)>>,
+    Query(looks): Query<Looks>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let all =
+        |name: &'static str| words.iter().filter(move |(of, _)| of == name).map(|(_, word)| word.as_str());
+    let count = all("conversation").count();
+    if count == 0 {
+        return Err(Problem::bad_request("conversation: name one or more"));
+    }
+    if count > SUBSCRIPTIONS_PER_SOCKET_MAX {
+        let detail = format!("a stream has at most {SUBSCRIPTIONS_PER_SOCKET_MAX} conversations");
+        return Err(Problem::new(ErrorCode::TooMany, detail));
+    }
+    let resumed = params::text(&headers, "last-event-id")?.filter(|id| !id.is_empty());
+    let after =
+        resumed.or(all("after").next()).unwrap_or_default().split(',').filter(|word| !word.is_empty());
+    let after = after.map(|word| if word == "-" { Ok(None) } else { position(word).map(Some) });
+    let after = after.collect::<Result<Vec<_>, _>>()?;
+    if !after.is_empty() && after.len() != count {
+        let detail = format!("{} positions for {count} conversations", after.len());
+        return Err(Problem::new(ErrorCode::BadPosition, detail));
+    }
+    let lens = looks.lens()?;
+    let seats = seats(&shared, all("conversation"))?;
+    Ok(sse::stream(shared, seats, &lens, after))
+}
+
+/// A viewer of each of the conversations.
+fn seats<'a>(shared: &Arc<Shared>, names: impl Iterator<Item = &'a str>) -> Result<Vec<Seat>, Problem> {
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
-    let id = params::conversation(&name)?;
-    let conversation = shared.hub.enter(&id)?;
-    Ok(sse::stream(Seat { shared, conversation }, after))
+    let seats = names.map(|name| {
+        let conversation = shared.hub.enter(&params::conversation(name)?)?;
+        Ok(Seat { shared: Arc::clone(shared), conversation })
+    });
+    seats.collect()
 }
 
 fn position(text: &str) -> Result<Position, Problem> {

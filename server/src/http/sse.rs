@@ -1,40 +1,55 @@
-//! A conversation as server-sent events: the same frames as on the WebSocket, each with its position as `id`.
+//! Conversations as server-sent events: the same frames as on the WebSocket, each with the place of the whole stream as
+//! `id`. Several conversations may share one stream, since browsers open six connections to a hub and no more.
 //!
 //! The reader is a cursor here too. A frame is made only when the connection asks for the next, so a slow reader finds
 //! everything that came meanwhile in one frame, or the snapshot.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::future::select_all;
 use futures_util::stream;
-use shared::limits::{BATCH_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
-use shared::{Position, Seq, snapshot};
+use shared::{Lens, Position};
+
+use crate::state::Shared;
+
+mod place;
+
+use place::Place;
+pub(super) use place::positions;
 
 use super::conversations::Seat;
-use crate::hub::Cursor;
-use crate::wire;
 
 /// Between two comments on a silent stream.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
 
-/// A reader and its place.
+/// A reader of some conversations.
 #[derive(Debug)]
 struct Reader {
-    seat: Seat,
-    /// Nothing: the snapshot comes next.
-    cursor: Option<Cursor>,
-    begun: bool,
+    shared: Arc<Shared>,
+    places: Vec<Place>,
+    /// What is ready to be sent.
+    ready: VecDeque<Bytes>,
 }
 
-/// The answer that never ends.
-pub(super) fn stream(seat: Seat, after: Option<Position>) -> Response {
-    let known = after.filter(|after| after.epoch == *seat.conversation.epoch());
-    let known = known.filter(|after| after.seq <= seat.conversation.head());
-    let cursor = known.map(|after| Cursor { seq: after.seq, tick: 0 });
-    let reader = Reader { seat, cursor, begun: false };
+/// The answer that never ends; `after` says for each seat where the client stands, as far as it said so.
+pub(super) fn stream(
+    shared: Arc<Shared>,
+    seats: Vec<Seat>,
+    lens: &Lens,
+    mut after: Vec<Option<Position>>,
+) -> Response {
+    after.resize(seats.len(), None);
+    let places = seats.into_iter().zip(after).zip(0..);
+    let places = places.map(|((seat, after), sub)| Place::new(seat, sub, lens, after.as_ref())).collect();
+    let begin = Bytes::from(format!("retry: {}\n\n", shared.config.retry.as_millis()));
+    let reader = Reader { shared, places, ready: VecDeque::from([begin]) };
     let pieces = stream::unfold(reader, |mut reader| async move {
         let piece = reader.piece().await?;
         Some((Ok::<_, Infallible>(piece), reader))
@@ -51,59 +66,48 @@ pub(super) fn stream(seat: Seat, after: Option<Position>) -> Response {
 impl Reader {
     /// The next piece of the stream; nothing when the hub stops.
     async fn piece(&mut self) -> Option<Bytes> {
-        if !self.begun {
-            self.begun = true;
-            let retry = self.seat.shared.config.retry.as_millis();
-            return Some(Bytes::from(format!("retry: {retry}\n\n")));
-        }
-        let shared = std::sync::Arc::clone(&self.seat.shared);
-        let conversation = std::sync::Arc::clone(&self.seat.conversation);
         loop {
-            let mut moved = std::pin::pin!(conversation.moved());
-            moved.as_mut().enable();
-            if let Some(piece) = self.ready() {
+            if let Some(piece) = self.ready.pop_front() {
                 return Some(piece);
             }
+            let conversations: Vec<_> = self.places.iter().map(Place::conversation).collect();
+            let mut moved: Vec<_> = conversations.iter().map(|known| Box::pin(known.moved())).collect();
+            for moved in &mut moved {
+                Pin::as_mut(moved).enable();
+            }
+            if self.advance() {
+                continue;
+            }
+            let drain = self.shared.drain.clone();
             tokio::select! {
-                () = moved => {}
-                () = tokio::time::sleep(COMMENT_EVERY) => return Some(Bytes::from_static(b": \n\n")),
-                () = shared.drain.cancelled() => return None,
+                _ = select_all(moved) => {}
+                () = tokio::time::sleep(COMMENT_EVERY) => self.rest(),
+                () = drain.cancelled() => return None,
             }
         }
     }
 
-    /// What comes after the cursor, if anything.
-    fn ready(&mut self) -> Option<Bytes> {
-        let near = |cursor: &Cursor| {
-            let behind = self.seat.conversation.bytes_after(cursor.seq);
-            behind.is_some_and(|bytes| bytes <= 4 * SNAPSHOT_WHEN_BEHIND_BYTES as u64)
-        };
-        let cursor = self.cursor.filter(near);
-        let slice = cursor.and_then(|cursor| self.seat.conversation.next(cursor, BATCH_BYTES_TARGET));
-        let Some(slice) = slice else { return Some(self.snapshot()) };
-        if slice.is_empty() {
-            return None;
+    /// Takes what is new in any of the conversations; false when nothing is.
+    fn advance(&mut self) -> bool {
+        for number in 0..self.places.len() {
+            let news = self.places.get_mut(number).map(Place::news).unwrap_or_default();
+            for (event, moves) in news {
+                let id = moves.then(|| positions(self.places.iter().map(Place::position)));
+                self.ready.push_back(event.with_id(id.as_deref()));
+            }
         }
-        self.cursor = Some(slice.cursor);
-        let json = wire::batch_json(0, &slice);
-        Some(self.event("batch", slice.to, &json))
+        !self.ready.is_empty()
     }
 
-    fn snapshot(&mut self) -> Bytes {
-        let view = self.seat.conversation.view();
-        let seq = view.seq;
-        self.cursor = Some(Cursor { seq, tick: 0 });
-        let json =
-            wire::snapshot_json(0, self.seat.conversation.epoch(), seq, &snapshot::encode(&view), false);
-        self.event("snap", seq, &json)
-    }
-
-    /// JSON holds no line break, so one `data` line is enough.
-    fn event(&self, name: &str, seq: Seq, json: &[u8]) -> Bytes {
-        let epoch = self.seat.conversation.epoch();
-        let mut event = format!("id: {epoch}:{seq}\nevent: {name}\ndata: ").into_bytes();
-        event.extend_from_slice(json);
-        event.extend_from_slice(b"\n\n");
-        Bytes::from(event)
+    /// Says something on a silent stream: where it is, or just that it is there.
+    fn rest(&mut self) {
+        for number in 0..self.places.len() {
+            let Some(event) = self.places.get_mut(number).and_then(Place::cover) else { continue };
+            let id = positions(self.places.iter().map(Place::position));
+            self.ready.push_back(event.with_id(Some(&id)));
+        }
+        if self.ready.is_empty() {
+            self.ready.push_back(Bytes::from_static(b": \n\n"));
+        }
     }
 }

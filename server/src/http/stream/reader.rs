@@ -7,13 +7,17 @@ use std::time::Duration;
 use axum::body::Bytes;
 use shared::conflate::conflate;
 use shared::encode::Encode;
-use shared::event::Kind;
+use shared::event::{ErrorFact, Event, Kind};
 use shared::limits::BATCH_BYTES_TARGET;
 use shared::unfold::unfold;
 use shared::{Envelope, RunId, View};
 
+use crate::clock;
 use crate::http::conversations::Seat;
 use crate::hub::Cursor;
+
+/// Events that are read back from the log at once.
+const EVENTS_AT_ONCE: usize = 2_000;
 
 /// Between two heartbeats on a silent stream.
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
@@ -41,6 +45,8 @@ pub(super) struct Reader {
     ends_with_run: bool,
     /// Nothing: it has not been told yet what there is.
     cursor: Option<Cursor>,
+    /// The next events are not in memory any more.
+    is_behind: bool,
     is_over: bool,
 }
 
@@ -52,7 +58,16 @@ impl Reader {
         wanted: Wanted,
         ends_with_run: bool,
     ) -> Self {
-        Self { seat, encoder, heartbeat, wanted, ends_with_run, cursor: None, is_over: false }
+        Self {
+            seat,
+            encoder,
+            heartbeat,
+            wanted,
+            ends_with_run,
+            cursor: None,
+            is_behind: false,
+            is_over: false,
+        }
     }
 
     /// The next piece of the stream; nothing at its end.
@@ -63,6 +78,9 @@ impl Reader {
             let mut moved = std::pin::pin!(conversation.moved());
             moved.as_mut().enable();
             let mut out = Vec::new();
+            if std::mem::take(&mut self.is_behind) {
+                self.read_back(&mut out).await;
+            }
             let has_more = !self.is_over && self.advance(&mut out);
             if !out.is_empty() {
                 return Some(Bytes::from(out));
@@ -93,9 +111,8 @@ impl Reader {
             return true;
         };
         let Some(slice) = self.seat.conversation.next(cursor, BATCH_BYTES_TARGET) else {
-            // So far behind that events are gone which nothing could stand in for: the client is cut off.
-            self.is_over = true;
-            return false;
+            self.is_behind = true;
+            return true;
         };
         if slice.is_empty() {
             return false;
@@ -108,6 +125,41 @@ impl Reader {
             self.take(envelope, out);
         }
         true
+    }
+
+    /// What comes after the cursor from the log. Where it is not there either, nothing could stand in for what is missing:
+    /// the client is told, and that is the end.
+    async fn read_back(&mut self, out: &mut Vec<u8>) {
+        let cursor = self.cursor.unwrap_or_default();
+        let hub = Arc::clone(&self.seat.shared.hub);
+        match hub.read(&self.seat.conversation, cursor.seq, EVENTS_AT_ONCE).await {
+            Ok(page) if !page.envelopes.is_empty() => {
+                let seq = page.envelopes.last().map_or(cursor.seq, |envelope| envelope.seq);
+                self.cursor = Some(Cursor { seq, ..cursor });
+                for envelope in conflate(&page.envelopes) {
+                    self.take(&envelope, out);
+                }
+            }
+            _ => self.fell_behind(out),
+        }
+    }
+
+    /// Says that events are gone, in the dialect's own words for a failure.
+    fn fell_behind(&mut self, out: &mut Vec<u8>) {
+        let run = match &self.wanted {
+            Wanted::Run(id) => Some(id.clone()),
+            _ => self.seat.conversation.look(|view| view.runs.last().map(|(id, _)| id.clone())),
+        };
+        let error = ErrorFact {
+            code: "fell_behind".into(),
+            message: "the reader fell behind what the hub keeps; connect again".to_owned(),
+            retryable: true,
+            retry_after_ms: None,
+        };
+        let event = Event::new(&run.unwrap_or_else(RunId::none), Kind::Error(error));
+        let envelope = Envelope { event, seq: 0, at: clock::now_ms(), producer_at: None, publisher: None };
+        self.encoder.event(&envelope, out);
+        self.end(out);
     }
 
     /// What there is so far, in short.

@@ -68,3 +68,34 @@ async fn a_client_that_stays_behind_what_it_was_sent_is_told_again_from_there() 
     assert!(matches!(viewer.hear().await, ServerFrame::Live { seq: 2, .. }));
     hub.stop().await;
 }
+
+#[tokio::test]
+async fn i8_a_peer_that_takes_no_byte_of_an_answer_is_cut() {
+    use tokio::io::AsyncWriteExt as _;
+    let config = Config { no_progress: Duration::from_millis(500), ..Config::default() };
+    let hub = TestHub::start(config).await;
+    let mut socket = hub.greeted().await;
+    socket.view(1, "c").await;
+    let mut stuck = TcpStream::connect(hub.address).await.unwrap();
+    let request = format!("GET /v1/conversations/c/events HTTP/1.1\r\nhost: {}\r\n\r\n", hub.address);
+    stuck.write_all(request.as_bytes()).await.unwrap();
+    while presence(&mut socket).await != 2 {}
+    // More than any kernel keeps for a peer that does not read.
+    let text = "x".repeat(900 << 10);
+    for _ in 0..30 {
+        socket.publish("c", &text).await;
+        while !matches!(socket.hear().await, ServerFrame::Batch { .. } | ServerFrame::Snap { .. }) {}
+    }
+    socket.say(r#"{"t":"watch","sub":2}"#).await;
+    let gone = async {
+        loop {
+            let ServerFrame::Fleet { rows, .. } = socket.hear().await else { continue };
+            if rows.iter().any(|row| row.viewers == 1) {
+                return;
+            }
+        }
+    };
+    timeout(LIMIT, gone).await.expect("the stuck peer is cut");
+    drop(stuck);
+    hub.stop().await;
+}

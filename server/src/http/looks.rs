@@ -1,0 +1,35 @@
+//! What a request wants to see of a conversation, from its query: `level`, `kinds` (words with commas between), `root`
+//! and `depth` of agents.
+
+use serde::Deserialize;
+use shared::AgentId;
+use shared::lens::{Agents, Kinds, Lens};
+
+use super::problem::Problem;
+
+/// See the module.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Looks {
+    pub(crate) level: Option<String>,
+    pub(crate) kinds: Option<String>,
+    pub(crate) root: Option<String>,
+    pub(crate) depth: Option<String>,
+}
+
+impl Looks {
+    /// The lens that the request describes.
+    pub(crate) fn lens(&self) -> Result<Lens, Problem> {
+        let wrong = |error: &dyn std::fmt::Display| Problem::bad_request(error.to_string());
+        let level = self.level.as_deref().map(str::parse).transpose().map_err(|error| wrong(&error))?;
+        let kinds = self.kinds.as_deref().map(|words| Kinds::of(words.split(',').map(str::trim)));
+        let depth = self.depth.as_deref().map(str::parse::<u32>).transpose();
+        let depth = depth.map_err(|_no_number| wrong(&"depth: a number of levels"))?;
+        let root = self.root.as_deref().map(AgentId::new);
+        let agents = (root.is_some() || depth.is_some()).then_some(Agents { root, depth });
+        Ok(Lens {
+            level: level.unwrap_or_default(),
+            agents,
+            kinds: kinds.transpose().map_err(|error| wrong(&error))?,
+        })
+    }
+}
