@@ -22,7 +22,7 @@ fn into_hub(url: &str) -> NamedTempFile {
 }
 
 async fn hub_with(listen: &str, settings: &NamedTempFile) -> Hub {
-    Hub::start_at_with(listen, &["--config", settings.path().to_str().unwrap()]).await
+    Hub::start_at_with(listen, &["--log", "memory", "--config", settings.path().to_str().unwrap()]).await
 }
 
 /// The events of a conversation, without what is a hub's own.
