@@ -1,5 +1,6 @@
 //! The log may grow no further: viewers go on, publishers are told, and once there is room nothing is missing.
 
+use tests::wait::within;
 use tests::wire::Wire;
 use tests::{Hub, Viewer};
 
@@ -42,6 +43,9 @@ async fn fill(hub: Hub) -> Full {
     let seq = view(&hub, "c").await.seq;
     viewer.reach(seq).await;
     assert_eq!(author.check(viewer.view(), 0), 0);
+    let answer = within("/readyz", hub.request("GET", "/readyz").send()).await.unwrap();
+    assert_eq!(answer.status(), 503);
+    assert_eq!(answer.json::<serde_json::Value>().await.unwrap()["code"], "disk_full");
     Full { hub, viewer, author, acked }
 }
 

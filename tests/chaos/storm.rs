@@ -83,6 +83,15 @@ async fn i2_viewers_that_are_cut_all_at_once_resume_without_a_gap_or_a_double() 
     tell(&survivors, head);
     drop(survivors);
     rush(hub.address(), count, &expected).await;
+    // Newcomers who come at the same position share one snapshot; there are at most as many as there are positions, and
+    // nobody encodes one for each viewer.
+    let (encoded, shared) = (hub.number("snapshots_total").await, hub.number("snapshots_shared_total").await);
+    println!("storm: {encoded} snapshots were encoded, {shared} more were wanted and shared");
+    assert!(
+        encoded + shared >= 2 * count && encoded * 4 < encoded + shared,
+        "{encoded} of {}",
+        encoded + shared
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -159,7 +159,7 @@ async fn a_bad_file_is_refused_with_its_line_and_nothing_is_imported() {
 
 #[tokio::test]
 async fn what_has_lost_its_first_events_is_exported_as_a_state() {
-    let hub = Hub::start().await;
+    let hub = Hub::start_in_memory().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(TURN).await;
     for _ in 0..3 {

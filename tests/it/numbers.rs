@@ -3,14 +3,8 @@
 use shared::frame::{LogHealth, ServerFrame};
 use tests::{Hub, wait};
 
-async fn number(hub: &Hub, name: &str) -> u64 {
-    let page = hub.request("GET", "/metrics").send().await.unwrap().text().await.unwrap();
-    let line = page.lines().find_map(|line| line.strip_prefix(&format!("fanlight_{name} ")));
-    line.unwrap_or_else(|| panic!("no {name}: {page}")).parse().unwrap()
-}
-
 async fn becomes(hub: &Hub, name: &str, wanted: u64) {
-    wait::until(name, async || (number(hub, name).await == wanted).then_some(())).await;
+    wait::until(name, async || (hub.number(name).await == wanted).then_some(())).await;
 }
 
 #[tokio::test]
@@ -41,9 +35,9 @@ async fn numbers_follow_what_happens_and_are_zero_when_everybody_has_left() {
         ("encodes_total", 1),
         ("conversations_in_memory", 1),
     ] {
-        assert_eq!(number(&hub, name).await, wanted, "{name}");
+        assert_eq!(hub.number(name).await, wanted, "{name}");
     }
-    assert!(number(&hub, "ring_bytes").await > 0);
+    assert!(hub.number("ring_bytes").await > 0);
     drop((viewers, publisher));
     for name in ["sockets", "subscriptions", "list_subscriptions", "readers", "tasks"] {
         becomes(&hub, name, 0).await;
@@ -96,7 +90,7 @@ async fn a_full_disk_is_named_in_readiness_in_numbers_and_on_every_socket() {
     assert_eq!(problem["code"], "disk_full", "{problem}");
     let page = hub.request("GET", "/metrics").send().await.unwrap().text().await.unwrap();
     assert!(page.contains("fanlight_log_failing{code=\"disk_full\"} 1\n"), "{page}");
-    assert!(number(&hub, "log_queue_bytes").await > 0);
+    assert!(hub.number("log_queue_bytes").await > 0);
     // Who comes later is told at once.
     let mut late = hub.view("c").await;
     wait::within("the same for who comes", async { while !failing(&late.step().await) {} }).await;

@@ -57,7 +57,7 @@ async fn follows(leader: &Hub, follower: &Hub, conversation: &str) {
 
 #[tokio::test]
 async fn i10_a_hub_follows_a_hub_through_its_own_restarts() {
-    let mut follower = Hub::start().await;
+    let mut follower = Hub::start_in_memory().await;
     let settings = into_hub(&follower.url(""));
     let leader = hub_with("127.0.0.1:0", &settings).await;
     let mut publisher = leader.publisher("c1").await;

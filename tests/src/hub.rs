@@ -244,6 +244,18 @@ impl Hub {
         Process::of(self.pid())
     }
 
+    /// The number that `/metrics` calls `fanlight_NAME`.
+    ///
+    /// # Panics
+    /// When there is none of that name.
+    pub async fn number(&self, name: &str) -> u64 {
+        let answer =
+            within("/metrics", self.request("GET", "/metrics").send()).await.expect("the hub answers");
+        let page = answer.text().await.expect("text");
+        let line = page.lines().find_map(|line| line.strip_prefix(&format!("fanlight_{name} ")));
+        line.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no {name}: {page}"))
+    }
+
     /// The short form of a conversation's view.
     pub async fn summary(&self, conversation: &str) -> Value {
         self.json(&format!("/v1/conversations/{conversation}?summary")).await

@@ -7,10 +7,12 @@ use std::fs;
 pub struct Process {
     /// Resident memory, in bytes.
     pub resident_bytes: u64,
-    /// Open files; sockets are among them.
+    /// Open files of the disk. A log opens some when it first reads.
     pub files: usize,
     /// Open sockets.
     pub sockets: usize,
+    /// Whatever else is open: pipes, queues of the system.
+    pub others: usize,
     /// Threads.
     pub threads: u64,
 }
@@ -29,11 +31,13 @@ impl Process {
         let files = fs::read_dir(format!("/proc/{pid}/fd")).expect("a process of ours");
         // One that was closed since has no target any more.
         let targets: Vec<_> = files.flatten().filter_map(|file| fs::read_link(file.path()).ok()).collect();
-        let sockets = targets.iter().filter(|target| target.to_string_lossy().starts_with("socket:")).count();
+        let count = |kind: &str| targets.iter().filter(|to| to.to_string_lossy().starts_with(kind)).count();
+        let (files, sockets) = (count("/"), count("socket:"));
         Self {
             resident_bytes: number("VmRSS:") * 1024,
-            files: targets.len(),
+            files,
             sockets,
+            others: targets.len() - files - sockets,
             threads: number("Threads:"),
         }
     }
