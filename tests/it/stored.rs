@@ -1,7 +1,7 @@
 //! What the log on disk is asked over HTTP, and what it still knows after the hub has died.
 
 use serde_json::Value;
-use tests::Hub;
+use tests::{Hub, Publisher};
 
 const RUN: &str = r#"
     {"k":"message","message":"m1","role":"user","text":"How did revenue change?","run":""}
@@ -94,7 +94,8 @@ async fn the_list_has_what_is_in_memory_and_what_is_not_page_by_page() {
     const NEXT: &str = r#"{"k":"run.start","run":"r2"}"#;
     // Two come back to memory; the others are only in the log.
     for number in [1, 4] {
-        hub.publisher(&format!("c{number}")).await.says(NEXT).await;
+        // Another publisher: what the first one numbered is known, and would be a duplicate.
+        Publisher::named("later", hub.address(), &format!("c{number}")).await.says(NEXT).await;
     }
     let (mut names, mut after) = (Vec::new(), String::new());
     loop {
