@@ -241,8 +241,7 @@ impl Author {
     pub(crate) async fn speak_once(&mut self, wire: &mut Wire) {
         self.think(1);
         self.send_newest(wire).await;
-        let heard = self.hear(wire.next().await);
-        assert_eq!(heard, Heard::Ack);
+        assert_eq!(self.answer(wire).await, Heard::Ack);
     }
 
     /// Says word after word, each in a frame of its own and after the answer to the last, until the log fails. Returns
@@ -251,10 +250,9 @@ impl Author {
         loop {
             self.think(1);
             self.send_newest(wire).await;
-            match self.hear(wire.next().await) {
+            match self.answer(wire).await {
                 Heard::LogFailed => return self.acked,
-                Heard::Ack | Heard::Other => {}
-                Heard::Gone => panic!("the hub is gone"),
+                heard => assert_eq!(heard, Heard::Ack),
             }
         }
     }
@@ -263,7 +261,16 @@ impl Author {
     pub(crate) async fn speak_in_vain(&mut self, wire: &mut Wire) {
         self.think(1);
         self.send_newest(wire).await;
-        let heard = self.hear(wire.next().await);
-        assert_eq!(heard, Heard::LogFailed);
+        assert_eq!(self.answer(wire).await, Heard::LogFailed);
+    }
+
+    /// What the hub says to the newest frame. It may have a word on something else before, on the log for one.
+    async fn answer(&mut self, wire: &mut Wire) -> Heard {
+        loop {
+            match self.hear(wire.next().await) {
+                Heard::Other => {}
+                answer => return answer,
+            }
+        }
     }
 }

@@ -47,7 +47,7 @@ async fn i9_i10_what_was_acked_as_stored_survives_kill_in_order_and_once() {
         }
         for viewer in &mut viewers {
             viewer.resume().await;
-            agree(&hub, viewer).await;
+            agree(hub.address(), viewer).await;
         }
     }
     let said: u64 = authors.iter().map(Author::said).sum();
@@ -57,7 +57,7 @@ async fn i9_i10_what_was_acked_as_stored_survives_kill_in_order_and_once() {
         "crash: {rounds} rounds, {said} words said, {lost} times one was gone before it had been acked, and was said again"
     );
     for viewer in &mut viewers {
-        agree(&hub, viewer).await;
+        agree(hub.address(), viewer).await;
     }
     for number in 0..CONVERSATIONS {
         let mut replay = Replay::default();
@@ -103,7 +103,7 @@ async fn until_killed(
 async fn views(hub: &Hub) -> BTreeMap<String, View> {
     let mut views = BTreeMap::new();
     for number in 0..CONVERSATIONS {
-        views.insert(name(number), view(hub, &name(number)).await);
+        views.insert(name(number), view(hub.address(), &name(number)).await);
     }
     views
 }
@@ -147,14 +147,14 @@ async fn i9_a_clean_stop_keeps_the_epoch_and_a_crash_changes_it() {
     assert_eq!(standing(&hub, "c").await, before);
     let snapshots = viewer.seen.snapshots;
     viewer.resume().await;
-    agree(&hub, &mut viewer).await;
+    agree(hub.address(), &mut viewer).await;
     assert_eq!(viewer.seen.snapshots, snapshots, "a clean stop is none to a viewer");
     viewer.cut();
     hub.restart().await;
     let after = standing(&hub, "c").await;
     assert_ne!(after.0, before.0);
     viewer.resume().await;
-    agree(&hub, &mut viewer).await;
+    agree(hub.address(), &mut viewer).await;
     assert_eq!(viewer.text(), "");
 }
 
@@ -175,7 +175,7 @@ async fn i9_a_viewer_that_saw_what_was_not_stored_ends_with_what_the_log_has() {
         viewer.until_cut().await;
         hub.start_again().await;
         viewer.resume().await;
-        agree(&hub, &mut viewer).await;
+        agree(hub.address(), &mut viewer).await;
         kept += viewer.view().runs.get(&run).map_or(0, |run| run.answer().len());
     }
     println!(

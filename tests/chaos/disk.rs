@@ -40,7 +40,7 @@ async fn fill(hub: Hub) -> Full {
         author.speak_in_vain(&mut wire).await;
     }
     // Viewers have seen all of it, stored or not.
-    let seq = view(&hub, "c").await.seq;
+    let seq = view(hub.address(), "c").await.seq;
     viewer.reach(seq).await;
     assert_eq!(author.check(viewer.view(), 0), 0);
     let answer = within("/readyz", hub.request("GET", "/readyz").send()).await.unwrap();
@@ -58,13 +58,13 @@ async fn i9_a_full_log_that_may_grow_again_takes_what_publishers_say_again() {
     viewer.cut();
     hub.kill().await;
     let hub = hub_with_log(folder.path(), &[]).await;
-    let gone = author.check(&view(&hub, "c").await, 0);
+    let gone = author.check(&view(hub.address(), "c").await, 0);
     author.finish(hub.address()).await;
-    assert_eq!(author.check(&view(&hub, "c").await, 0), 0);
+    assert_eq!(author.check(&view(hub.address(), "c").await, 0), 0);
     let said = author.said();
     println!(
         "disk: {said} words said, {acked} acked before the log was full, {gone} gone in the crash and said again"
     );
     let mut viewer_of_now = hub.view("c").await;
-    agree(&hub, &mut viewer_of_now).await;
+    agree(hub.address(), &mut viewer_of_now).await;
 }

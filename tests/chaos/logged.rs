@@ -1,5 +1,6 @@
 //! Hubs that keep a log on disk, and what can be asked of them.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use shared::{View, snapshot};
@@ -15,9 +16,10 @@ pub(crate) async fn hub_with_log(folder: &Path, options: &[&str]) -> Hub {
 }
 
 /// A conversation as the hub has it; nothing is nothing yet.
-pub(crate) async fn view(hub: &Hub, conversation: &str) -> View {
-    let path = format!("/v1/conversations/{conversation}");
-    let answer = within(&path, hub.request("GET", &path).send()).await.unwrap();
+pub(crate) async fn view(hub: SocketAddr, conversation: &str) -> View {
+    let url = format!("http://{hub}/v1/conversations/{conversation}");
+    // A connection of its own for each: what the hub holds is counted.
+    let answer = within(&url, reqwest::get(&url)).await.unwrap();
     if answer.status() == 404 {
         return View::default();
     }
@@ -27,7 +29,7 @@ pub(crate) async fn view(hub: &Hub, conversation: &str) -> View {
 
 /// The viewer comes to see what the hub has. Nobody speaks but the hub itself, which may have more to say of a run whose
 /// publisher is gone.
-pub(crate) async fn agree(hub: &Hub, viewer: &mut Viewer) {
+pub(crate) async fn agree(hub: SocketAddr, viewer: &mut Viewer) {
     viewer.live().await;
     loop {
         let view = view(hub, viewer.conversation().as_str()).await;

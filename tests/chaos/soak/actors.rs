@@ -13,6 +13,7 @@ use tests::{Publisher, Viewer};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Scene, Time};
+use crate::logged::agree;
 use crate::settings::Random;
 
 /// Some time, in milliseconds.
@@ -150,16 +151,7 @@ async fn last_look(mut scene: Scene, mut viewer: Viewer) {
     let all_is_said = scene.time.wait_for(|time| *time == Time::Night);
     within("the publishers to be silent", all_is_said).await.unwrap();
     viewer.resume().await;
-    viewer.live().await;
-    let url = format!("http://{}/v1/conversations/{}", scene.hub, viewer.conversation());
-    let answer = within("the hub's own view", reqwest::get(url)).await.unwrap();
-    if answer.status() == 404 {
-        // Nobody ever spoke in it.
-        assert_eq!(viewer.view().seq, 0);
-        return;
-    }
-    let view = shared::snapshot::decode(&answer.bytes().await.unwrap()).unwrap();
-    assert_eq!(viewer.hash(), shared::snapshot::hash(&view));
+    agree(scene.hub, &mut viewer).await;
 }
 
 /// Reads a conversation as server-sent events; leaves and comes back with the id of the last. Fails at the first hole
