@@ -90,7 +90,7 @@ async fn a_late_joiner_of_a_long_run_gets_a_snapshot_not_its_tokens() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_viewer_that_does_not_read_gets_few_joined_frames_and_disturbs_nobody() {
-    let hub = Hub::start().await;
+    let hub = Hub::start_in_memory().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(OPEN).await;
     let (mut slow, mut quick) = (hub.view("c").await, hub.view("c").await);
