@@ -14,7 +14,7 @@ mod session;
 mod spool;
 
 pub use address::{AddressError, HubAddress};
-pub use courier::{Courier, CourierError, KEPT_BYTES_MAX, News, Standing, WINDOW_BYTES_MAX};
+pub use courier::{Absence, Courier, CourierError, KEPT_BYTES_MAX, News, Standing, WINDOW_BYTES_MAX};
 pub use download::download;
 pub use publisher::{PublishError, Publisher, Taken};
 pub use session::{Session, SessionError, Update};

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
-use tests::wait::within;
+use tests::wait::{patiently, within};
 use tests::{Hub, hub};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::TcpListener;
@@ -28,7 +28,7 @@ pub(super) async fn run(arguments: &[&str], input: &[u8]) -> Output {
         drop(stdin);
     };
     let (output, ()) =
-        within("the command's end", async { tokio::join!(child.wait_with_output(), feed) }).await;
+        patiently("the command's end", async { tokio::join!(child.wait_with_output(), feed) }).await;
     output.unwrap()
 }
 

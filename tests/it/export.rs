@@ -105,7 +105,7 @@ async fn the_command_writes_the_file_to_stdout_and_says_what_is_wrong() {
 
 /// Runs the program on `input`.
 async fn program(arguments: &[&str], input: &str) -> std::process::Output {
-    within("the command", super::commands::run(arguments, input.as_bytes())).await
+    super::commands::run(arguments, input.as_bytes()).await
 }
 
 #[tokio::test]

@@ -70,6 +70,8 @@ pub enum News {
         why: String,
         /// How long it waits, in milliseconds.
         retry_ms: u64,
+        /// In what way it is not there.
+        absence: Absence,
     },
     /// The hub has forgotten what it had acked, and of that so many events are not here any more. The courier goes on with
     /// what is, in a new life.
@@ -77,6 +79,15 @@ pub enum News {
         /// So many.
         missing: u64,
     },
+}
+
+/// In what way a hub is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absence {
+    /// No connection was to be had.
+    Nobody,
+    /// It was there and has gone, or it is there and says nothing.
+    Lost,
 }
 
 /// Why a courier cannot go on.
@@ -189,7 +200,7 @@ impl Courier {
         match Link::open(&self.address).await {
             Ok(link) => self.opened(link),
             Err(LinkError::Refused { code, reason }) => return Err(self.closed(code, reason)),
-            Err(LinkError::Failed(cause)) => {
+            Err(LinkError::Failed(cause) | LinkError::Silent(cause)) => {
                 return Err(CourierError::Unreachable { url: self.address.clone(), cause });
             }
         }
@@ -214,7 +225,7 @@ impl Courier {
             };
             match self.step(&mut line, &mut source, &mut tell).await? {
                 Step::On => self.line = Some(line),
-                Step::Lost(closed) => self.lost(closed, &mut tell)?,
+                Step::Lost(closed) => self.lost(closed, Absence::Lost, &mut tell)?,
             }
         }
     }
@@ -254,7 +265,8 @@ impl Courier {
                 Ok(())
             }
             Err(LinkError::Refused { code, reason }) => Err(self.closed(code, reason)),
-            Err(LinkError::Failed(why)) => self.lost(Closed::new(why), tell),
+            Err(LinkError::Failed(why)) => self.lost(Closed::new(why), Absence::Nobody, tell),
+            Err(LinkError::Silent(why)) => self.lost(Closed::new(why), Absence::Lost, tell),
         }
     }
 
@@ -393,7 +405,12 @@ impl Courier {
     }
 
     /// The socket is gone, or there was none: come back later, unless the hub does not want that.
-    fn lost(&mut self, closed: Closed, tell: &mut (impl FnMut(News) + Send)) -> Result<(), CourierError> {
+    fn lost(
+        &mut self,
+        closed: Closed,
+        absence: Absence,
+        tell: &mut (impl FnMut(News) + Send),
+    ) -> Result<(), CourierError> {
         self.line = None;
         self.ledger.lost();
         if let Some(code) = closed.code
@@ -408,7 +425,7 @@ impl Courier {
             None => backoff::wait_ms(self.attempt, random),
         };
         self.retry_at = Instant::now() + Duration::from_millis(retry_ms);
-        tell(News::Lost { why: closed.why, retry_ms });
+        tell(News::Lost { why: closed.why, retry_ms, absence });
         Ok(())
     }
 

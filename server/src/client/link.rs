@@ -38,6 +38,8 @@ pub(super) struct Link {
 pub(super) enum LinkError {
     /// It may work later.
     Failed(String),
+    /// Somebody listens there and says nothing; it may work later.
+    Silent(String),
     /// It will not work later either.
     Refused {
         /// The close code or HTTP status.
@@ -67,7 +69,7 @@ impl Link {
     pub(super) async fn open(address: &HubAddress) -> Result<Self, LinkError> {
         match tokio::time::timeout(OPEN_TIMEOUT, Self::handshake(address)).await {
             Ok(opened) => opened,
-            Err(_elapsed) => Err(LinkError::Failed(String::from("the hub does not answer the handshake"))),
+            Err(_elapsed) => Err(LinkError::Silent(String::from("the hub does not answer the handshake"))),
         }
     }
 

@@ -251,7 +251,7 @@ impl Session {
         let mut link = match Box::pin(Link::open(&self.address)).await {
             Ok(link) => link,
             Err(LinkError::Refused { code, reason }) => return Err(self.closed(code, reason)),
-            Err(LinkError::Failed(why)) => return self.lost(Closed::new(why)),
+            Err(LinkError::Failed(why) | LinkError::Silent(why)) => return self.lost(Closed::new(why)),
         };
         for (sub, subscription) in &self.subscriptions {
             if let Err(closed) = link.send(&subscription.frame(*sub)).await {

@@ -79,7 +79,7 @@ fn fold_all(view: &mut View, events: &[Envelope]) {
 fn tell(news: News) {
     match news {
         News::Connected => {}
-        News::Lost { why, retry_ms } => {
+        News::Lost { why, retry_ms, .. } => {
             output::complain(&format!("the hub is not there, trying again in {retry_ms} ms: {why}"));
         }
         News::Forgotten { missing } => {

@@ -17,7 +17,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use parking_lot::Mutex;
-use server::client::{Courier, News, Spool, Standing};
+use server::client::{Absence, Courier, News, Spool, Standing};
 use shared::dialect::Decode;
 use tokio::sync::{Notify, oneshot};
 
@@ -125,9 +125,9 @@ impl Watch {
         match news {
             News::Connected => *state = (true, None),
             News::Forgotten { .. } => {}
-            News::Lost { why, .. } => {
+            News::Lost { why, absence, .. } => {
                 state.1 = Some(why);
-                if is_ended && !state.0 {
+                if is_ended && !state.0 && absence == Absence::Nobody {
                     self.hopeless.notify_one();
                 }
             }
