@@ -113,10 +113,17 @@ async fn drain(shared: &Shared) {
     }
 }
 
+/// Sends at once what is written, and leaves with us what cannot be sent yet: it can still be conflated (invariant I8).
+fn tune(stream: &TcpStream) -> std::io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    socket2::SockRef::from(stream).set_tcp_notsent_lowat(shared::limits::UNSENT_BYTES_MAX)?;
+    stream.set_nodelay(true)
+}
+
 /// Serves the requests of one connection.
 async fn connection(shared: Arc<Shared>, stream: TcpStream, router: Router) {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "no TCP_NODELAY");
+    if let Err(error) = tune(&stream) {
+        tracing::debug!(%error, "the connection stays as the kernel made it");
     }
     let service = TowerToHyperService::new(router);
     let mut builder = hyper::server::conn::http1::Builder::new();

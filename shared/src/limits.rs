@@ -114,6 +114,10 @@ pub const HEARTBEAT_MS: u64 = 20_000;
 /// How long a socket may take no byte before it is closed as dead, in milliseconds (invariant I8).
 pub const NO_PROGRESS_MS: u64 = 30_000;
 
+/// Most bytes that the kernel is given for a peer and has not sent yet. More would be stale when they arrive, and a slow peer
+/// that takes them one by one would look as if it took none.
+pub const UNSENT_BYTES_MAX: u32 = 128 << 10;
+
 /// How long a new socket may stay without `hello`, in milliseconds.
 pub const HELLO_MS: u64 = 10_000;
 

@@ -295,4 +295,5 @@ async fn i13_a_drain_says_when_to_come_back() {
     timeout(LIMIT, stopping).await.unwrap().unwrap();
 }
 
+mod crawling;
 mod viewing;
