@@ -20,6 +20,8 @@ pub struct Config {
     pub dialects: Vec<UserDialect>,
     /// What the log keeps of what is over.
     pub retain: Retain,
+    /// Between two rounds of dropping what need not stay.
+    pub retain_every: Duration,
     /// Where what is taken in goes out again.
     pub sinks: Vec<Sink>,
     /// Between two heartbeats on a socket.
@@ -67,6 +69,7 @@ impl Default for Config {
             hosts: Vec::new(),
             dialects: Vec::new(),
             retain: Retain::default(),
+            retain_every: Duration::from_mins(1),
             sinks: Vec::new(),
             heartbeat: Duration::from_millis(limits::HEARTBEAT_MS),
             hello: Duration::from_millis(limits::HELLO_MS),

@@ -7,9 +7,6 @@ use crate::clock;
 use crate::log::{Retention, blocking};
 use crate::state::Shared;
 
-/// Between two rounds.
-const EVERY: Duration = Duration::from_mins(1);
-
 /// What may stay; what is not said has no bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retain {
@@ -34,12 +31,13 @@ pub(crate) async fn run(shared: &Shared) {
             // There may be more: a round drops a bounded number.
             Ok(gone) if gone > 0 => {
                 tracing::info!(gone, "conversations were dropped by the rule of what stays");
+                shared.fanout.fleet.renew();
                 tokio::task::yield_now().await;
                 continue;
             }
             Ok(_none) => {}
             Err(error) => tracing::warn!(%error, "the rule of what stays cannot be kept"),
         }
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(shared.config.retain_every).await;
     }
 }

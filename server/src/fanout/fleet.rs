@@ -62,6 +62,13 @@ impl Fleet {
         self.hub.watch(false);
     }
 
+    /// Lets everybody begin again with all rows, since some are gone.
+    pub(crate) fn renew(&self) {
+        for member in self.members.lock().drain(..) {
+            member.outbox.park(Arc::clone(&member), Cursor::default());
+        }
+    }
+
     /// Sends changed rows to all, not more often than every `interval`.
     pub(crate) async fn run(&self, interval: Duration) {
         loop {

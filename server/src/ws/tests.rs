@@ -296,4 +296,5 @@ async fn i13_a_drain_says_when_to_come_back() {
 }
 
 mod crawling;
+mod forgetting;
 mod viewing;
