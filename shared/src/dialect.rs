@@ -14,7 +14,7 @@ pub mod framing;
 mod agents;
 mod detect;
 mod fault;
-mod field;
+pub(crate) mod field;
 mod markup;
 mod objects;
 mod plausible;

@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`limits`] → [`ids`] → [`position`] → [`event`] → [`envelope`] → [`view`] → [`fold`] →
 //! [`conflate`] → [`lens`] → [`frame`] → [`tracker`]; [`dialect`] turns foreign bytes into events, [`encode`] events into
-//! foreign bytes. What is shown of a view is in [`flow`], [`preview`] and [`format`](mod@format).
+//! foreign bytes, [`exchange`] the requests and answers of model APIs into conversations. What is shown of a view is in [`flow`], [`preview`] and [`format`](mod@format).
 
 pub mod limits;
 
@@ -28,6 +28,7 @@ pub mod view;
 
 pub mod dialect;
 pub mod encode;
+pub mod exchange;
 pub mod frame;
 pub mod recording;
 pub mod summary;

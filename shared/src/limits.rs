@@ -108,6 +108,30 @@ pub const IMPORT_BYTES_MAX: usize = 256 << 20;
 /// Deepest nesting of JSON that is taken from outside.
 pub const JSON_DEPTH_MAX: usize = 64;
 
+/// Most calls of one answer whose results are waited for.
+pub const CALLS_AWAITED_MAX: usize = 1_000;
+
+/// Most agent loops that the proxy remembers in order to join their next call to them.
+pub const LOOPS_REMEMBERED_MAX: usize = 10_000;
+
+/// How long it remembers one that does not call any more, in milliseconds.
+pub const LOOP_REMEMBERED_MS: u64 = 24 * 3_600_000;
+
+/// Most points of one loop that it remembers for others to branch off from.
+pub const FORK_POINTS_MAX: usize = 64;
+
+/// How long a run of the proxy waits for the results of its calls until it is given up, in milliseconds.
+pub const RESULTS_AWAITED_MS: u64 = 600_000;
+
+/// Most messages of the history that are told when a conversation begins in the middle.
+pub const HISTORY_MESSAGES_MAX: usize = 1_000;
+
+/// Most tools of one request that are read.
+pub const OFFERED_TOOLS_MAX: usize = 512;
+
+/// Longest schema of an offered tool that is kept, in bytes.
+pub const SCHEMA_BYTES_MAX: usize = 16 << 10;
+
 /// Between two heartbeats of the hub on one socket, in milliseconds.
 pub const HEARTBEAT_MS: u64 = 20_000;
 
