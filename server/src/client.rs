@@ -6,6 +6,7 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 mod address;
+mod comeback;
 mod courier;
 mod download;
 mod link;

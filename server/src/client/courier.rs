@@ -22,17 +22,16 @@
 //!
 //! [`Spool`]: super::Spool
 
-use std::time::Duration;
-
 use futures_util::{Stream, StreamExt as _};
 use shared::anomaly::{Anomaly, AnomalyCode};
 use shared::code::{CloseCode, ErrorCode};
 use shared::event::Kind;
 use shared::frame::{Ack, Durability};
 use shared::limits::INBOUND_FRAME_BYTES_MAX;
-use shared::{ConversationId, Envelope, Event, Position, PublisherId, backoff};
+use shared::{ConversationId, Envelope, Event, Position, PublisherId};
 use tokio::time::Instant;
 
+use super::comeback::Comeback;
 use super::link::{Closed, Link, LinkError};
 use super::{HubAddress, Publisher};
 
@@ -146,11 +145,7 @@ pub struct Courier {
     missing: u64,
     position: Option<Position>,
     line: Option<Line>,
-    /// Failed attempts since the hub last acked.
-    attempt: u32,
-    retry_at: Instant,
-    /// The wait that the hub asked for, in milliseconds.
-    asked_ms: Option<u64>,
+    comeback: Comeback,
 }
 
 /// What goes on with a socket, or does not.
@@ -173,9 +168,7 @@ impl Courier {
             missing: 0,
             position: None,
             line: None,
-            attempt: 0,
-            retry_at: Instant::now(),
-            asked_ms: None,
+            comeback: Comeback::default(),
         }
     }
 
@@ -241,7 +234,7 @@ impl Courier {
         tell: &mut (impl FnMut(News) + Send),
     ) -> Result<(), CourierError> {
         // Boxed, since it is large and rare.
-        let mut attempt = Box::pin(opening(self.address.clone(), self.retry_at));
+        let mut attempt = Box::pin(opening(self.address.clone(), self.comeback.at()));
         let opened = loop {
             let room = self.has_room() && !source.is_done();
             // The source may be left at any time, and the attempt goes on in the next round.
@@ -252,7 +245,7 @@ impl Courier {
                     self.offer(events.unwrap_or_default());
                     if source.is_done() {
                         // Whoever waits for the end shall not wait for the next attempt too.
-                        self.attempt = 0;
+                        self.comeback.succeeded();
                         attempt.set(opening(self.address.clone(), Instant::now()));
                     }
                 }
@@ -369,7 +362,7 @@ impl Courier {
         match said {
             Said::Nothing => {}
             Said::Bye { code, reconnect: false, reason, .. } => return Err(self.closed(code, reason)),
-            Said::Bye { retry_ms, .. } => self.asked_ms = Some(retry_ms),
+            Said::Bye { retry_ms, .. } => self.comeback.asked(retry_ms),
             Said::Ack(ack) => self.acked(ack),
             Said::Refused { id, code: ErrorCode::PublisherGap, expected: Some(expected), .. } => {
                 if let Gap::NewLife { missing } = self.ledger.gap(id, expected) {
@@ -396,7 +389,7 @@ impl Courier {
         if !self.ledger.ack(ack.id) {
             return;
         }
-        self.attempt = 0;
+        self.comeback.succeeded();
         self.position = Some(Position { epoch: ack.epoch, seq: ack.seq });
         if ack.durability >= Durability::Stored {
             self.window.drop_to(self.ledger.acked());
@@ -418,13 +411,7 @@ impl Courier {
         {
             return Err(self.closed(code, closed.why));
         }
-        let random = super::random();
-        self.attempt = self.attempt.saturating_add(1);
-        let retry_ms = match self.asked_ms.take() {
-            Some(asked) => backoff::asked_ms(asked, random),
-            None => backoff::wait_ms(self.attempt, random),
-        };
-        self.retry_at = Instant::now() + Duration::from_millis(retry_ms);
+        let retry_ms = self.comeback.lost();
         tell(News::Lost { why: closed.why, retry_ms, absence });
         Ok(())
     }

@@ -25,10 +25,10 @@ use std::time::Duration;
 use shared::code::{CloseCode, ErrorCode};
 use shared::frame::{ClientFrame, Pub, ServerFrame, Sub, Wish};
 use shared::tracker::{Outcome, Tracker};
-use shared::{ConversationId, Epoch, Position, Seq, View, backoff};
-use tokio::time::Instant;
+use shared::{ConversationId, Epoch, Position, Seq, View};
 
 use super::HubAddress;
+use super::comeback::Comeback;
 use super::link::{Closed, Link, LinkError, SILENCE_GRACE};
 
 mod update;
@@ -62,11 +62,7 @@ pub struct Session {
     link: Option<Link>,
     subscriptions: BTreeMap<Sub, Subscription>,
     next_sub: Sub,
-    /// Failed attempts since the hub last answered more than `welcome`.
-    attempt: u32,
-    retry_at: Instant,
-    /// The wait that the hub asked for before it closes the socket, in milliseconds.
-    asked_ms: Option<u64>,
+    comeback: Comeback,
     connections: u64,
 }
 
@@ -78,9 +74,7 @@ impl Session {
             link: None,
             subscriptions: BTreeMap::new(),
             next_sub: 1,
-            attempt: 0,
-            retry_at: Instant::now(),
-            asked_ms: None,
+            comeback: Comeback::default(),
             connections: 0,
         }
     }
@@ -219,7 +213,7 @@ impl Session {
     /// Cuts the socket, as a broken network would. [`Session::next`] connects again at once.
     pub fn cut(&mut self) {
         self.drop_link();
-        self.retry_at = Instant::now();
+        self.comeback.hurry();
     }
 
     /// Says good-bye to the hub.
@@ -246,7 +240,7 @@ impl Session {
     }
 
     async fn reconnect(&mut self) -> Result<Update, SessionError> {
-        tokio::time::sleep_until(self.retry_at).await;
+        tokio::time::sleep_until(self.comeback.at()).await;
         // Boxed, since it is large and rare: a process may hold thousands of sessions.
         let mut link = match Box::pin(Link::open(&self.address)).await {
             Ok(link) => link,
@@ -272,13 +266,7 @@ impl Session {
         {
             return Err(self.closed(code, closed.why));
         }
-        let random = super::random();
-        self.attempt = self.attempt.saturating_add(1);
-        let retry_ms = match self.asked_ms.take() {
-            Some(asked) => backoff::asked_ms(asked, random),
-            None => backoff::wait_ms(self.attempt, random),
-        };
-        self.retry_at = Instant::now() + Duration::from_millis(retry_ms);
+        let retry_ms = self.comeback.lost();
         Ok(Update::Lost { why: closed.why, retry_ms })
     }
 
@@ -306,7 +294,7 @@ impl Session {
 
     /// What a frame means to the caller, if anything.
     async fn take(&mut self, frame: ServerFrame) -> Result<Option<Update>, SessionError> {
-        self.attempt = 0;
+        self.comeback.succeeded();
         Ok(match frame {
             ServerFrame::Subbed { sub, .. }
             | ServerFrame::Snap { sub, .. }
@@ -330,7 +318,7 @@ impl Session {
                 if !reconnect {
                     return Err(self.closed(code, reason.into()));
                 }
-                self.asked_ms = Some(retry_ms);
+                self.comeback.asked(retry_ms);
                 None
             }
             ServerFrame::Ack(ack) => Some(Update::Ack(ack)),

@@ -263,18 +263,8 @@ fn round(stage: &Stage, sight: &Sight, groups: &mut Vec<Group>) -> Round {
 /// Tells all how far the conversation is.
 fn cover(sight: &Sight, groups: &mut Vec<Group>) {
     for mut group in std::mem::take(groups) {
-        let (to, cursor) = (group.cursor.seq, group.cursor);
-        if group.told < to {
-            let from = group.told + 1;
-            let slice = Slice {
-                from,
-                to,
-                events: Vec::new(),
-                ephemera: Vec::new(),
-                cursor,
-                head: to,
-                marks: Vec::new(),
-            };
+        if group.told < group.cursor.seq {
+            let slice = Slice::nothing(group.told, group.cursor);
             give(sight, &slice, group.place(), &mut group);
         }
         if !group.members.is_empty() {

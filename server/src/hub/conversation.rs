@@ -64,6 +64,12 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
+    /// Says of all after `told` that nothing of it is meant for this viewer, up to where `cursor` stands.
+    pub(crate) fn nothing(told: Seq, cursor: Cursor) -> Self {
+        let (events, ephemera, marks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { from: told + 1, to: cursor.seq, events, ephemera, cursor, head: cursor.seq, marks }
+    }
+
     /// How many events and facts are in it.
     pub(crate) fn len(&self) -> usize {
         self.events.len() + self.ephemera.len()

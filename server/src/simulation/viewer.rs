@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use shared::frame::{ServerFrame, Wish};
 use shared::tracker::{Outcome, Tracker};
-use shared::{ConversationId, snapshot};
+use shared::{ConversationId, View, snapshot};
 
 use super::network::{Fate, MadeUp};
 use super::world::Rig;
@@ -109,8 +109,22 @@ impl Viewer {
         self.tracker.disconnected();
     }
 
+    /// It sees what the hub has, to the last byte.
+    pub(super) fn must_see(&self, hub: &View, id: &ConversationId) {
+        let told = |view: &View| serde_json::to_string_pretty(view).unwrap();
+        compare(&told(self.tracker.view()), &told(hub), id);
+        assert_eq!(snapshot::hash(self.tracker.view()), snapshot::hash(hub), "a viewer of {id}");
+    }
+
     /// Where it stands, and what it sees.
     pub(super) fn sees(&self) -> (u64, String) {
         (self.tracker.view().seq, snapshot::hash(self.tracker.view()))
+    }
+}
+
+/// Names the first line that differs.
+fn compare(left: &str, right: &str, id: &ConversationId) {
+    for (number, (left, right)) in left.lines().zip(right.lines()).enumerate() {
+        assert_eq!(left, right, "a viewer of {id}, line {number} of the state");
     }
 }

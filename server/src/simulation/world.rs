@@ -296,7 +296,7 @@ impl World {
             let Some(conversation) = self.rig.as_ref().unwrap().hub.find(id).unwrap() else { continue };
             let now = snapshot::hash(&conversation.view());
             for viewer in self.viewers.iter().filter(|viewer| viewer.conversation == *id) {
-                assert_eq!(viewer.sees(), (conversation.head(), now.clone()), "a viewer of {id}");
+                viewer.must_see(&conversation.view(), id);
             }
             seen.push((id.clone(), conversation.head(), now));
         }

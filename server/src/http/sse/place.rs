@@ -96,16 +96,7 @@ impl Place {
     /// Tells how far the conversation is, where that is further than the client knows.
     pub(super) fn cover(&mut self) -> Option<Event> {
         let cursor = self.cursor.filter(|cursor| cursor.seq > self.told)?;
-        let (from, to) = (self.told + 1, cursor.seq);
-        Some(self.batch(&Slice {
-            from,
-            to,
-            events: Vec::new(),
-            ephemera: Vec::new(),
-            cursor,
-            head: to,
-            marks: Vec::new(),
-        }))
+        Some(self.batch(&Slice::nothing(self.told, cursor)))
     }
 
     fn batch(&mut self, slice: &Slice) -> Event {
