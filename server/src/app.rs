@@ -17,7 +17,8 @@ use crate::clock;
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
-    conversations, events, export, guard, health, import, ingest, native, page, results, search, stream,
+    conversations, events, export, guard, health, import, ingest, native, page, results, schema, search,
+    stream,
 };
 use crate::hub::Bounds;
 use crate::log::blocking;
@@ -149,6 +150,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
+        .route("/schema/{name}", get(schema::schema))
         .route("/v1/ws", get(ws::upgrade))
         .route("/v1/events", get(events::several))
         .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))

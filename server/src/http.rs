@@ -1,4 +1,4 @@
-//! The HTTP edge: ingest, native events, snapshots, whole results, lists, server-sent events, health, the page.
+//! The HTTP edge: ingest, native events, snapshots, whole results, lists, server-sent events, health, the page, schemas.
 
 pub(crate) mod conversations;
 pub(crate) mod events;
@@ -14,6 +14,7 @@ pub(crate) mod params;
 pub(crate) mod patience;
 pub(crate) mod problem;
 pub(crate) mod results;
+pub(crate) mod schema;
 pub(crate) mod search;
 pub(crate) mod sse;
 pub(crate) mod stream;

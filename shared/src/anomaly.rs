@@ -6,6 +6,7 @@ use crate::limits::ANOMALIES_KEPT_MAX;
 
 /// What was odd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AnomalyCode {
     /// Input that is not what the dialect says: broken JSON, a wrong type, a line over the limit.
@@ -47,6 +48,7 @@ pub enum AnomalyCode {
 
 /// One oddity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Anomaly {
     /// What.
     pub code: AnomalyCode,
@@ -56,6 +58,7 @@ pub struct Anomaly {
 
 /// The oddities of one view: all counted, the first [`ANOMALIES_KEPT_MAX`] kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Anomalies {
     /// How many there were.
     pub total: u64,

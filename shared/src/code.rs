@@ -57,6 +57,7 @@ macro_rules! error_codes {
         /// What went wrong with one request, frame or subscription. Never closes the socket by itself.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum ErrorCode {
             $($(#[$doc])* $name,)*
         }

@@ -8,6 +8,8 @@ use crate::position::Seq;
 
 /// An event in its place. On the wire its fields stand beside those of the event, in one flat object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Event"))]
 pub struct Envelope {
     /// The event.
     #[serde(flatten)]

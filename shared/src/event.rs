@@ -22,6 +22,7 @@ pub use wire::{EventError, parse_event};
 
 /// A fact, and where in the conversation it belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Event {
     /// What happened.
     #[serde(flatten)]
@@ -61,6 +62,7 @@ pub enum Class {
 
 /// The facts. Field names are the names on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "k")]
 pub enum Kind {
     /// A run begins, or a run that had ended goes on.
@@ -108,6 +110,7 @@ pub enum Kind {
         #[serde(skip_serializing_if = "Option::is_none")]
         off: Option<u64>,
         /// The text.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         text: CompactString,
     },
     /// The text of a part is replaced as a whole (dialects that repeat or correct themselves).
@@ -133,6 +136,7 @@ pub enum Kind {
         #[serde(skip_serializing_if = "Option::is_none")]
         off: Option<u64>,
         /// The text.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         text: CompactString,
     },
     /// A call is written: its name and arguments are final, it waits to be executed.
@@ -142,6 +146,7 @@ pub enum Kind {
         tool: ToolCallId,
         /// Its name, where it differs from the one at the start or the start was not seen.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         name: Option<CompactString>,
         /// The whole arguments as text (JSON in most dialects); nothing when the streamed ones are final.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,6 +164,7 @@ pub enum Kind {
         #[serde(skip_serializing_if = "Option::is_none")]
         off: Option<u64>,
         /// The text.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         text: CompactString,
     },
     /// What a call gave back; closes it.
@@ -200,6 +206,7 @@ pub enum Kind {
     #[serde(rename = "custom")]
     Custom {
         /// Its name.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         name: CompactString,
         /// Its content.
         value: Json,
@@ -208,6 +215,7 @@ pub enum Kind {
     #[serde(rename = "raw")]
     Raw {
         /// The dialect.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         name: CompactString,
         /// The foreign event.
         value: Json,
@@ -223,15 +231,18 @@ pub enum Kind {
     },
     /// A kind of a later version.
     #[serde(untagged)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown(Unknown),
 }
 
 /// See [`Kind::Message`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
     /// Its id; a message that comes again replaces itself.
     pub message: MessageId,
     /// `user`, `system`, `assistant`, `developer`, `tool` or what the dialect says.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub role: CompactString,
     /// The text.
     pub text: String,
@@ -239,6 +250,7 @@ pub struct Message {
 
 /// What a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
     /// The answer, or a piece of it.
@@ -253,6 +265,7 @@ pub enum PartKind {
 
 /// See [`Kind::PartEnd`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PartEnd {
     /// The part.
     pub part: PartId,
@@ -261,6 +274,7 @@ pub struct PartEnd {
     pub len: Option<u64>,
     /// FNV-1a 64 of the whole text, 16 hex digits; the hub fills it in.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub hash: Option<CompactString>,
     /// How long it took by the publisher's own clock, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -275,8 +289,10 @@ pub struct PartEnd {
 
 /// See [`Kind::Error`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorFact {
     /// The name of the failure, as the source has it.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub code: CompactString,
     /// What went wrong.
     pub message: String,

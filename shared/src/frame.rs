@@ -31,14 +31,17 @@ pub type Sub = u32;
 
 /// What a client sends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "t", rename_all = "snake_case")]
 pub enum ClientFrame {
     /// The first frame.
     Hello {
         /// Versions that the client speaks.
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         versions: Vec<CompactString>,
         /// Who it is, for the hub's trace.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         client: Option<CompactString>,
     },
     /// View a conversation.
@@ -84,6 +87,7 @@ pub enum ClientFrame {
 
 /// See [`ClientFrame::Pub`]. Applied as a whole or refused as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pub {
     /// The client's number for this frame; the answer names it.
     pub id: u64,
@@ -121,6 +125,7 @@ fn is_zero(number: &u64) -> bool {
 
 /// What the hub sends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "t", rename_all = "snake_case")]
 pub enum ServerFrame {
     /// The answer to `hello`.
@@ -231,6 +236,7 @@ pub enum ServerFrame {
         /// How long it should wait before, in milliseconds.
         retry_ms: u64,
         /// Why.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         reason: CompactString,
     },
     /// The events of a `pub` are in.
@@ -258,6 +264,7 @@ pub enum ServerFrame {
 
 /// Whether the log writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LogHealth {
     /// It does.
@@ -272,10 +279,13 @@ pub enum LogHealth {
 
 /// See [`ServerFrame::Welcome`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Welcome {
     /// The version that is spoken from here on.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub version: CompactString,
     /// The name of this socket, for the hub's trace.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub session: CompactString,
     /// When the hub wrote the frame, in milliseconds since 1970.
     pub ts: u64,
@@ -284,11 +294,13 @@ pub struct Welcome {
     /// The bounds that a client can run into.
     pub limits: Limits,
     /// What this hub offers beyond the core.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub features: Vec<CompactString>,
 }
 
 /// The bounds that a client can run into; see [`crate::limits`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "each is named as in crate::limits")]
 pub struct Limits {
     pub inbound_frame_bytes: u64,
@@ -317,6 +329,7 @@ impl Default for Limits {
 
 /// How a viewer is told what happens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
     /// As it happens.
@@ -330,6 +343,7 @@ pub enum Rung {
 
 /// How a subscription goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SubMode {
     /// With the events after the client's position.
@@ -340,6 +354,7 @@ pub enum SubMode {
 
 /// Why a client with a position gets a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SnapshotReason {
     /// The log cannot be continued from there.
@@ -358,6 +373,7 @@ pub enum SnapshotReason {
 
 /// See [`ServerFrame::Ack`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ack {
     /// The client's number of the `pub`.
     pub id: u64,
@@ -376,6 +392,7 @@ pub struct Ack {
 
 /// What an ack means (invariant I9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// In the hub's memory; gone when it dies.
@@ -399,6 +416,7 @@ impl Durability {
 
 /// A conversation in the list: enough to draw its row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConversationRow {
     /// Its name.
     pub conversation: ConversationId,

@@ -26,6 +26,7 @@ pub use mark::{Mark, mark};
 
 /// How deep a viewer looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// States, calls, results, errors; no streamed texts.
@@ -64,6 +65,7 @@ pub struct UnknownLevel(String);
 
 /// Some of the agents of each run. Facts about the run as a whole, errors among them, belong to every choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agents {
     /// The topmost one; nothing for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,6 +77,7 @@ pub struct Agents {
 
 /// See the module. The default lets everything pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lens {
     /// How deep.
     #[serde(skip_serializing_if = "Level::is_default")]

@@ -31,6 +31,8 @@ pub mod encode;
 pub mod exchange;
 pub mod frame;
 pub mod recording;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod summary;
 
 pub mod flow;

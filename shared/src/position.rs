@@ -35,6 +35,7 @@ impl fmt::Display for Epoch {
 
 /// A point in a conversation: after the event `seq` of `epoch`. Written `EPOCH:SEQ`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Position {
     /// The life of the log.
     pub epoch: Epoch,

@@ -19,6 +19,7 @@ pub use streamed::{Oddities, Streamed};
 
 /// A conversation as it stands after the event [`View::seq`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct View {
     /// The last event that is in.
     pub seq: Seq,
@@ -38,6 +39,7 @@ pub struct View {
 
 /// Something at the top of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TopItem {
     /// A message of the history.
@@ -48,8 +50,10 @@ pub enum TopItem {
 
 /// A message of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageView {
     /// Who speaks.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub role: CompactString,
     /// What.
     pub text: String,
@@ -62,6 +66,7 @@ pub struct MessageView {
 
 /// A place inside a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Within {
     /// The run.
     pub run: RunId,
@@ -71,22 +76,27 @@ pub struct Within {
 
 /// One agent execution.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunView {
     /// How it stands.
     pub status: RunStatus,
     /// The model.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub model: Option<CompactString>,
     /// The dialect that it came in.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub dialect: Option<CompactString>,
     /// What it is about.
     pub title: Option<String>,
     /// The name of the main agent.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub name: Option<CompactString>,
     /// When it began.
     pub started_at: u64,
     /// When it ended.
     pub ended_at: Option<u64>,
     /// Why the model stopped, in its own word.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub finish_reason: Option<CompactString>,
     /// Tokens, when anybody said.
     pub usage: Option<Usage>,
@@ -120,6 +130,7 @@ pub struct RunView {
 
 /// How a run was before the hub ended it because its publisher was lost. At most what was open then.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// The last failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,6 +145,7 @@ pub struct Loss {
 
 /// Something that was open when its run was lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Closed {
     /// What.
     pub item: Item,
@@ -144,6 +156,7 @@ pub struct Closed {
 
 /// Something inside a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Item {
     /// A streamed text.
@@ -158,6 +171,7 @@ pub enum Item {
 
 /// A streamed text, thinking or file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PartView {
     /// What it is.
     pub kind: PartKind,
@@ -181,8 +195,10 @@ pub struct PartView {
 
 /// A tool call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolView {
     /// The tool.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: CompactString,
     /// The sub-agent that called it.
     pub agent: Option<AgentId>,
@@ -192,6 +208,7 @@ pub struct ToolView {
     pub server: bool,
     /// The id that the source gives it, where another call of the run had that id before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub given_id: Option<CompactString>,
     /// The arguments as the model wrote them; JSON in most dialects.
     pub arguments: Streamed,
@@ -250,8 +267,10 @@ impl ToolView {
 
 /// A sub-agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentView {
     /// Its name.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub name: Option<CompactString>,
     /// The agent that called it.
     pub parent: Option<AgentId>,
@@ -271,6 +290,7 @@ pub struct AgentView {
 
 /// Something that happened once in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
     /// When.
     pub at: u64,
@@ -282,6 +302,7 @@ pub struct Note {
 
 /// See [`Note`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NoteBody {
     /// A failure.
@@ -289,6 +310,7 @@ pub enum NoteBody {
     /// An event of the agent's own.
     Custom {
         /// Its name.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         name: CompactString,
         /// Its content.
         value: Json,
@@ -296,6 +318,7 @@ pub enum NoteBody {
     /// A foreign event, or one of a later version.
     Raw {
         /// Its dialect or kind.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         name: CompactString,
         /// Its content.
         value: Json,

@@ -124,6 +124,17 @@ async fn waiting_for_the_end_of_a_run_ends_with_it() {
 }
 
 #[tokio::test]
+async fn the_hub_has_the_schemas_of_what_it_says() {
+    let hub = Hub::start().await;
+    for name in ["event", "client-frame", "server-frame", "view"] {
+        let schema = hub.json(&format!("/schema/{name}.json")).await;
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
+    }
+    let problem = hub.json("/schema/none.json").await;
+    assert_eq!(problem["code"], "not_found", "{problem}");
+}
+
+#[tokio::test]
 async fn the_hub_says_that_it_is_alive_and_ready() {
     let hub = Hub::start().await;
     for path in ["/healthz", "/readyz"] {

@@ -85,6 +85,13 @@ pub(crate) fn bless(ws: &Workspace, args: &[String]) -> Outcome {
     Ok(())
 }
 
+/// Rewrites the schemas, and the types of the client packages.
+pub(crate) fn schema(ws: &Workspace) -> Outcome {
+    run(ws.cargo("test --locked --quiet -p tests --test schema").env("FANLIGHT_BLESS", "1"))?;
+    say("the schemas are rewritten; read `git diff` before you commit them");
+    Ok(())
+}
+
 fn walk(ws: &Workspace, steps: &[&Step], counts: &mut Counts) -> Outcome {
     let mut told = Vec::new();
     let all = Instant::now();

@@ -35,6 +35,7 @@ cargo xtask COMMAND
   tidy            only the project's own rules: layers, budgets, invariants, codes
   bless [ARGS]    rewrites golden files: runs the golden tests with FANLIGHT_BLESS=1
                   (ARGS replace the test filter `golden`)
+  schema          rewrites schema/*.json and the types of the client packages that are made of them
   bench [ARGS]    release build, then the benchmarks (ARGS go to `cargo bench -p tests`)
   chaos [NAME...] [--full]
                   the scenarios of tests/chaos against the release binary, one after the other, with their figures;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         "lint" => none(&rest).and_then(|()| in_workspace(gate::lint)),
         "tidy" => none(&rest).and_then(|()| in_workspace(gate::tidy_alone)),
         "bless" => in_workspace(|ws| gate::bless(ws, &rest)),
+        "schema" => none(&rest).and_then(|()| in_workspace(gate::schema)),
         "bench" => in_workspace(|ws| product::bench(ws, &rest)),
         "chaos" => in_workspace(|ws| chaos::run_scenarios(ws, &rest)),
         "fuzz" => in_workspace(|ws| fuzz::run_targets(ws, &rest)),

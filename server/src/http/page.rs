@@ -52,7 +52,12 @@ fn kept(path: &str) -> &'static str {
 }
 
 /// Sends the file, compressed where the browser takes that and it helps.
-async fn send(path: &str, file: EmbeddedFile, request: &HeaderMap, cache: &'static str) -> Response {
+pub(super) async fn send(
+    path: &str,
+    file: EmbeddedFile,
+    request: &HeaderMap,
+    cache: &'static str,
+) -> Response {
     let text = |name| request.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()));
     let common = [(header::CACHE_CONTROL, cache), (header::VARY, "accept-encoding")];

@@ -10,32 +10,39 @@ pub const PUBLISHER_LOST: &str = "publisher_lost";
 
 /// See [`super::Kind::RunStart`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunStart {
     /// The model that answers.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub model: Option<CompactString>,
     /// The dialect that it came in.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub dialect: Option<CompactString>,
     /// What the run, and so the conversation, is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The name of the main agent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub name: Option<CompactString>,
 }
 
 /// See [`super::Kind::RunUpdate`]. What is absent stays as it was.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunUpdate {
     /// The model that answers.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub model: Option<CompactString>,
     /// What it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Why the model stopped, in its own word.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub finish_reason: Option<CompactString>,
     /// Tokens of one more model call, added to the run's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,11 +51,13 @@ pub struct RunUpdate {
 
 /// See [`super::Kind::RunEnd`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunEnd {
     /// How it ended.
     pub status: RunStatus,
     /// Why the model stopped, in its own word.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub finish_reason: Option<CompactString>,
     /// Tokens of the whole run; replaces what was added up.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,9 +70,11 @@ pub struct RunEnd {
 
 /// See [`super::Kind::AgentStart`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentStart {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub name: Option<CompactString>,
     /// The agent that called it; nothing for the main one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +92,7 @@ pub struct AgentStart {
 
 /// How a run or an agent stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
     /// It goes on.
@@ -98,6 +110,7 @@ pub enum RunStatus {
 
 /// Tokens. All counts are whole tokens; absent means that nobody said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Usage {
     /// Read by the model.

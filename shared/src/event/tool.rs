@@ -8,21 +8,25 @@ use crate::json::Json;
 
 /// See [`super::Kind::ToolStart`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolStart {
     /// The call.
     pub tool: ToolCallId,
     /// The name of the tool, as far as it is known.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: CompactString,
     /// The provider executes it itself (web search and the like).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub server: bool,
     /// The id that the source gives it, where another call of the run had that id before.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub given_id: Option<CompactString>,
 }
 
 /// See [`super::Kind::ToolState`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolStateChange {
     /// The call.
     pub tool: ToolCallId,
@@ -38,6 +42,7 @@ pub struct ToolStateChange {
 
 /// See [`super::Kind::ToolResult`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResult {
     /// The call.
     pub tool: ToolCallId,
@@ -65,15 +70,18 @@ pub struct ToolResult {
 
 /// A result that is kept beside its event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultRef {
     /// Its bytes as JSON.
     pub bytes: u64,
     /// FNV-1a 64 of them, 16 hex digits: its name in the conversation.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub hash: CompactString,
 }
 
 /// See [`super::Kind::ToolProgress`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolProgress {
     /// The call.
     pub tool: ToolCallId,
@@ -96,6 +104,7 @@ pub struct ToolProgress {
 ///
 /// It only goes forward; the last four are final.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolState {
     /// The model still writes the arguments.

@@ -6,6 +6,7 @@ use crate::lens::Lens;
 
 /// What a subscription asks for beside its conversation. The default is everything, at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wish {
     /// What is seen.
     #[serde(flatten)]

@@ -13,6 +13,7 @@ const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 /// A text that grows. [`Streamed::len`] and [`Streamed::hash`] are those of the whole text, even where
 /// [`Streamed::text`] stops at the limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Streamed {
     /// The text, up to [`PART_BYTES_MAX`] bytes.
     pub text: String,
@@ -20,6 +21,7 @@ pub struct Streamed {
     pub len: u64,
     /// FNV-1a 64 of the whole text, in hex on the wire since a browser's number does not hold 64 bits.
     #[serde(with = "hex")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub hash: u64,
     /// Bytes that were over the limit.
     pub cut: u64,

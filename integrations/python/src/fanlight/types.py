@@ -1,0 +1,1534 @@
+"""What travels between clients and the hub. Made by `cargo xtask schema` from schema/*.json: do not edit.
+
+A later version of the hub may send kinds, frames, words and members that are not here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict, Union
+
+Durability = Literal["memory", "stored", "synced"]
+"""What an ack means (invariant I9)."""
+
+RunStatus = Literal["running", "complete", "error", "cancelled", "interrupted"]
+"""How a run or an agent stands."""
+
+
+class AgentView(TypedDict):
+    """A sub-agent."""
+
+    depth: int
+    """How deep it stands; 1 for a child of the main agent."""
+    ended_at: Union[int, None]
+    """When it ended."""
+    name: Union[str, None]
+    """Its name."""
+    parent: Union[str, None]
+    """The agent that called it."""
+    started_at: int
+    """When it began."""
+    status: RunStatus
+    """How it stands."""
+    task: Union[str, None]
+    """What it is to do."""
+    tool: Union[str, None]
+    """The tool call that started it."""
+
+
+class Agents(TypedDict, total=False):
+    """Some of the agents of each run. Facts about the run as a whole, errors among them, belong to every choice."""
+
+    depth: int
+    """How many levels below it; nothing for all of them, 0 for itself alone."""
+    root: str
+    """The topmost one; nothing for the main agent."""
+
+AnomalyCode = Literal["malformed", "wrong_dialect", "run_without_start", "after_run_end", "part_without_start", "part_started_twice", "after_part_end", "delta_hole", "delta_overlap", "part_mismatch", "tool_without_start", "after_tool_end", "bad_arguments", "agent_without_start", "too_large", "too_many", "truncated"]
+"""What was odd."""
+
+
+class Anomaly(TypedDict):
+    """One oddity."""
+
+    code: AnomalyCode
+    """What."""
+    detail: str
+    """Where and which: an id, a line, a piece of the input."""
+
+
+class Anomalies(TypedDict):
+    """The oddities of one view: all counted, the first `ANOMALIES_KEPT_MAX` kept."""
+
+    first: list[Anomaly]
+    """The first of them."""
+    total: int
+    """How many there were."""
+
+
+class _HelloFrame(TypedDict):
+    t: Literal["hello"]
+    versions: list[str]
+    """Versions that the client speaks."""
+
+
+class HelloFrame(_HelloFrame, total=False):
+    """The first frame."""
+
+    client: str
+    """Who it is, for the hub's trace."""
+
+
+class Position(TypedDict):
+    """A point in a conversation: after the event `seq` of `epoch`. Written `EPOCH:SEQ`."""
+
+    epoch: str
+    """The life of the log."""
+    seq: int
+    """The last event that this point includes; 0 for none."""
+
+Level = Literal["critical", "parts", "deltas"]
+"""How deep a viewer looks."""
+
+
+class _SubFrame(TypedDict):
+    t: Literal["sub"]
+    conv: str
+    """The conversation. It may not exist yet."""
+    sub: int
+    """The subscription's number."""
+
+
+class SubFrame(_SubFrame, total=False):
+    """View a conversation."""
+
+    agents: Agents
+    """Which agents; nothing for all."""
+    have: Position
+    """What the client has already."""
+    kinds: list[str]
+    """What kinds of facts; nothing for all."""
+    level: Level
+    """How deep."""
+    min_interval_ms: int
+    """The shortest time between two frames with events, in milliseconds: for who shows less often than that."""
+
+
+class _WatchFrame(TypedDict):
+    t: Literal["watch"]
+    sub: int
+    """The subscription's number."""
+
+
+class WatchFrame(_WatchFrame, total=False):
+    """View the list of conversations."""
+
+    limit: int
+    """How many rows to begin with, the newest activity first."""
+
+
+class UnsubFrame(TypedDict):
+    """End a subscription."""
+
+    t: Literal["unsub"]
+    sub: int
+    """Its number."""
+
+
+class ResyncFrame(TypedDict):
+    """The client's state does not fit: send the snapshot."""
+
+    t: Literal["resync"]
+    sub: int
+    """The subscription's number."""
+
+
+class HbAckFrame(TypedDict):
+    """The answer to a heartbeat."""
+
+    t: Literal["hb_ack"]
+    at: dict[str, int]
+    """For each subscription the seq that the client has applied."""
+
+
+class _RunStartEvent(TypedDict):
+    k: Literal["run.start"]
+
+
+class RunStartEvent(_RunStartEvent, total=False):
+    """A run begins, or a run that had ended goes on."""
+
+    dialect: str
+    """The dialect that it came in."""
+    model: str
+    """The model that answers."""
+    name: str
+    """The name of the main agent."""
+    title: str
+    """What the run, and so the conversation, is about."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class Usage(TypedDict):
+    """Tokens. All counts are whole tokens; absent means that nobody said."""
+
+    cached_tokens: int
+    """Of those read, from a cache."""
+    input_tokens: int
+    """Read by the model."""
+    output_tokens: int
+    """Written by the model."""
+    reasoning_tokens: int
+    """Of those written, for reasoning."""
+
+
+class _RunUpdateEvent(TypedDict):
+    k: Literal["run.update"]
+
+
+class RunUpdateEvent(_RunUpdateEvent, total=False):
+    """More is known about a run that goes on."""
+
+    finish_reason: str
+    """Why the model stopped, in its own word."""
+    model: str
+    """The model that answers."""
+    title: str
+    """What it is about."""
+    usage: Usage
+    """Tokens of one more model call, added to the run's."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _RunStalledEvent(TypedDict):
+    k: Literal["run.stalled"]
+    since: int
+    """When it was last heard of, in milliseconds since 1970 by the hub's clock."""
+
+
+class RunStalledEvent(_RunStalledEvent, total=False):
+    """Nobody has spoken for a run for a while, and nobody is there who did. The hub says so; whatever else comes of the
+    run takes it back.
+    """
+
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _RunEndEvent(TypedDict):
+    k: Literal["run.end"]
+    status: RunStatus
+    """How it ended."""
+
+
+class RunEndEvent(_RunEndEvent, total=False):
+    """A run is over. Its open parts and executing calls are closed with it."""
+
+    finish_reason: str
+    """Why the model stopped, in its own word."""
+    lost: bool
+    """Nobody said so but the hub, for a publisher that was lost. Whatever else comes of the run lets it go on with all
+    that was open.
+    """
+    usage: Usage
+    """Tokens of the whole run; replaces what was added up."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _AgentStartEvent(TypedDict):
+    k: Literal["agent.start"]
+
+
+class AgentStartEvent(_AgentStartEvent, total=False):
+    """A sub-agent begins; `Event::agent` is its id."""
+
+    depth: int
+    """How deep it stands, 1 for a child of the main agent; computed from the parent where absent."""
+    name: str
+    """Its name."""
+    parent: str
+    """The agent that called it; nothing for the main one."""
+    text: str
+    """What it is to do."""
+    tool: str
+    """The tool call that started it."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _AgentEndEvent(TypedDict):
+    k: Literal["agent.end"]
+    status: RunStatus
+    """How it ended."""
+
+
+class AgentEndEvent(_AgentEndEvent, total=False):
+    """A sub-agent is done; `Event::agent` is its id."""
+
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _MessageEvent(TypedDict):
+    k: Literal["message"]
+    message: str
+    """Its id; a message that comes again replaces itself."""
+    role: str
+    """`user`, `system`, `assistant`, `developer`, `tool` or what the dialect says."""
+    text: str
+    """The text."""
+
+
+class MessageEvent(_MessageEvent, total=False):
+    """A whole message of the history."""
+
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+PartKind = Literal["text", "thinking", "refusal", "file"]
+"""What a part is."""
+
+
+class _PartStartEvent(TypedDict):
+    k: Literal["part.start"]
+    kind: PartKind
+    """What it is."""
+    part: str
+    """Its id."""
+
+
+class PartStartEvent(_PartStartEvent, total=False):
+    """A streamed text begins."""
+
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _PartDeltaEvent(TypedDict):
+    k: Literal["part.delta"]
+    part: str
+    """The part."""
+    text: str
+    """The text."""
+
+
+class PartDeltaEvent(_PartDeltaEvent, total=False):
+    """More text of a part."""
+
+    off: int
+    """Where the text starts in the part, in bytes of UTF-8; the hub fills it in when the publisher does not."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _PartReplaceEvent(TypedDict):
+    k: Literal["part.replace"]
+    part: str
+    """The part."""
+    text: str
+    """The whole new text."""
+
+
+class PartReplaceEvent(_PartReplaceEvent, total=False):
+    """The text of a part is replaced as a whole (dialects that repeat or correct themselves)."""
+
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _PartEndEvent(TypedDict):
+    k: Literal["part.end"]
+    part: str
+    """The part."""
+
+
+class PartEndEvent(_PartEndEvent, total=False):
+    """A part is whole."""
+
+    duration_ms: int
+    """How long it took by the publisher's own clock, in milliseconds."""
+    hash: str
+    """FNV-1a 64 of the whole text, 16 hex digits; the hub fills it in."""
+    hidden: bool
+    """The provider keeps the text to itself (encrypted thinking)."""
+    len: int
+    """Length of the whole text in bytes; the hub fills it in."""
+    signature: str
+    """The provider's mark on its thinking, without which it does not take the text back."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _ToolStartEvent(TypedDict):
+    k: Literal["tool.start"]
+    name: str
+    """The name of the tool, as far as it is known."""
+    tool: str
+    """The call."""
+
+
+class ToolStartEvent(_ToolStartEvent, total=False):
+    """The model begins to write a call."""
+
+    given_id: str
+    """The id that the source gives it, where another call of the run had that id before."""
+    server: bool
+    """The provider executes it itself (web search and the like)."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _ToolArgsEvent(TypedDict):
+    k: Literal["tool.args"]
+    text: str
+    """The text."""
+    tool: str
+    """The call."""
+
+
+class ToolArgsEvent(_ToolArgsEvent, total=False):
+    """More text of a call's arguments."""
+
+    off: int
+    """Where the text starts in the arguments, in bytes."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _ToolCallEvent(TypedDict):
+    k: Literal["tool.call"]
+    tool: str
+    """The call."""
+
+
+class ToolCallEvent(_ToolCallEvent, total=False):
+    """A call is written: its name and arguments are final, it waits to be executed."""
+
+    arguments: str
+    """The whole arguments as text (JSON in most dialects); nothing when the streamed ones are final."""
+    name: str
+    """Its name, where it differs from the one at the start or the start was not seen."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+ToolState = Literal["writing", "pending", "approval", "executing", "complete", "error", "cancelled", "interrupted"]
+"""The life of a tool call:
+
+```text
+writing → pending → approval? → executing → complete | error | cancelled | interrupted
+```
+
+It only goes forward; the last four are final.
+"""
+
+
+class _ToolStateEvent(TypedDict):
+    k: Literal["tool.state"]
+    state: ToolState
+    """The new state."""
+    tool: str
+    """The call."""
+
+
+class ToolStateEvent(_ToolStateEvent, total=False):
+    """A call changes its state."""
+
+    exec_ms: int
+    """How long it was executed, in milliseconds, by the publisher."""
+    queued_ms: int
+    """How long it waited before it was executed, in milliseconds, by the publisher."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _ToolOutputEvent(TypedDict):
+    k: Literal["tool.output"]
+    text: str
+    """The text."""
+    tool: str
+    """The call."""
+
+
+class ToolOutputEvent(_ToolOutputEvent, total=False):
+    """More of what a call that still executes has printed."""
+
+    off: int
+    """Where the text starts in the output, in bytes."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class ResultRef(TypedDict):
+    """A result that is kept beside its event."""
+
+    bytes: int
+    """Its bytes as JSON."""
+    hash: str
+    """FNV-1a 64 of them, 16 hex digits: its name in the conversation."""
+
+
+class _ToolResultEvent(TypedDict):
+    k: Literal["tool.result"]
+    output: Any
+    """What it gave back: a string or any JSON."""
+    tool: str
+    """The call."""
+
+
+class ToolResultEvent(_ToolResultEvent, total=False):
+    """What a call gave back; closes it."""
+
+    embeds: Any
+    """Things to embed that came with it."""
+    exec_ms: int
+    """How long it was executed, in milliseconds, by the publisher."""
+    files: Any
+    """Files that came with it."""
+    is_error: bool
+    """Whether it failed."""
+    queued_ms: int
+    """How long it waited before it was executed, in milliseconds, by the publisher."""
+    ref: ResultRef
+    """Where the whole output is, when this is only its beginning, as a string."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _ToolProgressEvent(TypedDict):
+    k: Literal["tool.progress"]
+    tool: str
+    """The call."""
+
+
+class ToolProgressEvent(_ToolProgressEvent, total=False):
+    """How far a call is. Ephemeral."""
+
+    current: int
+    """Units done."""
+    text: str
+    """What it does now."""
+    total: int
+    """Units in all."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _StatusEvent(TypedDict):
+    k: Literal["status"]
+    text: str
+    """The line."""
+
+
+class StatusEvent(_StatusEvent, total=False):
+    """A line about what goes on ("retrying model in 8 s")."""
+
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _ErrorEvent(TypedDict):
+    k: Literal["error"]
+    code: str
+    """The name of the failure, as the source has it."""
+    message: str
+    """What went wrong."""
+
+
+class ErrorEvent(_ErrorEvent, total=False):
+    """Something failed. It does not end the run by itself."""
+
+    retry_after_ms: int
+    """How long to wait before, in milliseconds."""
+    retryable: bool
+    """Whether trying again may help."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _ApprovalRequestEvent(TypedDict):
+    k: Literal["approval.request"]
+    tool: str
+    """The call."""
+
+
+class ApprovalRequestEvent(_ApprovalRequestEvent, total=False):
+    """A call waits for a person's consent."""
+
+    text: str
+    """What the person is asked."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _ApprovalAnswerEvent(TypedDict):
+    k: Literal["approval.answer"]
+    approved: bool
+    """Whether it may go on."""
+    tool: str
+    """The call."""
+
+
+class ApprovalAnswerEvent(_ApprovalAnswerEvent, total=False):
+    """The person's answer."""
+
+    text: str
+    """Why, in the person's words."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _CustomEvent(TypedDict):
+    k: Literal["custom"]
+    name: str
+    """Its name."""
+    value: Any
+    """Its content."""
+
+
+class CustomEvent(_CustomEvent, total=False):
+    """An event of the agent's own, passed through."""
+
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _RawEvent(TypedDict):
+    k: Literal["raw"]
+    name: str
+    """The dialect."""
+    value: Any
+    """The foreign event."""
+
+
+class RawEvent(_RawEvent, total=False):
+    """A foreign event that the decoder has no other name for, as it came."""
+
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _AnomalyEvent(TypedDict):
+    k: Literal["anomaly"]
+    code: AnomalyCode
+    """What."""
+    detail: str
+    """Where and which: an id, a line, a piece of the input."""
+
+
+class AnomalyEvent(_AnomalyEvent, total=False):
+    """The stream did something odd; it was survived."""
+
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
+class _RateEvent(TypedDict):
+    k: Literal["rate"]
+    tokens: int
+    """Tokens in the last second."""
+
+
+class RateEvent(_RateEvent, total=False):
+    """How fast tokens come. Ephemeral."""
+
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+Event = Union[RunStartEvent, RunUpdateEvent, RunStalledEvent, RunEndEvent, AgentStartEvent, AgentEndEvent, MessageEvent, PartStartEvent, PartDeltaEvent, PartReplaceEvent, PartEndEvent, ToolStartEvent, ToolArgsEvent, ToolCallEvent, ToolStateEvent, ToolOutputEvent, ToolResultEvent, ToolProgressEvent, StatusEvent, ErrorEvent, ApprovalRequestEvent, ApprovalAnswerEvent, CustomEvent, RawEvent, AnomalyEvent, RateEvent]
+"""An event in its place. On the wire its fields stand beside those of the event, in one flat object."""
+
+
+class _PubFrame(TypedDict):
+    t: Literal["pub"]
+    conv: str
+    """The conversation; made when it does not exist."""
+    events: list[Event]
+    """The events."""
+    id: int
+    """The client's number for this frame; the answer names it."""
+
+
+class PubFrame(_PubFrame, total=False):
+    """Publish."""
+
+    durability: Durability
+    """What the ack must mean; absent for the best that the log offers without waiting for the disk itself
+    (`Durability::Stored`).
+    """
+    pepoch: int
+    """The life of the publisher; a higher one fences a lower one off."""
+    pfirst: int
+    """The number of the first event, where events are numbered one by one; 0 where the frame has one number, its `pseq`."""
+    pid: str
+    """The publisher, for exactly-once."""
+    pseq: int
+    """The number of this frame, or of its last event, in the life of the publisher, from 1, rising by 1; 0 for a publisher
+    that does not count.
+    """
+
+ClientFrame = Union[HelloFrame, SubFrame, WatchFrame, UnsubFrame, ResyncFrame, HbAckFrame, PubFrame]
+"""What a client sends."""
+
+
+class ItemPart(TypedDict):
+    """A streamed text."""
+
+    part: str
+
+
+class ItemTool(TypedDict):
+    """A call."""
+
+    tool: str
+
+
+class ItemAgent(TypedDict):
+    """A sub-agent begins here."""
+
+    agent: str
+
+
+class ItemNote(TypedDict):
+    """A note, by its number in `RunView::notes`."""
+
+    note: int
+
+Item = Union[ItemPart, ItemTool, ItemAgent, ItemNote]
+"""Something inside a run."""
+
+
+class _Closed(TypedDict):
+    item: Item
+    """What."""
+
+
+class Closed(_Closed, total=False):
+    """Something that was open when its run was lost."""
+
+    state: ToolState
+    """For a call, how it stood."""
+
+
+class _ConversationRow(TypedDict):
+    activity: Union[str, None]
+    """What it does now, or how it ended, in a few words."""
+    agents: int
+    """Sub-agents of the newest run."""
+    anomalies: int
+    """What was odd, in all."""
+    approvals: int
+    """Calls of the newest run that wait for a person."""
+    at: int
+    """When the newest event was taken."""
+    conversation: str
+    """Its name."""
+    ended_at: Union[int, None]
+    """When its newest run ended."""
+    epoch: str
+    """The life of its log."""
+    failed: int
+    """Calls of the newest run that failed."""
+    head: int
+    """The newest seq."""
+    runs: int
+    """Runs in all."""
+    started_at: int
+    """When its newest run began."""
+    state: Union[RunStatus, None]
+    """How its newest run stands; nothing before the first."""
+    title: Union[str, None]
+    """What it is about."""
+    tools: int
+    """Calls of the newest run."""
+    viewers: int
+    """How many watch."""
+
+
+class ConversationRow(_ConversationRow, total=False):
+    """A conversation in the list: enough to draw its row."""
+
+    stalled: bool
+    """Whether that run goes on but nobody has spoken for it for a while."""
+
+ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "unsupported_encoding", "durability_unavailable", "log_failed", "disk_full", "disk_failing", "internal"]
+"""What went wrong with one request, frame or subscription. Never closes the socket by itself."""
+
+
+class _ErrorFact(TypedDict):
+    code: str
+    """The name of the failure, as the source has it."""
+    message: str
+    """What went wrong."""
+
+
+class ErrorFact(_ErrorFact, total=False):
+    retry_after_ms: int
+    """How long to wait before, in milliseconds."""
+    retryable: bool
+    """Whether trying again may help."""
+
+
+class Limits(TypedDict):
+    """The bounds that a client can run into; see `crate::limits`."""
+
+    events_per_publish: int
+    inbound_frame_bytes: int
+    part_bytes: int
+    ring_bytes: int
+    ring_events: int
+    snapshot_bytes: int
+    subscriptions_per_socket: int
+
+LogHealth = Literal["well", "disk_full", "disk_failing"]
+"""Whether the log writes."""
+
+
+class Loss(TypedDict, total=False):
+    """How a run was before the hub ended it because its publisher was lost. At most what was open then."""
+
+    activity: str
+    """The line about what went on."""
+    error: ErrorFact
+    """The last failure."""
+    open: list[Closed]
+    """What was open, in order."""
+
+
+class Within(TypedDict):
+    """A place inside a run."""
+
+    items: int
+    """How many items the run had before."""
+    run: str
+    """The run."""
+
+
+class _MessageView(TypedDict):
+    at: int
+    """When the hub took it."""
+    role: str
+    """Who speaks."""
+    text: str
+    """What."""
+
+
+class MessageView(_MessageView, total=False):
+    """A message of the history."""
+
+    within: Within
+    """Where it was said, when that was inside a run."""
+
+
+class NoteBodyError(TypedDict):
+    """A failure."""
+
+    error: ErrorFact
+
+
+class NoteBodyCustomCustom(TypedDict):
+    name: str
+    """Its name."""
+    value: Any
+    """Its content."""
+
+
+class NoteBodyCustom(TypedDict):
+    """An event of the agent's own."""
+
+    custom: NoteBodyCustomCustom
+
+
+class NoteBodyRawRaw(TypedDict):
+    name: str
+    """Its dialect or kind."""
+    value: Any
+    """Its content."""
+
+
+class NoteBodyRaw(TypedDict):
+    """A foreign event, or one of a later version."""
+
+    raw: NoteBodyRawRaw
+
+NoteBody = Union[NoteBodyError, NoteBodyCustom, NoteBodyRaw]
+
+
+class Note(TypedDict):
+    """Something that happened once in a run."""
+
+    agent: Union[str, None]
+    """Which sub-agent."""
+    at: int
+    """When."""
+    body: NoteBody
+    """What."""
+
+
+class _PartView(TypedDict):
+    agent: Union[str, None]
+    """The sub-agent that wrote it."""
+    cut: int
+    """Bytes that were over the limit."""
+    duration_ms: Union[int, None]
+    """How long it took by the publisher's own clock, in milliseconds."""
+    ended_at: Union[int, None]
+    """When it ended; nothing while it streams."""
+    hash: str
+    """FNV-1a 64 of the whole text, in hex on the wire since a browser's number does not hold 64 bits."""
+    hidden: bool
+    """The provider keeps the text to itself."""
+    kind: PartKind
+    """What it is."""
+    late: bool
+    """Whether text came after the end."""
+    len: int
+    """Bytes of the whole text."""
+    missing: int
+    """Bytes that never came."""
+    overlapped: bool
+    """Whether deltas overlapped."""
+    started_at: int
+    """When it began."""
+    text: str
+    """The text, up to `PART_BYTES_MAX` bytes."""
+
+
+class PartView(_PartView, total=False):
+    """A streamed text, thinking or file."""
+
+    signature: str
+    """The provider's mark on its thinking, without which it does not take the text back."""
+
+
+class Streamed(TypedDict):
+    """A text that grows. `Streamed::len` and `Streamed::hash` are those of the whole text, even where
+    `Streamed::text` stops at the limit.
+    """
+
+    cut: int
+    """Bytes that were over the limit."""
+    hash: str
+    """FNV-1a 64 of the whole text, in hex on the wire since a browser's number does not hold 64 bits."""
+    late: bool
+    """Whether text came after the end."""
+    len: int
+    """Bytes of the whole text."""
+    missing: int
+    """Bytes that never came."""
+    overlapped: bool
+    """Whether deltas overlapped."""
+    text: str
+    """The text, up to `PART_BYTES_MAX` bytes."""
+
+
+class _ToolView(TypedDict):
+    agent: Union[str, None]
+    """The sub-agent that called it."""
+    arguments: Streamed
+    """The arguments as the model wrote them; JSON in most dialects."""
+    embeds: Any
+    """Things to embed that came with the result."""
+    ended_at: Union[int, None]
+    """When it was over."""
+    exec_ms: Union[int, None]
+    """How long it was executed, in milliseconds, by the publisher."""
+    executing_at: Union[int, None]
+    """When it began to execute."""
+    files: Any
+    """Files that came with the result."""
+    is_error: bool
+    """Whether it failed."""
+    name: str
+    """The tool."""
+    output: Streamed
+    """What it has printed so far."""
+    pending_at: Union[int, None]
+    """When it was written."""
+    question: Union[str, None]
+    """What a person is asked, while it waits for consent."""
+    queued_ms: Union[int, None]
+    """How long it waited, in milliseconds, by the publisher."""
+    result: Any
+    """What it gave back."""
+    result_cut: int
+    """Bytes of the result that were over the limit; the result is then its beginning, as a string."""
+    server: bool
+    """The provider executes it itself."""
+    started_at: int
+    """When the model began to write it."""
+    state: ToolState
+    """How it stands."""
+
+
+class ToolView(_ToolView, total=False):
+    """A tool call."""
+
+    given_id: str
+    """The id that the source gives it, where another call of the run had that id before."""
+    result_ref: ResultRef
+    """Where the whole result is, when this is only its beginning, as a string."""
+
+
+class _RunView(TypedDict):
+    activity: Union[str, None]
+    """The line about what goes on."""
+    agents: dict[str, AgentView]
+    """The sub-agents."""
+    dialect: Union[str, None]
+    """The dialect that it came in."""
+    ended_at: Union[int, None]
+    """When it ended."""
+    error: Union[ErrorFact, None]
+    """The last failure."""
+    finish_reason: Union[str, None]
+    """Why the model stopped, in its own word."""
+    full: bool
+    """Whether more items came than a run holds."""
+    items: list[Item]
+    """Parts, calls, agents and notes, in order."""
+    late: bool
+    """Whether facts came after the end."""
+    model: Union[str, None]
+    """The model."""
+    name: Union[str, None]
+    """The name of the main agent."""
+    notes: list[Note]
+    """Errors and the agent's own events."""
+    open: list[Item]
+    """Parts, calls and agents that have not ended."""
+    parts: dict[str, PartView]
+    """The streamed texts."""
+    started_at: int
+    """When it began."""
+    status: RunStatus
+    """How it stands."""
+    title: Union[str, None]
+    """What it is about."""
+    tools: dict[str, ToolView]
+    """The calls."""
+    usage: Union[Usage, None]
+    """Tokens, when anybody said."""
+
+
+class RunView(_RunView, total=False):
+    """One agent execution."""
+
+    loss: Loss
+    """What the loss of its publisher closed, as long as nobody has come back."""
+    stalled_at: int
+    """Since when the hub has not heard of it, once it said so; nothing as soon as more comes."""
+
+Rung = Literal["immediate", "merged", "snapshot"]
+"""How a viewer is told what happens."""
+
+
+class WelcomeFrame(TypedDict):
+    """The answer to `hello`."""
+
+    t: Literal["welcome"]
+    features: list[str]
+    """What this hub offers beyond the core."""
+    hb_ms: int
+    """Between two heartbeats, in milliseconds."""
+    limits: Limits
+    """The bounds that a client can run into."""
+    session: str
+    """The name of this socket, for the hub's trace."""
+    ts: int
+    """When the hub wrote the frame, in milliseconds since 1970."""
+    version: str
+    """The version that is spoken from here on."""
+
+SubMode = Literal["tail", "snapshot"]
+"""How a subscription goes on."""
+
+SnapshotReason = Literal["epoch_changed", "too_old", "ahead_of_head", "cheaper", "lagging", "requested"]
+"""Why a client with a position gets a snapshot."""
+
+
+class _SubbedFrame(TypedDict):
+    t: Literal["subbed"]
+    epoch: str
+    """The life of the log."""
+    head: int
+    """The newest seq."""
+    mode: SubMode
+    """How it goes on."""
+    sub: int
+    """The subscription."""
+
+
+class SubbedFrame(_SubbedFrame, total=False):
+    """The answer to `sub`. The cursor exists from here on."""
+
+    why: SnapshotReason
+    """Why it is a snapshot although the client had a position."""
+
+
+class TopItemMessage(TypedDict):
+    """A message of the history."""
+
+    message: str
+
+
+class TopItemRun(TypedDict):
+    """A run."""
+
+    run: str
+
+TopItem = Union[TopItemMessage, TopItemRun]
+"""Something at the top of a conversation."""
+
+
+class View(TypedDict):
+    """A conversation as it stands after the event `View::seq`."""
+
+    anomalies: Anomalies
+    """What was odd."""
+    full: bool
+    """Whether more runs or messages came than a view holds."""
+    items: list[TopItem]
+    """Messages and runs, in order."""
+    messages: dict[str, MessageView]
+    """The history."""
+    runs: dict[str, RunView]
+    """The runs."""
+    seq: int
+    """The last event that is in."""
+    title: Union[str, None]
+    """What the conversation is about, as the newest run said it."""
+
+
+class _SnapFrame(TypedDict):
+    t: Literal["snap"]
+    epoch: str
+    """The life of the log."""
+    seq: int
+    """The last event that is in."""
+    state: View
+    """The state."""
+    sub: int
+    """The subscription."""
+
+
+class SnapFrame(_SnapFrame, total=False):
+    """The state at a position, or a piece of it; replaces what the client has of this subscription."""
+
+    more: bool
+    """Whether more pieces follow; the state is theirs together."""
+
+BatchFrame = TypedDict(
+    "BatchFrame",
+    {
+        "t": Literal["batch"],
+        "ev": list[Event],
+        "from": int,
+        "sub": int,
+        "to": int,
+        "ts": int,
+    },
+)
+"""Events. Valid only for a client that stands at `from - 1`; afterwards it stands at `to`."""
+
+
+class LiveFrame(TypedDict):
+    """The client has all there was when it subscribed or was sent a snapshot."""
+
+    t: Literal["live"]
+    seq: int
+    """Where it stands."""
+    sub: int
+    """The subscription."""
+
+
+class LagFrame(TypedDict):
+    """The viewer does not take what comes as fast as it comes, or does again."""
+
+    t: Literal["lag"]
+    behind_events: int
+    """How many events it is behind."""
+    behind_ms: int
+    """For how long it has been behind, in milliseconds."""
+    state: Rung
+    """How it is told from here on."""
+    sub: int
+    """The subscription."""
+
+
+class PresenceFrame(TypedDict):
+    """How many watch."""
+
+    t: Literal["presence"]
+    sub: int
+    """The subscription."""
+    viewers: int
+    """The viewers of the conversation, this one among them."""
+
+
+class FleetFrame(TypedDict):
+    """Rows of the list of conversations."""
+
+    t: Literal["fleet"]
+    full: bool
+    """Whether these are all; else only those that changed."""
+    rows: list[ConversationRow]
+    """The rows."""
+    sub: int
+    """The subscription."""
+    total: int
+    """How many conversations there are."""
+    ts: int
+    """When the hub wrote the frame, in milliseconds since 1970."""
+
+
+class HbFrame(TypedDict):
+    """A heartbeat. The client answers with `hb_ack`."""
+
+    t: Literal["hb"]
+    heads: dict[str, tuple[str, int]]
+    """For each subscription the life of the log and the newest seq."""
+    ts: int
+    """When the hub wrote the frame, in milliseconds since 1970."""
+
+
+class _HealthFrame(TypedDict):
+    t: Literal["health"]
+    log: LogHealth
+    """How it is."""
+
+
+class HealthFrame(_HealthFrame, total=False):
+    """Whether the log writes: sent after `welcome` when it does not, and to all when that changes."""
+
+    detail: str
+    """What the system said."""
+    since: int
+    """Since when it cannot write, in milliseconds since 1970."""
+
+
+class ByeFrame(TypedDict):
+    """The hub is about to close the socket."""
+
+    t: Literal["bye"]
+    code: int
+    """The close code."""
+    reason: str
+    """Why."""
+    reconnect: bool
+    """Whether the client should come back."""
+    retry_ms: int
+    """How long it should wait before, in milliseconds."""
+
+
+class AckFrame(TypedDict):
+    """The events of a `pub` are in."""
+
+    t: Literal["ack"]
+    duplicate: bool
+    """Whether the frame was taken before."""
+    durability: Durability
+    """What the ack means."""
+    epoch: str
+    """The life of the log."""
+    events: int
+    """How many events were taken; 0 for a duplicate."""
+    id: int
+    """The client's number of the `pub`."""
+    seq: int
+    """The newest seq after the events; for a duplicate the newest of now."""
+
+
+class _ErrorFrame(TypedDict):
+    t: Literal["error"]
+    code: ErrorCode
+    """What."""
+    message: str
+    """What and where, for a person."""
+
+
+class ErrorFrame(_ErrorFrame, total=False):
+    """A frame or a subscription failed; the socket stays."""
+
+    expected: int
+    """For `publisher_gap`: the number that is expected."""
+    id: int
+    """The `pub` that it is about."""
+    sub: int
+    """The subscription that it is about."""
+
+ServerFrame = Union[WelcomeFrame, SubbedFrame, SnapFrame, BatchFrame, LiveFrame, LagFrame, PresenceFrame, FleetFrame, HbFrame, HealthFrame, ByeFrame, AckFrame, ErrorFrame]
+"""What the hub sends."""
+
+Envelope = Event
+"""An event as the hub sends it: with `at`, and with `seq` unless it is ephemeral."""
+
+
+class Snapshot(TypedDict):
+    """Not an event of the hub's: stands in a subscription's events for everything that was before it."""
+
+    k: Literal["snapshot"]
+    epoch: str
+    seq: int
+    state: View

@@ -1,0 +1,1340 @@
+// What travels between clients and the hub. Made by `cargo xtask schema` from schema/*.json: do not edit.
+//
+// A later version of the hub may send kinds, frames, words and members that are not here.
+
+/** What an ack means (invariant I9). */
+export type Durability = "memory" | "stored" | "synced";
+
+/** How a run or an agent stands. */
+export type RunStatus = "running" | "complete" | "error" | "cancelled" | "interrupted";
+
+/** A sub-agent. */
+export interface AgentView {
+  /** How deep it stands; 1 for a child of the main agent. */
+  depth: number;
+  /** When it ended. */
+  ended_at: number | null;
+  /** Its name. */
+  name: string | null;
+  /** The agent that called it. */
+  parent: string | null;
+  /** When it began. */
+  started_at: number;
+  /** How it stands. */
+  status: RunStatus;
+  /** What it is to do. */
+  task: string | null;
+  /** The tool call that started it. */
+  tool: string | null;
+}
+
+/** Some of the agents of each run. Facts about the run as a whole, errors among them, belong to every choice. */
+export interface Agents {
+  /** How many levels below it; nothing for all of them, 0 for itself alone. */
+  depth?: number;
+  /** The topmost one; nothing for the main agent. */
+  root?: string;
+}
+
+/** What was odd. */
+export type AnomalyCode = "malformed" | "wrong_dialect" | "run_without_start" | "after_run_end" | "part_without_start" | "part_started_twice" | "after_part_end" | "delta_hole" | "delta_overlap" | "part_mismatch" | "tool_without_start" | "after_tool_end" | "bad_arguments" | "agent_without_start" | "too_large" | "too_many" | "truncated";
+
+/** One oddity. */
+export interface Anomaly {
+  /** What. */
+  code: AnomalyCode;
+  /** Where and which: an id, a line, a piece of the input. */
+  detail: string;
+}
+
+/** The oddities of one view: all counted, the first `ANOMALIES_KEPT_MAX` kept. */
+export interface Anomalies {
+  /** The first of them. */
+  first: Anomaly[];
+  /** How many there were. */
+  total: number;
+}
+
+/** The first frame. */
+export interface HelloFrame {
+  t: "hello";
+  /** Who it is, for the hub's trace. */
+  client?: string;
+  /** Versions that the client speaks. */
+  versions: string[];
+}
+
+/** A point in a conversation: after the event `seq` of `epoch`. Written `EPOCH:SEQ`. */
+export interface Position {
+  /** The life of the log. */
+  epoch: string;
+  /** The last event that this point includes; 0 for none. */
+  seq: number;
+}
+
+/** How deep a viewer looks. */
+export type Level = "critical" | "parts" | "deltas";
+
+/** View a conversation. */
+export interface SubFrame {
+  t: "sub";
+  /** Which agents; nothing for all. */
+  agents?: Agents;
+  /** The conversation. It may not exist yet. */
+  conv: string;
+  /** What the client has already. */
+  have?: Position;
+  /** What kinds of facts; nothing for all. */
+  kinds?: string[];
+  /** How deep. */
+  level?: Level;
+  /** The shortest time between two frames with events, in milliseconds: for who shows less often than that. */
+  min_interval_ms?: number;
+  /** The subscription's number. */
+  sub: number;
+}
+
+/** View the list of conversations. */
+export interface WatchFrame {
+  t: "watch";
+  /** How many rows to begin with, the newest activity first. */
+  limit?: number;
+  /** The subscription's number. */
+  sub: number;
+}
+
+/** End a subscription. */
+export interface UnsubFrame {
+  t: "unsub";
+  /** Its number. */
+  sub: number;
+}
+
+/** The client's state does not fit: send the snapshot. */
+export interface ResyncFrame {
+  t: "resync";
+  /** The subscription's number. */
+  sub: number;
+}
+
+/** The answer to a heartbeat. */
+export interface HbAckFrame {
+  t: "hb_ack";
+  /** For each subscription the seq that the client has applied. */
+  at: Record<string, number>;
+}
+
+/** A run begins, or a run that had ended goes on. */
+export interface RunStartEvent {
+  k: "run.start";
+  /** The dialect that it came in. */
+  dialect?: string;
+  /** The model that answers. */
+  model?: string;
+  /** The name of the main agent. */
+  name?: string;
+  /** What the run, and so the conversation, is about. */
+  title?: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** Tokens. All counts are whole tokens; absent means that nobody said. */
+export interface Usage {
+  /** Of those read, from a cache. */
+  cached_tokens: number;
+  /** Read by the model. */
+  input_tokens: number;
+  /** Written by the model. */
+  output_tokens: number;
+  /** Of those written, for reasoning. */
+  reasoning_tokens: number;
+}
+
+/** More is known about a run that goes on. */
+export interface RunUpdateEvent {
+  k: "run.update";
+  /** Why the model stopped, in its own word. */
+  finish_reason?: string;
+  /** The model that answers. */
+  model?: string;
+  /** What it is about. */
+  title?: string;
+  /** Tokens of one more model call, added to the run's. */
+  usage?: Usage;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/**
+ * Nobody has spoken for a run for a while, and nobody is there who did. The hub says so; whatever else comes of the
+ * run takes it back.
+ */
+export interface RunStalledEvent {
+  k: "run.stalled";
+  /** When it was last heard of, in milliseconds since 1970 by the hub's clock. */
+  since: number;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** A run is over. Its open parts and executing calls are closed with it. */
+export interface RunEndEvent {
+  k: "run.end";
+  /** Why the model stopped, in its own word. */
+  finish_reason?: string;
+  /**
+   * Nobody said so but the hub, for a publisher that was lost. Whatever else comes of the run lets it go on with all
+   * that was open.
+   */
+  lost?: boolean;
+  /** How it ended. */
+  status: RunStatus;
+  /** Tokens of the whole run; replaces what was added up. */
+  usage?: Usage;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** A sub-agent begins; `Event::agent` is its id. */
+export interface AgentStartEvent {
+  k: "agent.start";
+  /** How deep it stands, 1 for a child of the main agent; computed from the parent where absent. */
+  depth?: number;
+  /** Its name. */
+  name?: string;
+  /** The agent that called it; nothing for the main one. */
+  parent?: string;
+  /** What it is to do. */
+  text?: string;
+  /** The tool call that started it. */
+  tool?: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** A sub-agent is done; `Event::agent` is its id. */
+export interface AgentEndEvent {
+  k: "agent.end";
+  /** How it ended. */
+  status: RunStatus;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** A whole message of the history. */
+export interface MessageEvent {
+  k: "message";
+  /** Its id; a message that comes again replaces itself. */
+  message: string;
+  /** `user`, `system`, `assistant`, `developer`, `tool` or what the dialect says. */
+  role: string;
+  /** The text. */
+  text: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** What a part is. */
+export type PartKind = "text" | "thinking" | "refusal" | "file";
+
+/** A streamed text begins. */
+export interface PartStartEvent {
+  k: "part.start";
+  /** What it is. */
+  kind: PartKind;
+  /** Its id. */
+  part: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** More text of a part. */
+export interface PartDeltaEvent {
+  k: "part.delta";
+  /** Where the text starts in the part, in bytes of UTF-8; the hub fills it in when the publisher does not. */
+  off?: number;
+  /** The part. */
+  part: string;
+  /** The text. */
+  text: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** The text of a part is replaced as a whole (dialects that repeat or correct themselves). */
+export interface PartReplaceEvent {
+  k: "part.replace";
+  /** The part. */
+  part: string;
+  /** The whole new text. */
+  text: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** A part is whole. */
+export interface PartEndEvent {
+  k: "part.end";
+  /** How long it took by the publisher's own clock, in milliseconds. */
+  duration_ms?: number;
+  /** FNV-1a 64 of the whole text, 16 hex digits; the hub fills it in. */
+  hash?: string;
+  /** The provider keeps the text to itself (encrypted thinking). */
+  hidden?: boolean;
+  /** Length of the whole text in bytes; the hub fills it in. */
+  len?: number;
+  /** The part. */
+  part: string;
+  /** The provider's mark on its thinking, without which it does not take the text back. */
+  signature?: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** The model begins to write a call. */
+export interface ToolStartEvent {
+  k: "tool.start";
+  /** The id that the source gives it, where another call of the run had that id before. */
+  given_id?: string;
+  /** The name of the tool, as far as it is known. */
+  name: string;
+  /** The provider executes it itself (web search and the like). */
+  server?: boolean;
+  /** The call. */
+  tool: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** More text of a call's arguments. */
+export interface ToolArgsEvent {
+  k: "tool.args";
+  /** Where the text starts in the arguments, in bytes. */
+  off?: number;
+  /** The text. */
+  text: string;
+  /** The call. */
+  tool: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** A call is written: its name and arguments are final, it waits to be executed. */
+export interface ToolCallEvent {
+  k: "tool.call";
+  /** The whole arguments as text (JSON in most dialects); nothing when the streamed ones are final. */
+  arguments?: string;
+  /** Its name, where it differs from the one at the start or the start was not seen. */
+  name?: string;
+  /** The call. */
+  tool: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/**
+ * The life of a tool call:
+ *
+ * ```text
+ * writing → pending → approval? → executing → complete | error | cancelled | interrupted
+ * ```
+ *
+ * It only goes forward; the last four are final.
+ */
+export type ToolState = "writing" | "pending" | "approval" | "executing" | "complete" | "error" | "cancelled" | "interrupted";
+
+/** A call changes its state. */
+export interface ToolStateEvent {
+  k: "tool.state";
+  /** How long it was executed, in milliseconds, by the publisher. */
+  exec_ms?: number;
+  /** How long it waited before it was executed, in milliseconds, by the publisher. */
+  queued_ms?: number;
+  /** The new state. */
+  state: ToolState;
+  /** The call. */
+  tool: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** More of what a call that still executes has printed. */
+export interface ToolOutputEvent {
+  k: "tool.output";
+  /** Where the text starts in the output, in bytes. */
+  off?: number;
+  /** The text. */
+  text: string;
+  /** The call. */
+  tool: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** A result that is kept beside its event. */
+export interface ResultRef {
+  /** Its bytes as JSON. */
+  bytes: number;
+  /** FNV-1a 64 of them, 16 hex digits: its name in the conversation. */
+  hash: string;
+}
+
+/** What a call gave back; closes it. */
+export interface ToolResultEvent {
+  k: "tool.result";
+  /** Things to embed that came with it. */
+  embeds?: unknown;
+  /** How long it was executed, in milliseconds, by the publisher. */
+  exec_ms?: number;
+  /** Files that came with it. */
+  files?: unknown;
+  /** Whether it failed. */
+  is_error?: boolean;
+  /** What it gave back: a string or any JSON. */
+  output: unknown;
+  /** How long it waited before it was executed, in milliseconds, by the publisher. */
+  queued_ms?: number;
+  /** Where the whole output is, when this is only its beginning, as a string. */
+  ref?: ResultRef;
+  /** The call. */
+  tool: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** How far a call is. Ephemeral. */
+export interface ToolProgressEvent {
+  k: "tool.progress";
+  /** Units done. */
+  current?: number;
+  /** What it does now. */
+  text?: string;
+  /** The call. */
+  tool: string;
+  /** Units in all. */
+  total?: number;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** A line about what goes on ("retrying model in 8 s"). */
+export interface StatusEvent {
+  k: "status";
+  /** The line. */
+  text: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** Something failed. It does not end the run by itself. */
+export interface ErrorEvent {
+  k: "error";
+  /** The name of the failure, as the source has it. */
+  code: string;
+  /** What went wrong. */
+  message: string;
+  /** How long to wait before, in milliseconds. */
+  retry_after_ms?: number;
+  /** Whether trying again may help. */
+  retryable?: boolean;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** A call waits for a person's consent. */
+export interface ApprovalRequestEvent {
+  k: "approval.request";
+  /** What the person is asked. */
+  text?: string;
+  /** The call. */
+  tool: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** The person's answer. */
+export interface ApprovalAnswerEvent {
+  k: "approval.answer";
+  /** Whether it may go on. */
+  approved: boolean;
+  /** Why, in the person's words. */
+  text?: string;
+  /** The call. */
+  tool: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** An event of the agent's own, passed through. */
+export interface CustomEvent {
+  k: "custom";
+  /** Its name. */
+  name: string;
+  /** Its content. */
+  value: unknown;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** A foreign event that the decoder has no other name for, as it came. */
+export interface RawEvent {
+  k: "raw";
+  /** The dialect. */
+  name: string;
+  /** The foreign event. */
+  value: unknown;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** The stream did something odd; it was survived. */
+export interface AnomalyEvent {
+  k: "anomaly";
+  /** What. */
+  code: AnomalyCode;
+  /** Where and which: an id, a line, a piece of the input. */
+  detail: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** How fast tokens come. Ephemeral. */
+export interface RateEvent {
+  k: "rate";
+  /** Tokens in the last second. */
+  tokens: number;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
+/** An event in its place. On the wire its fields stand beside those of the event, in one flat object. */
+export type Event = RunStartEvent | RunUpdateEvent | RunStalledEvent | RunEndEvent | AgentStartEvent | AgentEndEvent | MessageEvent | PartStartEvent | PartDeltaEvent | PartReplaceEvent | PartEndEvent | ToolStartEvent | ToolArgsEvent | ToolCallEvent | ToolStateEvent | ToolOutputEvent | ToolResultEvent | ToolProgressEvent | StatusEvent | ErrorEvent | ApprovalRequestEvent | ApprovalAnswerEvent | CustomEvent | RawEvent | AnomalyEvent | RateEvent;
+
+/** Publish. */
+export interface PubFrame {
+  t: "pub";
+  /** The conversation; made when it does not exist. */
+  conv: string;
+  /**
+   * What the ack must mean; absent for the best that the log offers without waiting for the disk itself
+   * (`Durability::Stored`).
+   */
+  durability?: Durability;
+  /** The events. */
+  events: Event[];
+  /** The client's number for this frame; the answer names it. */
+  id: number;
+  /** The life of the publisher; a higher one fences a lower one off. */
+  pepoch?: number;
+  /** The number of the first event, where events are numbered one by one; 0 where the frame has one number, its `pseq`. */
+  pfirst?: number;
+  /** The publisher, for exactly-once. */
+  pid?: string;
+  /**
+   * The number of this frame, or of its last event, in the life of the publisher, from 1, rising by 1; 0 for a publisher
+   * that does not count.
+   */
+  pseq?: number;
+}
+
+/** What a client sends. */
+export type ClientFrame = HelloFrame | SubFrame | WatchFrame | UnsubFrame | ResyncFrame | HbAckFrame | PubFrame;
+
+/** A streamed text. */
+export interface ItemPart {
+  part: string;
+}
+
+/** A call. */
+export interface ItemTool {
+  tool: string;
+}
+
+/** A sub-agent begins here. */
+export interface ItemAgent {
+  agent: string;
+}
+
+/** A note, by its number in `RunView::notes`. */
+export interface ItemNote {
+  note: number;
+}
+
+/** Something inside a run. */
+export type Item = ItemPart | ItemTool | ItemAgent | ItemNote;
+
+/** Something that was open when its run was lost. */
+export interface Closed {
+  /** What. */
+  item: Item;
+  /** For a call, how it stood. */
+  state?: ToolState;
+}
+
+/** A conversation in the list: enough to draw its row. */
+export interface ConversationRow {
+  /** What it does now, or how it ended, in a few words. */
+  activity: string | null;
+  /** Sub-agents of the newest run. */
+  agents: number;
+  /** What was odd, in all. */
+  anomalies: number;
+  /** Calls of the newest run that wait for a person. */
+  approvals: number;
+  /** When the newest event was taken. */
+  at: number;
+  /** Its name. */
+  conversation: string;
+  /** When its newest run ended. */
+  ended_at: number | null;
+  /** The life of its log. */
+  epoch: string;
+  /** Calls of the newest run that failed. */
+  failed: number;
+  /** The newest seq. */
+  head: number;
+  /** Runs in all. */
+  runs: number;
+  /** Whether that run goes on but nobody has spoken for it for a while. */
+  stalled?: boolean;
+  /** When its newest run began. */
+  started_at: number;
+  /** How its newest run stands; nothing before the first. */
+  state: RunStatus | null;
+  /** What it is about. */
+  title: string | null;
+  /** Calls of the newest run. */
+  tools: number;
+  /** How many watch. */
+  viewers: number;
+}
+
+/** What went wrong with one request, frame or subscription. Never closes the socket by itself. */
+export type ErrorCode = "bad_request" | "bad_conversation" | "bad_position" | "bad_event" | "unknown_dialect" | "unknown_conversation" | "unknown_subscription" | "subscription_in_use" | "conversation_exists" | "not_found" | "method_not_allowed" | "forbidden_origin" | "too_large" | "too_many" | "publisher_gap" | "publisher_fenced" | "gone" | "shutting_down" | "unsupported_encoding" | "durability_unavailable" | "log_failed" | "disk_full" | "disk_failing" | "internal";
+
+export interface ErrorFact {
+  /** The name of the failure, as the source has it. */
+  code: string;
+  /** What went wrong. */
+  message: string;
+  /** How long to wait before, in milliseconds. */
+  retry_after_ms?: number;
+  /** Whether trying again may help. */
+  retryable?: boolean;
+}
+
+/** The bounds that a client can run into; see `crate::limits`. */
+export interface Limits {
+  events_per_publish: number;
+  inbound_frame_bytes: number;
+  part_bytes: number;
+  ring_bytes: number;
+  ring_events: number;
+  snapshot_bytes: number;
+  subscriptions_per_socket: number;
+}
+
+/** Whether the log writes. */
+export type LogHealth = "well" | "disk_full" | "disk_failing";
+
+/** How a run was before the hub ended it because its publisher was lost. At most what was open then. */
+export interface Loss {
+  /** The line about what went on. */
+  activity?: string;
+  /** The last failure. */
+  error?: ErrorFact;
+  /** What was open, in order. */
+  open?: Closed[];
+}
+
+/** A place inside a run. */
+export interface Within {
+  /** How many items the run had before. */
+  items: number;
+  /** The run. */
+  run: string;
+}
+
+/** A message of the history. */
+export interface MessageView {
+  /** When the hub took it. */
+  at: number;
+  /** Who speaks. */
+  role: string;
+  /** What. */
+  text: string;
+  /** Where it was said, when that was inside a run. */
+  within?: Within;
+}
+
+/** A failure. */
+export interface NoteBodyError {
+  error: ErrorFact;
+}
+
+export interface NoteBodyCustomCustom {
+  /** Its name. */
+  name: string;
+  /** Its content. */
+  value: unknown;
+}
+
+/** An event of the agent's own. */
+export interface NoteBodyCustom {
+  custom: NoteBodyCustomCustom;
+}
+
+export interface NoteBodyRawRaw {
+  /** Its dialect or kind. */
+  name: string;
+  /** Its content. */
+  value: unknown;
+}
+
+/** A foreign event, or one of a later version. */
+export interface NoteBodyRaw {
+  raw: NoteBodyRawRaw;
+}
+
+export type NoteBody = NoteBodyError | NoteBodyCustom | NoteBodyRaw;
+
+/** Something that happened once in a run. */
+export interface Note {
+  /** Which sub-agent. */
+  agent: string | null;
+  /** When. */
+  at: number;
+  /** What. */
+  body: NoteBody;
+}
+
+/** A streamed text, thinking or file. */
+export interface PartView {
+  /** The sub-agent that wrote it. */
+  agent: string | null;
+  /** Bytes that were over the limit. */
+  cut: number;
+  /** How long it took by the publisher's own clock, in milliseconds. */
+  duration_ms: number | null;
+  /** When it ended; nothing while it streams. */
+  ended_at: number | null;
+  /** FNV-1a 64 of the whole text, in hex on the wire since a browser's number does not hold 64 bits. */
+  hash: string;
+  /** The provider keeps the text to itself. */
+  hidden: boolean;
+  /** What it is. */
+  kind: PartKind;
+  /** Whether text came after the end. */
+  late: boolean;
+  /** Bytes of the whole text. */
+  len: number;
+  /** Bytes that never came. */
+  missing: number;
+  /** Whether deltas overlapped. */
+  overlapped: boolean;
+  /** The provider's mark on its thinking, without which it does not take the text back. */
+  signature?: string;
+  /** When it began. */
+  started_at: number;
+  /** The text, up to `PART_BYTES_MAX` bytes. */
+  text: string;
+}
+
+/**
+ * A text that grows. `Streamed::len` and `Streamed::hash` are those of the whole text, even where
+ * `Streamed::text` stops at the limit.
+ */
+export interface Streamed {
+  /** Bytes that were over the limit. */
+  cut: number;
+  /** FNV-1a 64 of the whole text, in hex on the wire since a browser's number does not hold 64 bits. */
+  hash: string;
+  /** Whether text came after the end. */
+  late: boolean;
+  /** Bytes of the whole text. */
+  len: number;
+  /** Bytes that never came. */
+  missing: number;
+  /** Whether deltas overlapped. */
+  overlapped: boolean;
+  /** The text, up to `PART_BYTES_MAX` bytes. */
+  text: string;
+}
+
+/** A tool call. */
+export interface ToolView {
+  /** The sub-agent that called it. */
+  agent: string | null;
+  /** The arguments as the model wrote them; JSON in most dialects. */
+  arguments: Streamed;
+  /** Things to embed that came with the result. */
+  embeds: unknown;
+  /** When it was over. */
+  ended_at: number | null;
+  /** How long it was executed, in milliseconds, by the publisher. */
+  exec_ms: number | null;
+  /** When it began to execute. */
+  executing_at: number | null;
+  /** Files that came with the result. */
+  files: unknown;
+  /** The id that the source gives it, where another call of the run had that id before. */
+  given_id?: string;
+  /** Whether it failed. */
+  is_error: boolean;
+  /** The tool. */
+  name: string;
+  /** What it has printed so far. */
+  output: Streamed;
+  /** When it was written. */
+  pending_at: number | null;
+  /** What a person is asked, while it waits for consent. */
+  question: string | null;
+  /** How long it waited, in milliseconds, by the publisher. */
+  queued_ms: number | null;
+  /** What it gave back. */
+  result: unknown;
+  /** Bytes of the result that were over the limit; the result is then its beginning, as a string. */
+  result_cut: number;
+  /** Where the whole result is, when this is only its beginning, as a string. */
+  result_ref?: ResultRef;
+  /** The provider executes it itself. */
+  server: boolean;
+  /** When the model began to write it. */
+  started_at: number;
+  /** How it stands. */
+  state: ToolState;
+}
+
+/** One agent execution. */
+export interface RunView {
+  /** The line about what goes on. */
+  activity: string | null;
+  /** The sub-agents. */
+  agents: Record<string, AgentView>;
+  /** The dialect that it came in. */
+  dialect: string | null;
+  /** When it ended. */
+  ended_at: number | null;
+  /** The last failure. */
+  error: ErrorFact | null;
+  /** Why the model stopped, in its own word. */
+  finish_reason: string | null;
+  /** Whether more items came than a run holds. */
+  full: boolean;
+  /** Parts, calls, agents and notes, in order. */
+  items: Item[];
+  /** Whether facts came after the end. */
+  late: boolean;
+  /** What the loss of its publisher closed, as long as nobody has come back. */
+  loss?: Loss;
+  /** The model. */
+  model: string | null;
+  /** The name of the main agent. */
+  name: string | null;
+  /** Errors and the agent's own events. */
+  notes: Note[];
+  /** Parts, calls and agents that have not ended. */
+  open: Item[];
+  /** The streamed texts. */
+  parts: Record<string, PartView>;
+  /** Since when the hub has not heard of it, once it said so; nothing as soon as more comes. */
+  stalled_at?: number;
+  /** When it began. */
+  started_at: number;
+  /** How it stands. */
+  status: RunStatus;
+  /** What it is about. */
+  title: string | null;
+  /** The calls. */
+  tools: Record<string, ToolView>;
+  /** Tokens, when anybody said. */
+  usage: Usage | null;
+}
+
+/** How a viewer is told what happens. */
+export type Rung = "immediate" | "merged" | "snapshot";
+
+/** The answer to `hello`. */
+export interface WelcomeFrame {
+  t: "welcome";
+  /** What this hub offers beyond the core. */
+  features: string[];
+  /** Between two heartbeats, in milliseconds. */
+  hb_ms: number;
+  /** The bounds that a client can run into. */
+  limits: Limits;
+  /** The name of this socket, for the hub's trace. */
+  session: string;
+  /** When the hub wrote the frame, in milliseconds since 1970. */
+  ts: number;
+  /** The version that is spoken from here on. */
+  version: string;
+}
+
+/** How a subscription goes on. */
+export type SubMode = "tail" | "snapshot";
+
+/** Why a client with a position gets a snapshot. */
+export type SnapshotReason = "epoch_changed" | "too_old" | "ahead_of_head" | "cheaper" | "lagging" | "requested";
+
+/** The answer to `sub`. The cursor exists from here on. */
+export interface SubbedFrame {
+  t: "subbed";
+  /** The life of the log. */
+  epoch: string;
+  /** The newest seq. */
+  head: number;
+  /** How it goes on. */
+  mode: SubMode;
+  /** The subscription. */
+  sub: number;
+  /** Why it is a snapshot although the client had a position. */
+  why?: SnapshotReason;
+}
+
+/** A message of the history. */
+export interface TopItemMessage {
+  message: string;
+}
+
+/** A run. */
+export interface TopItemRun {
+  run: string;
+}
+
+/** Something at the top of a conversation. */
+export type TopItem = TopItemMessage | TopItemRun;
+
+/** A conversation as it stands after the event `View::seq`. */
+export interface View {
+  /** What was odd. */
+  anomalies: Anomalies;
+  /** Whether more runs or messages came than a view holds. */
+  full: boolean;
+  /** Messages and runs, in order. */
+  items: TopItem[];
+  /** The history. */
+  messages: Record<string, MessageView>;
+  /** The runs. */
+  runs: Record<string, RunView>;
+  /** The last event that is in. */
+  seq: number;
+  /** What the conversation is about, as the newest run said it. */
+  title: string | null;
+}
+
+/** The state at a position, or a piece of it; replaces what the client has of this subscription. */
+export interface SnapFrame {
+  t: "snap";
+  /** The life of the log. */
+  epoch: string;
+  /** Whether more pieces follow; the state is theirs together. */
+  more?: boolean;
+  /** The last event that is in. */
+  seq: number;
+  /** The state. */
+  state: View;
+  /** The subscription. */
+  sub: number;
+}
+
+/** Events. Valid only for a client that stands at `from - 1`; afterwards it stands at `to`. */
+export interface BatchFrame {
+  t: "batch";
+  /** The events; deltas of one part may be joined. */
+  ev: Event[];
+  /** The first seq that is covered. */
+  from: number;
+  /** The subscription. */
+  sub: number;
+  /** The last seq that is covered; `from - 1` where only ephemeral events are in. */
+  to: number;
+  /** When the hub wrote the frame, in milliseconds since 1970. */
+  ts: number;
+}
+
+/** The client has all there was when it subscribed or was sent a snapshot. */
+export interface LiveFrame {
+  t: "live";
+  /** Where it stands. */
+  seq: number;
+  /** The subscription. */
+  sub: number;
+}
+
+/** The viewer does not take what comes as fast as it comes, or does again. */
+export interface LagFrame {
+  t: "lag";
+  /** How many events it is behind. */
+  behind_events: number;
+  /** For how long it has been behind, in milliseconds. */
+  behind_ms: number;
+  /** How it is told from here on. */
+  state: Rung;
+  /** The subscription. */
+  sub: number;
+}
+
+/** How many watch. */
+export interface PresenceFrame {
+  t: "presence";
+  /** The subscription. */
+  sub: number;
+  /** The viewers of the conversation, this one among them. */
+  viewers: number;
+}
+
+/** Rows of the list of conversations. */
+export interface FleetFrame {
+  t: "fleet";
+  /** Whether these are all; else only those that changed. */
+  full: boolean;
+  /** The rows. */
+  rows: ConversationRow[];
+  /** The subscription. */
+  sub: number;
+  /** How many conversations there are. */
+  total: number;
+  /** When the hub wrote the frame, in milliseconds since 1970. */
+  ts: number;
+}
+
+/** A heartbeat. The client answers with `hb_ack`. */
+export interface HbFrame {
+  t: "hb";
+  /** For each subscription the life of the log and the newest seq. */
+  heads: Record<string, [string, number]>;
+  /** When the hub wrote the frame, in milliseconds since 1970. */
+  ts: number;
+}
+
+/** Whether the log writes: sent after `welcome` when it does not, and to all when that changes. */
+export interface HealthFrame {
+  t: "health";
+  /** What the system said. */
+  detail?: string;
+  /** How it is. */
+  log: LogHealth;
+  /** Since when it cannot write, in milliseconds since 1970. */
+  since?: number;
+}
+
+/** The hub is about to close the socket. */
+export interface ByeFrame {
+  t: "bye";
+  /** The close code. */
+  code: number;
+  /** Why. */
+  reason: string;
+  /** Whether the client should come back. */
+  reconnect: boolean;
+  /** How long it should wait before, in milliseconds. */
+  retry_ms: number;
+}
+
+/** The events of a `pub` are in. */
+export interface AckFrame {
+  t: "ack";
+  /** Whether the frame was taken before. */
+  duplicate: boolean;
+  /** What the ack means. */
+  durability: Durability;
+  /** The life of the log. */
+  epoch: string;
+  /** How many events were taken; 0 for a duplicate. */
+  events: number;
+  /** The client's number of the `pub`. */
+  id: number;
+  /** The newest seq after the events; for a duplicate the newest of now. */
+  seq: number;
+}
+
+/** A frame or a subscription failed; the socket stays. */
+export interface ErrorFrame {
+  t: "error";
+  /** What. */
+  code: ErrorCode;
+  /** For `publisher_gap`: the number that is expected. */
+  expected?: number;
+  /** The `pub` that it is about. */
+  id?: number;
+  /** What and where, for a person. */
+  message: string;
+  /** The subscription that it is about. */
+  sub?: number;
+}
+
+/** What the hub sends. */
+export type ServerFrame = WelcomeFrame | SubbedFrame | SnapFrame | BatchFrame | LiveFrame | LagFrame | PresenceFrame | FleetFrame | HbFrame | HealthFrame | ByeFrame | AckFrame | ErrorFrame;
+
+/** An event as the hub sends it: with `at`, and with `seq` unless it is ephemeral. */
+export type Envelope = Event & { at: number };
+
+/** Not an event of the hub's: stands in a subscription's events for everything that was before it. */
+export interface Snapshot {
+  k: "snapshot";
+  epoch: string;
+  seq: number;
+  state: View;
+}
