@@ -1,4 +1,4 @@
-//! Other projects' packages: what they stream is shown, and what the hub's encoders write is read by them.
+//! The project's own packages ([`carries`]), and other projects': what they stream is shown, and what the hub's encoders write is read by them.
 //!
 //! Each page of `docs/integrations/` holds a program and the line that shows it. Both are taken from the page as they
 //! are and run against the real package; only the model is not real ([`tests::upstream`]).
@@ -9,6 +9,7 @@
     reason = "a test that cannot go on fails right there"
 )]
 
+mod carries; // the project's own packages
 mod installed; // where the packages are
 mod page; // a page of the documentation, and what is seen when it is followed
 mod reads; // other projects' clients read the encoders' streams

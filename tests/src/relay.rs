@@ -1,11 +1,11 @@
-//! A network between a client and the hub that can be slow: it lets so many bytes through at a time.
+//! A network between a client and the hub that can be slow, and can be cut: it lets so many bytes through at a time.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::interval;
@@ -24,6 +24,7 @@ const NARROW_BYTES: u32 = 16 << 10;
 pub struct Relay {
     address: SocketAddr,
     helping: watch::Sender<usize>,
+    cuts: watch::Sender<()>,
     serving: JoinHandle<()>,
 }
 
@@ -36,13 +37,24 @@ impl Relay {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
         let (helping, helped) = watch::channel(bytes_per_tick);
-        let serving = tokio::spawn(serve(listener, hub, helped));
-        Self { address, helping, serving }
+        let (cuts, cut) = watch::channel(());
+        let serving = tokio::spawn(serve(listener, hub, helped, cut));
+        Self { address, helping, cuts, serving }
+    }
+
+    /// A relay that lets everything through.
+    pub async fn open_to(hub: SocketAddr) -> Self {
+        Self::start(hub, OPEN).await
     }
 
     /// Where clients connect.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Cuts every connection; new ones are taken.
+    pub fn cut(&self) {
+        self.cuts.send_replace(());
     }
 
     /// Lets everything through from now on.
@@ -57,20 +69,43 @@ impl Drop for Relay {
     }
 }
 
-async fn serve(listener: TcpListener, hub: SocketAddr, helping: watch::Receiver<usize>) {
+async fn serve(
+    listener: TcpListener,
+    hub: SocketAddr,
+    helping: watch::Receiver<usize>,
+    mut cuts: watch::Receiver<()>,
+) {
     let mut connections = JoinSet::new();
-    while let Ok((client, _)) = listener.accept().await {
-        let socket = TcpSocket::new_v4().expect("a socket");
-        socket.set_recv_buffer_size(NARROW_BYTES).expect("a size that any kernel takes");
-        let Ok(upstream) = socket.connect(hub).await else { continue };
-        let (from_hub, mut to_hub) = upstream.into_split();
-        let (mut from_client, to_client) = client.into_split();
-        connections.spawn(slowly(from_hub, to_client, helping.clone()));
-        connections.spawn(async move {
-            // How a connection ends is of no interest here.
-            drop(tokio::io::copy(&mut from_client, &mut to_hub).await);
-        });
+    loop {
+        tokio::select! {
+            client = listener.accept() => {
+                let Ok((client, _)) = client else { return };
+                connect(client, hub, &helping, &mut connections).await;
+            }
+            cut = cuts.changed() => match cut {
+                Ok(()) => connections.abort_all(),
+                Err(_dropped) => return,
+            },
+        }
     }
+}
+
+async fn connect(
+    client: TcpStream,
+    hub: SocketAddr,
+    helping: &watch::Receiver<usize>,
+    connections: &mut JoinSet<()>,
+) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(NARROW_BYTES).expect("a size that any kernel takes");
+    let Ok(upstream) = socket.connect(hub).await else { return };
+    let (from_hub, mut to_hub) = upstream.into_split();
+    let (mut from_client, to_client) = client.into_split();
+    connections.spawn(slowly(from_hub, to_client, helping.clone()));
+    connections.spawn(async move {
+        // How a connection ends is of no interest here.
+        drop(tokio::io::copy(&mut from_client, &mut to_hub).await);
+    });
 }
 
 async fn slowly(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, helping: watch::Receiver<usize>) {
