@@ -9,6 +9,7 @@
     reason = "a test that cannot go on fails right there"
 )]
 
+mod adapts; // what is seen of frameworks through the own packages
 mod carries; // the project's own packages
 mod installed; // where the packages are
 mod page; // a page of the documentation, and what is seen when it is followed
