@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use shared::frame::{ServerFrame, Wish};
 use shared::tracker::{Outcome, Tracker};
-use shared::{ConversationId, View, snapshot};
+use shared::{ConversationId, Epoch, Seq, View, snapshot};
 
 use super::network::{Fate, MadeUp};
 use super::world::Rig;
@@ -116,9 +116,9 @@ impl Viewer {
         assert_eq!(snapshot::hash(self.tracker.view()), snapshot::hash(hub), "a viewer of {id}");
     }
 
-    /// Where it stands, and what it sees.
-    pub(super) fn sees(&self) -> (u64, String) {
-        (self.tracker.view().seq, snapshot::hash(self.tracker.view()))
+    /// Whether it is there.
+    pub(super) fn stands_at(&self, epoch: &Epoch, seq: Seq) -> bool {
+        self.tracker.position().is_none_or(|it| it.epoch == *epoch) && self.tracker.view().seq == seq
     }
 }
 
