@@ -127,7 +127,7 @@ impl<'a> Commit<'a> {
             bytes += documents::put(self.connection, place.key, document)?;
         }
         let at = batch.envelopes.last().map_or(0, |envelope| envelope.at);
-        place.write(self.connection, Touch { at, life: self.life, bytes })?;
+        place.write(self.connection, Touch { at, life: Some(self.life), bytes })?;
         let ended = batch.envelopes.iter().any(|envelope| matches!(envelope.event.kind, Kind::RunEnd(_)));
         if place.loose >= LOOSE_MAX || (ended && place.loose > 1) {
             self.outcome.ripe.push((conversation.clone(), place.key));
@@ -170,7 +170,7 @@ impl<'a> Commit<'a> {
             self.outcome.to_pack.insert(ticket, key);
         }
         marks::trim(self.connection, key)?;
-        place.write(self.connection, Touch { at: checkpoint.at, life: self.life, bytes })?;
+        place.write(self.connection, Touch { at: checkpoint.at, life: Some(self.life), bytes })?;
         self.row(&checkpoint.row)
     }
 
@@ -181,7 +181,7 @@ impl<'a> Commit<'a> {
             return Ok(());
         }
         let bytes = views::put(self.connection, place.key, view.seq, &view.body)?;
-        place.write(self.connection, Touch { at: 0, life: self.life, bytes })
+        place.write(self.connection, Touch { at: 0, life: None, bytes })
     }
 
     fn compact(&mut self, compacted: &Compacted) -> rusqlite::Result<()> {
@@ -192,7 +192,7 @@ impl<'a> Commit<'a> {
         }
         let bytes = blocks::replace(self.connection, compacted)?;
         place.loose = place.loose.saturating_sub(compacted.instead_of.len());
-        place.write(self.connection, Touch { at: 0, life: self.life, bytes })
+        place.write(self.connection, Touch { at: 0, life: None, bytes })
     }
 
     fn row(&mut self, row: &ConversationRow) -> rusqlite::Result<()> {
@@ -221,6 +221,6 @@ impl<'a> Commit<'a> {
         self.flush_one(conversation)?;
         let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
         place.epoch.clone_from(epoch);
-        place.write(self.connection, Touch { at: 0, life: self.life, bytes: 0 })
+        place.write(self.connection, Touch { at: 0, life: Some(self.life), bytes: 0 })
     }
 }

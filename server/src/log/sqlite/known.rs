@@ -97,7 +97,7 @@ fn read(connection: &Connection, conversation: &ConversationId) -> rusqlite::Res
 impl Place {
     /// Writes what is known to the conversation's row.
     pub(super) fn write(&self, connection: &Connection, touch: Touch) -> rusqlite::Result<()> {
-        let update = "UPDATE conversation SET epoch = ?2, head = ?3, at = max(at, ?4), life = ?5, loose = ?6, \
+        let update = "UPDATE conversation SET epoch = ?2, head = ?3, at = max(at, ?4), life = coalesce(?5, life), loose = ?6, \
                       bytes = bytes + ?7 WHERE key = ?1";
         let loose = i64::try_from(self.loose).unwrap_or(i64::MAX);
         let (head, at) = (integer(self.head), integer(touch.at));
@@ -112,8 +112,9 @@ impl Place {
 pub(super) struct Touch {
     /// When its newest event was taken; 0 for no news.
     pub(super) at: u64,
-    /// Which life wrote it.
-    pub(super) life: i64,
+    /// Which life wrote it. Nothing where what is there was only kept in another way: that makes nothing sound which a
+    /// death left unsound, and happens before anybody has asked for the conversation.
+    pub(super) life: Option<i64>,
     /// Bytes that it takes more.
     pub(super) bytes: i64,
 }

@@ -120,6 +120,29 @@ fn checkpoint(name: &str, history: &[Arc<Envelope>], newest: usize) -> Checkpoin
     Checkpoint { row: row(name, &view, at), epoch: Epoch::new("e1"), view, at, marks: Vec::new(), newest }
 }
 
+/// Writes each event as a block of its own.
+fn one_by_one(log: &SqliteLog, history: &[Arc<Envelope>]) {
+    for envelope in history {
+        let ticket = append(log, "c", envelope.seq - 1, std::slice::from_ref(envelope));
+        stored(log, log.sync().max(ticket));
+    }
+}
+
+/// Waits until the packer has made a few blocks of many.
+fn until_packed(log: &SqliteLog) {
+    let blocks = || {
+        let count = |connection: &rusqlite::Transaction<'_>| {
+            connection.query_row("SELECT count(*) FROM event", [], |row| row.get(0)).map_err(unreadable)
+        };
+        log.readers.read::<i64>(count).unwrap()
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while blocks() > 4 && std::time::Instant::now() < deadline {
+        stored(log, log.sync());
+    }
+    assert!(blocks() <= 4, "{} blocks", blocks());
+}
+
 #[test]
 fn what_was_appended_is_read_back_whole_and_from_anywhere() {
     let disk = Disk::new();
@@ -163,21 +186,8 @@ fn a_run_that_ended_is_packed_into_few_blocks_and_reads_the_same() {
     let end = RunEnd { status: RunStatus::Complete, finish_reason: None, usage: None, lost: false };
     facts.push(Event::new(&run, Kind::RunEnd(end)));
     let history = testkit::logged(facts);
-    for envelope in &history {
-        let ticket = append(&log, "c", envelope.seq - 1, std::slice::from_ref(envelope));
-        stored(&log, log.sync().max(ticket));
-    }
-    let blocks = || {
-        let count = |connection: &rusqlite::Transaction<'_>| {
-            connection.query_row("SELECT count(*) FROM event", [], |row| row.get(0)).map_err(unreadable)
-        };
-        log.readers.read::<i64>(count).unwrap()
-    };
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    while blocks() > 4 && std::time::Instant::now() < deadline {
-        stored(&log, log.sync());
-    }
-    assert!(blocks() <= 4, "{} blocks", blocks());
+    one_by_one(&log, &history);
+    until_packed(&log);
     assert_eq!(log.read(&id("c"), 0, 1_000).unwrap().envelopes, history);
     assert_eq!(log.read(&id("c"), 100, 1).unwrap().envelopes, history[100..101]);
     assert_eq!(log.load(&id("c")).unwrap().unwrap().view, testkit::folded(&history));

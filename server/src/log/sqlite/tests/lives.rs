@@ -48,6 +48,20 @@ fn i9_a_crash_counts_for_what_was_not_written_in_that_life_too() {
 }
 
 #[test]
+fn i9_after_a_crash_packing_what_was_written_does_not_make_it_sound() {
+    let disk = Disk::new();
+    let log = disk.open();
+    one_by_one(&log, &events(1, 40, 20));
+    drop(log);
+    let log = disk.open();
+    // The packer needs nobody to ask for the conversation.
+    until_packed(&log);
+    let found = log.load(&id("c")).unwrap().unwrap();
+    assert_eq!(found.position.seq, 40);
+    assert_ne!(found.position.epoch, Epoch::new("e1"));
+}
+
+#[test]
 fn what_waited_is_written_when_the_log_is_closed() {
     let disk = Disk::new();
     let log = disk.open();
