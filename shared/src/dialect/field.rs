@@ -114,6 +114,15 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// The strings of a list that are not empty; nothing for any other type.
+    pub(crate) fn list_of_texts(self) -> Vec<String> {
+        if !self.is_list() {
+            return Vec::new();
+        }
+        let items: Vec<Self> = serde_json::from_str(self.raw()).unwrap_or_default();
+        items.into_iter().filter_map(Self::word).map(Cow::into_owned).collect()
+    }
+
     /// The fields of an object with their names, in order; nothing for any other type.
     pub(crate) fn entries(self) -> Vec<(String, Self)> {
         struct Entries<'a>(Vec<(String, Field<'a>)>);

@@ -29,6 +29,8 @@ pub struct Request {
     pub previous: Option<CompactString>,
     /// The id of the session or thread, where the vendor has a place for one and it names one session only.
     pub session: Option<CompactString>,
+    /// The messages are only what is new in the session, which the server keeps.
+    pub continues: bool,
     /// Whoever uses the application (`user`, `safety_identifier`). Joins nothing.
     pub user: Option<CompactString>,
     /// FNV-1a 64 of the body: what is sent again is the same to the byte.
@@ -179,6 +181,7 @@ impl Request {
             messages: Vec::new(),
             previous: None,
             session: None,
+            continues: false,
             user: None,
             print: hasher.finish(),
             is_read: false,

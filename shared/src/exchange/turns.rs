@@ -26,8 +26,8 @@ pub(super) enum Side {
 pub(super) struct Turn {
     pub(super) side: Side,
     pub(super) words: Words,
-    /// The messages that it is made of begin with this one.
-    pub(super) from: usize,
+    /// What it is made of: places of messages, and of pieces in them.
+    pub(super) pieces: Vec<(usize, usize)>,
 }
 
 /// The words of a turn, as they are compared.
@@ -72,7 +72,7 @@ impl Words {
         self.files.push(hasher.finish());
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.calls.is_empty() && self.files.is_empty()
     }
 
@@ -139,20 +139,29 @@ fn sorted(value: serde_json::Value) -> serde_json::Value {
     }
 }
 
-/// The turns of `messages`. Instructions in their midst belong to nobody's turn: clients put them there and take them
-/// away again.
+/// The turns of `messages`. Instructions in their midst make no turn: clients put them there and take them away again.
+/// They are told with the turn that follows them.
 pub(super) fn turns(messages: &[Said]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
+    let mut waiting = Vec::new();
     for (at, message) in messages.iter().enumerate() {
-        for piece in &message.pieces {
-            let Some(side) = side(&message.role, piece) else { continue };
+        for (place, piece) in message.pieces.iter().enumerate() {
+            let Some(side) = side(&message.role, piece) else {
+                waiting.push((at, place));
+                continue;
+            };
             if turns.last().is_none_or(|last| last.side != side) {
-                turns.push(Turn { side, words: Words::default(), from: at });
+                turns.push(Turn { side, words: Words::default(), pieces: Vec::new() });
             }
             if let Some(turn) = turns.last_mut() {
+                turn.pieces.append(&mut waiting);
+                turn.pieces.push((at, place));
                 add(&mut turn.words, side, piece);
             }
         }
+    }
+    if let Some(last) = turns.last_mut().filter(|last| last.side != Side::Assistant) {
+        last.pieces.append(&mut waiting);
     }
     turns.retain(|turn| turn.side != Side::Assistant || !turn.words.is_empty());
     turns

@@ -1,3 +1,5 @@
+//! What paths say.
+
 use super::Api;
 
 #[test]

@@ -1,0 +1,44 @@
+//! Anthropic's messages. What tools of the provider did stands among the words of the assistant, and is left out here as
+//! it is where answers are listened to: nobody has to carry it out.
+
+use super::{Field, Fields, Piece, Request, Role, call, instruct, part, result, say, system_message, tools};
+
+/// Reads the fields of the body.
+pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
+    tools(fields.get("tools"), request);
+    for piece in part::pieces(fields.get("system"), request) {
+        if let Piece::Text(text) = piece {
+            instruct(request, &text);
+        }
+    }
+    for message in fields.get("messages").list() {
+        let fields = message.fields();
+        let content = fields.get("content");
+        let pieces = if content.is_list() {
+            content.list().into_iter().filter_map(|block| read_block(block, request)).collect()
+        } else {
+            part::pieces(content, request)
+        };
+        match &*fields.get("role").text().unwrap_or_default() {
+            "user" => say(request, Role::User, pieces),
+            "assistant" => say(request, Role::Assistant, pieces),
+            "system" => system_message(request, pieces),
+            other => say(request, Role::Other(other.into()), pieces),
+        }
+    }
+}
+
+fn read_block(block: Field<'_>, request: &mut Request) -> Option<Piece> {
+    let fields = block.fields();
+    let kind = fields.get("type").text().unwrap_or_default();
+    match &*kind {
+        "tool_use" => Some(call(fields.get("id"), fields.get("name"), fields.get("input"))),
+        "tool_result" => {
+            let is_error = fields.get("is_error").is_true();
+            Some(result(fields.get("tool_use_id"), Field::default(), fields.get("content"), is_error))
+        }
+        "server_tool_use" | "mcp_tool_use" | "fallback" => None,
+        kind if kind.ends_with("_tool_result") => None,
+        _ => part::piece(block, request),
+    }
+}

@@ -1,0 +1,55 @@
+//! Chat completions of OpenAI and whoever copies them, Ollama's chat, Cohere's chat: one list of messages with roles.
+
+use super::{Field, Fields, Piece, Request, Role, call, file, part, result, say, system_message, tools};
+
+/// Reads the fields of the body.
+pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
+    tools(fields.any(&["tools", "functions"]), request);
+    for message in fields.get("messages").list() {
+        read_message(&message.fields(), request);
+    }
+}
+
+fn read_message(fields: &Fields<'_>, request: &mut Request) {
+    let role = fields.get("role").text().unwrap_or_default();
+    let content = fields.get("content");
+    match &*role {
+        "system" | "developer" => {
+            let pieces = part::pieces(content, request);
+            system_message(request, pieces);
+        }
+        "tool" | "function" => {
+            let name = fields.any(&["tool_name", "name"]);
+            say(request, Role::Tool, vec![result(fields.get("tool_call_id"), name, content, false)]);
+        }
+        "assistant" | "model" => {
+            let mut pieces = part::pieces(content, request);
+            pieces.extend(fields.get("refusal").word().map(|text| Piece::Text(text.into_owned())));
+            pieces.extend(fields.get("tool_calls").list().into_iter().map(tool_call));
+            let legacy = fields.get("function_call");
+            if legacy.is_object() {
+                let inner = legacy.fields();
+                pieces.push(call(Field::default(), inner.get("name"), inner.get("arguments")));
+            }
+            say(request, Role::Assistant, pieces);
+        }
+        other => {
+            let mut pieces = part::pieces(content, request);
+            let images = fields.get("images").list_of_texts();
+            pieces.extend(images.iter().map(|image| Piece::File(file("image", "", image))));
+            let role = if other == "user" { Role::User } else { Role::Other(other.into()) };
+            say(request, role, pieces);
+        }
+    }
+}
+
+fn tool_call(field: Field<'_>) -> Piece {
+    let outer = field.fields();
+    let inner = outer.any(&["function", "custom"]);
+    let named = if inner.is_object() { inner.fields() } else { Fields::default() };
+    let get = |names: &[&str]| {
+        let found = named.any(names);
+        if found.is_some() { found } else { outer.any(names) }
+    };
+    call(outer.get("id"), get(&["name"]), get(&["arguments", "input"]))
+}

@@ -1,0 +1,104 @@
+//! The parts of a message's content, as OpenAI, Anthropic, Cohere and those who copy them write them.
+
+use std::borrow::Cow;
+
+use super::{Field, Fields, Piece, Request, file, file_at, unknown};
+
+/// The pieces of `content`: a string, a list of parts, or nothing.
+pub(super) fn pieces(content: Field<'_>, request: &mut Request) -> Vec<Piece> {
+    if let Some(text) = content.text() {
+        return if text.is_empty() { Vec::new() } else { vec![Piece::Text(text.into_owned())] };
+    }
+    let parts = content.list();
+    parts.into_iter().filter_map(|part| piece(part, request)).collect()
+}
+
+/// One part; nothing for what is not shown and for what nobody knows.
+pub(super) fn piece(part: Field<'_>, request: &mut Request) -> Option<Piece> {
+    if let Some(text) = part.word() {
+        return Some(Piece::Text(text.into_owned()));
+    }
+    let fields = part.fields();
+    let kind = fields.get("type").text().unwrap_or_default();
+    if is_silent(&kind) {
+        return None;
+    }
+    if let Some(text) = words(&kind, &fields) {
+        return (!text.is_empty()).then(|| Piece::Text(text));
+    }
+    let found = known_file(&kind, &fields);
+    if found.is_none() {
+        unknown(request, "a part", &kind);
+    }
+    found.map(Piece::File)
+}
+
+/// A part of what a call gave back, as text; nothing for one that only JSON can tell.
+pub(super) fn of_result(part: Field<'_>) -> Option<String> {
+    if let Some(text) = part.text() {
+        return Some(text.into_owned());
+    }
+    let fields = part.fields();
+    let kind = fields.get("type").text().unwrap_or_default();
+    words(&kind, &fields).or_else(|| known_file(&kind, &fields).map(|file| file.placeholder()))
+}
+
+/// Parts that are no words of anybody: thinking, and what belongs to the provider.
+fn is_silent(kind: &str) -> bool {
+    matches!(
+        kind,
+        "thinking"
+            | "redacted_thinking"
+            | "reasoning"
+            | "reasoning_text"
+            | "encrypted_content"
+            | "cache_control"
+    )
+}
+
+fn words(kind: &str, fields: &Fields<'_>) -> Option<String> {
+    match kind {
+        "text" | "input_text" | "output_text" | "summary_text" | "" => {
+            fields.get("text").text().map(Cow::into_owned)
+        }
+        "refusal" => fields.get("refusal").text().map(Cow::into_owned),
+        "compaction" => fields.get("content").text().map(Cow::into_owned),
+        _ => None,
+    }
+}
+
+fn known_file(kind: &str, fields: &Fields<'_>) -> Option<super::File> {
+    let kind = kind.trim_start_matches("input_").trim_end_matches("_url");
+    match kind {
+        "image"
+        | "document"
+        | "audio"
+        | "file"
+        | "video"
+        | "search_result"
+        | "container_upload"
+        | "computer_screenshot"
+        | "tool_reference" => {}
+        _ => return None,
+    }
+    let of_kind =
+        fields.any(&["source", "image_url", "input_audio", "file", "video_url", "audio_url", "document"]);
+    if let Some(address) = of_kind.text() {
+        return Some(file_at(kind, &address));
+    }
+    let inner = if of_kind.is_object() { of_kind.fields() } else { Fields::default() };
+    let get = |names: &[&str]| {
+        let found = inner.any(names);
+        if found.is_some() { found } else { fields.any(names) }
+    };
+    if let Some(address) = get(&["url", "image_url", "file_url"]).word() {
+        return Some(file_at(kind, &address));
+    }
+    let name = get(&["filename", "title", "media_type", "mime_type", "format", "file_id", "tool_name"]);
+    let name = name.word().unwrap_or_default();
+    let inside = get(&["data", "file_data"]).text().unwrap_or_default();
+    Some(match inside.strip_prefix("data:").and_then(|rest| rest.split_once(',')) {
+        Some((_head, inside)) => file(kind, &name, inside),
+        None => file(kind, &name, &inside),
+    })
+}

@@ -1,0 +1,18 @@
+//! APIs without messages: OpenAI's legacy completions and Ollama's generate.
+
+use super::{Fields, Piece, Request, Role, file, instruct, say};
+
+/// Reads the fields of the body.
+pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
+    instruct(request, &fields.get("system").text().unwrap_or_default());
+    let prompt = fields.get("prompt");
+    let texts = match prompt.word() {
+        Some(text) => vec![text.into_owned()],
+        // Tokens instead of words say nothing to a reader.
+        None => prompt.list_of_texts(),
+    };
+    let mut pieces: Vec<Piece> = texts.into_iter().map(Piece::Text).collect();
+    let images = fields.get("images").list_of_texts();
+    pieces.extend(images.iter().map(|image| Piece::File(file("image", "", image))));
+    say(request, Role::User, pieces);
+}

@@ -1,0 +1,98 @@
+//! OpenAI's responses. The input is a list of items; it may be all of the history, or only what is new after the answer
+//! or the conversation that the server keeps.
+
+use std::borrow::Cow;
+
+use compact_str::CompactString;
+
+use super::{
+    Field, Fields, Piece, Request, Role, call, instruct, part, result, say, system_message, tools, unknown,
+};
+
+/// Reads the fields of the body.
+pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
+    tools(fields.get("tools"), request);
+    for piece in part::pieces(fields.get("instructions"), request) {
+        if let Piece::Text(text) = piece {
+            instruct(request, &text);
+        }
+    }
+    request.previous = fields.get("previous_response_id").word().map(CompactString::new);
+    let conversation = fields.get("conversation");
+    let id = conversation.word().or_else(|| conversation.fields().get("id").word());
+    if let Some(id) = id {
+        request.session = Some(CompactString::new(id));
+        request.continues = true;
+    }
+    let input = fields.get("input");
+    if let Some(text) = input.word() {
+        return say(request, Role::User, vec![Piece::Text(text.into_owned())]);
+    }
+    for item in input.list() {
+        read_item(&item.fields(), request);
+    }
+}
+
+fn read_item(fields: &Fields<'_>, request: &mut Request) {
+    let kind = fields.get("type").text().unwrap_or_default();
+    match &*kind {
+        "message" | "" => read_message(fields, request),
+        // The server's own work, its thinking, and references to what it keeps.
+        "reasoning"
+        | "item_reference"
+        | "compaction"
+        | "compaction_summary"
+        | "mcp_list_tools"
+        | "mcp_call"
+        | "mcp_approval_request"
+        | "web_search_call"
+        | "file_search_call"
+        | "code_interpreter_call"
+        | "image_generation_call"
+        | "program"
+        | "program_output"
+        | "additional_tools" => {}
+        "mcp_approval_response" => {
+            let consent = Piece::Consent {
+                id: CompactString::new(fields.get("approval_request_id").words().unwrap_or_default()),
+                approved: fields.get("approve").is_true(),
+                text: fields.get("reason").word().map(Cow::into_owned),
+            };
+            say(request, Role::Tool, vec![consent]);
+        }
+        "function_call" | "custom_tool_call" => {
+            let id = fields.any(&["call_id", "id"]);
+            let made = call(id, fields.get("name"), fields.any(&["arguments", "input"]));
+            say(request, Role::Assistant, vec![made]);
+        }
+        kind if kind.ends_with("_call") => {
+            let made = Piece::Call {
+                id: CompactString::new(fields.any(&["call_id", "id"]).words().unwrap_or_default()),
+                name: CompactString::new(kind.trim_end_matches("_call")),
+                arguments: fields
+                    .any(&["action", "operation", "arguments"])
+                    .words()
+                    .unwrap_or_default()
+                    .into_owned(),
+            };
+            say(request, Role::Assistant, vec![made]);
+        }
+        kind if kind.ends_with("_output") => {
+            let status = fields.get("status").text().unwrap_or_default();
+            let output = fields.any(&["output", "tools"]);
+            let back = result(fields.any(&["call_id", "id"]), Field::default(), output, status == "failed");
+            say(request, Role::Tool, vec![back]);
+        }
+        kind => unknown(request, "an item", kind),
+    }
+}
+
+fn read_message(fields: &Fields<'_>, request: &mut Request) {
+    let pieces = part::pieces(fields.get("content"), request);
+    match &*fields.get("role").text().unwrap_or_default() {
+        "user" => say(request, Role::User, pieces),
+        "assistant" => say(request, Role::Assistant, pieces),
+        "system" | "developer" => system_message(request, pieces),
+        other => say(request, Role::Other(other.into()), pieces),
+    }
+}
