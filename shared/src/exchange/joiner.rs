@@ -1,16 +1,38 @@
 //! Which conversation and which run a call belongs to.
 
-use compact_str::CompactString;
-
-use super::answer::{Answer, Heard, Opening, Ticket, Verdict};
+use super::answer::{Answer, Heard, Verdict};
 use super::request::Request;
+use super::turns::{Side, after, is_telling};
 use crate::dialect::Decoded;
-use crate::event::{Kind, RunEnd, RunStart, RunStatus};
+use crate::event::{RunStatus, ToolState};
 use crate::ids::{ConversationId, RunId};
+use crate::limits::{
+    CALLS_AWAITED_MAX, ITEMS_PER_RUN_MAX, LOOP_REMEMBERED_MS, LOOPS_REMEMBERED_MAX, RESULTS_AWAITED_MS,
+};
+
+mod asked;
+mod find;
+mod memory;
+mod steps;
+mod tell;
+
+use asked::{Asked, hash};
+use find::{Found, Search};
+use memory::{Awaited, Head, Loop, Memory, State};
+use steps::Step;
 
 /// Headers in which clients name their session, in small letters; the first that is there counts.
-pub const SESSION_HEADERS: [&str; 5] =
-    ["x-claude-code-session-id", "session_id", "session-id", "x-session-id", "x-session-affinity"];
+pub const SESSION_HEADERS: [&str; 9] = [
+    "x-claude-code-session-id",
+    "thread-id",
+    "conversation_id",
+    "session-id",
+    "session_id",
+    "x-session-id",
+    "x-session-affinity",
+    "x-opencode-session",
+    "x-amp-thread-id",
+];
 
 /// What is known of a call beside its request.
 #[derive(Debug, Clone)]
@@ -102,7 +124,11 @@ pub struct Placed {
 /// goes on in a new conversation.
 #[derive(Debug, Default)]
 pub struct Joiner {
+    memory: Memory,
+    /// Calls so far.
     calls: u64,
+    /// The ends of runs that were forgotten.
+    forgotten: Vec<Placed>,
 }
 
 impl Joiner {
@@ -110,69 +136,176 @@ impl Joiner {
     /// [`Joiner::heard`].
     pub fn place(&mut self, call: &Call<'_>, request: &Request) -> Placement {
         self.calls = self.calls.saturating_add(1);
-        let name = conversation_name(call.upstream, call.name);
-        let conversation = call.conversation.clone().or_else(|| ConversationId::parse(&name).ok());
-        let conversation = conversation.unwrap_or_else(|| ConversationId::parse("proxy").expect("a name"));
-        let run = RunId::new(call.name);
-        let answer = Answer::new(Opening {
-            api: request.api,
-            conversation: conversation.clone(),
-            run: run.clone(),
-            ticket: Ticket { agent_loop: self.calls, call: self.calls },
-            model: request.model.clone(),
-            name: call.name.into(),
-            used: std::collections::BTreeSet::new(),
-            words: super::turns::Words::default(),
-        });
-        let mut events = Decoded::default();
-        let start = RunStart {
-            model: request.model.clone(),
-            dialect: Some(request.api.dialect().into()),
-            ..RunStart::default()
+        self.make_room();
+        let conversation = named_conversation(call, request);
+        let scope = scope(call, conversation.as_ref());
+        let search = Search { memory: &self.memory, scope, call, request };
+        let named = search.named();
+        let asked = match (&named, &request.previous) {
+            (Some(named), _) => Asked::of(request, named.point.head.full, named.point.head.turns),
+            (None, Some(unknown)) => Asked::of(request, hash(unknown), 0),
+            (None, None) => Asked::of(request, 0, 0),
         };
-        events.push(&run, Kind::RunStart(start));
-        Placement {
-            conversation,
-            run,
-            why: Why::New,
-            is_new: true,
-            fork_of: None,
-            attempt: 1,
-            events,
-            answer,
+        let found = search.find(&asked, named);
+        let step = Step { call, request, asked: &asked, scope, number: self.calls };
+        match found {
+            Found::Retry { id } => step.again(&mut self.memory, id),
+            Found::Join { id, from, why } => step.join(&mut self.memory, id, from, why),
+            Found::Fork { id, point, from } => {
+                step.branch(&mut self.memory, conversation, (id, &point), from)
+            }
+            Found::Nothing => step.open(&mut self.memory, conversation, None, 0),
         }
     }
 
     /// An answer is over, at `at`: ends its run, or says that its calls are executed now.
     pub fn heard(&mut self, heard: Heard, at: u64) -> Placed {
-        let _ = at;
-        let status = match heard.verdict {
-            Verdict::GoesOn => RunStatus::Complete,
-            Verdict::Ends(status) => status,
-        };
         let mut events = Decoded::default();
-        events.push(&heard.run, Kind::RunEnd(RunEnd { status, ..RunEnd::default() }));
-        Placed { conversation: heard.conversation, run: heard.run, waits: false, events }
+        let id = heard.ticket.agent_loop;
+        let (conversation, run) = (heard.conversation.clone(), heard.run.clone());
+        let is_last = self.memory.get(id).map(|known| known.call == heard.ticket.call);
+        match is_last {
+            Some(true) => {
+                self.memory.change(id, at, |known| settle(known, heard, at, &mut events));
+            }
+            // Another attempt took its place: the run is that one's matter.
+            Some(false) => {}
+            None => {
+                let status = match heard.verdict {
+                    Verdict::GoesOn => RunStatus::Interrupted,
+                    Verdict::Ends(status) => status,
+                };
+                tell::end(&run, status, &mut events);
+            }
+        }
+        let waits = self.memory.get(id).is_some_and(|known| known.is_open && known.run == run);
+        Placed { conversation, run, waits, events }
     }
 
     /// Gives up runs whose results did not come in time, and forgets what is old. Call it about once a second.
     pub fn tick(&mut self, now: u64) -> Vec<Placed> {
-        let _ = now;
-        Vec::new()
+        let is_late = |known: &Loop| match known.state {
+            State::Waiting(since) => now.saturating_sub(since) >= RESULTS_AWAITED_MS,
+            _ => false,
+        };
+        let late: Vec<u64> =
+            self.memory.all().filter(|(_, known)| is_late(known)).map(|(id, _)| id).collect();
+        let mut placed = std::mem::take(&mut self.forgotten);
+        for id in late {
+            placed.extend(self.memory.change(id, 0, |known| {
+                let mut events = Decoded::default();
+                tell::give_up(&known.run, RESULTS_AWAITED_MS, &mut events);
+                (known.state, known.is_open) = (State::GivenUp, false);
+                Placed {
+                    conversation: known.conversation.clone(),
+                    run: known.run.clone(),
+                    waits: false,
+                    events,
+                }
+            }));
+        }
+        while let Some((touched, id)) = self.memory.oldest() {
+            if now.saturating_sub(touched) < LOOP_REMEMBERED_MS {
+                break;
+            }
+            self.forget(id);
+        }
+        placed.append(&mut self.forgotten);
+        placed
     }
 
     /// The hub stops: what still waits for results is interrupted.
     pub fn close(&mut self) -> Vec<Placed> {
-        Vec::new()
+        let ids: Vec<u64> = self.memory.all().map(|(id, _)| id).collect();
+        for id in ids {
+            self.forget(id);
+        }
+        std::mem::take(&mut self.forgotten)
     }
 
-    /// Conversations whose runs wait for results, for figures and tests.
-    pub fn waiting(&self) -> usize {
-        0
+    /// How many loops are remembered.
+    pub fn remembered(&self) -> usize {
+        self.memory.len()
+    }
+
+    fn make_room(&mut self) {
+        while self.memory.len() >= LOOPS_REMEMBERED_MAX {
+            // Those that a call is on its way of are as few as connections.
+            let Some((_, id)) = self.memory.oldest() else { return };
+            self.forget(id);
+        }
+    }
+
+    fn forget(&mut self, id: u64) {
+        let Some(gone) = self.memory.remove(id).filter(|gone| gone.is_open) else { return };
+        let mut events = Decoded::default();
+        tell::end(&gone.run, RunStatus::Interrupted, &mut events);
+        self.forgotten.push(Placed { conversation: gone.conversation, run: gone.run, waits: false, events });
     }
 }
 
-/// A name for a new conversation.
-pub(super) fn conversation_name(upstream: &str, name: &str) -> CompactString {
-    compact_str::format_compact!("{upstream}-{name}")
+/// What an answer makes of its loop.
+fn settle(known: &mut Loop, heard: Heard, at: u64, events: &mut Decoded) {
+    let Heard { verdict, words, calls, used, response, .. } = heard;
+    let room = ITEMS_PER_RUN_MAX.saturating_sub(known.used.len());
+    known.used.extend(used.into_iter().take(room));
+    if let Verdict::Ends(status) = verdict {
+        tell::end(&known.run, status, events);
+        known.is_open = false;
+        if status != RunStatus::Complete {
+            known.state = State::Failed;
+            return;
+        }
+    }
+    let ask = &known.ask;
+    let print = words.print(Side::Assistant);
+    known.head = Some(Head {
+        full: if words.is_empty() { ask.before } else { after(ask.before, print) },
+        asked: ask.before,
+        turns: ask.turns.saturating_add(usize::from(!words.is_empty())),
+        tail: after(ask.last, print),
+        said: words.is_telling().then_some(print),
+        response: response.as_deref().map(hash),
+    });
+    for call in &calls {
+        if verdict == Verdict::GoesOn && !call.asks {
+            tell::state(&known.run, call.tool.clone(), ToolState::Executing, events);
+        }
+    }
+    let awaited = calls.into_iter().take(CALLS_AWAITED_MAX);
+    known.awaited = awaited.map(|call| Awaited { call, since: at }).collect();
+    known.state = if verdict == Verdict::GoesOn { State::Waiting(at) } else { State::Done };
 }
+
+/// The conversation that a call names itself: in so many words, or by its session.
+fn named_conversation(call: &Call<'_>, request: &Request) -> Option<ConversationId> {
+    if call.conversation.is_some() {
+        return call.conversation.clone();
+    }
+    let session = call.session.filter(|session| is_telling(session)).or(request.session.as_deref())?;
+    Some(conversation_name(call.upstream, session))
+}
+
+/// Where a call is looked for: in its conversation when it names one, else among the calls with the same key.
+fn scope(call: &Call<'_>, conversation: Option<&ConversationId>) -> u64 {
+    match conversation {
+        Some(conversation) => after(1, hash(conversation.as_str())),
+        None => after(after(2, hash(call.upstream)), call.caller),
+    }
+}
+
+/// The conversation of `upstream` that `name` is the mark of.
+fn conversation_name(upstream: &str, name: &str) -> ConversationId {
+    const MOST: usize = 96;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let text: String = upstream.chars().chain(['-']).chain(name.chars()).map(plain).collect();
+    let short = if text.len() <= MOST {
+        text
+    } else {
+        format!("{upstream:.16}-{:016x}", hash(name)).chars().map(plain).collect()
+    };
+    ConversationId::parse(&short).expect("a short name of plain letters with a dash in it")
+}
+
+#[cfg(test)]
+mod tests;
