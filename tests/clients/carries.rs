@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
+use tempfile::TempDir;
 use tests::wait::patiently;
 use tests::{Hub, Relay};
 use tokio::process::{Child, Command};
@@ -106,4 +107,66 @@ async fn python_keeps_its_own_rules() {
         command.args(check).current_dir(package("python"));
         printed(&check.join(" "), command.spawn().unwrap()).await;
     }
+}
+
+/// A copy of the TypeScript package, built, with other projects' packages: its programs find it by its own name.
+pub(crate) struct Installed {
+    folder: TempDir,
+}
+
+impl Installed {
+    /// Builds it, which checks all of its types.
+    pub(crate) async fn build() -> Self {
+        let (folder, source) = (TempDir::new().unwrap(), package("typescript"));
+        // Programs and compilers look for packages from where they are up.
+        std::os::unix::fs::symlink(installed::node_modules(), folder.path().join("node_modules")).unwrap();
+        for part in ["src", "examples", "tests"] {
+            copy(&source.join(part), &folder.path().join(part));
+        }
+        for file in ["package.json", "tsconfig.json"] {
+            std::fs::copy(source.join(file), folder.path().join(file)).unwrap();
+        }
+        let mut build = told(installed::node(), "");
+        build.arg("node_modules/typescript/bin/tsc");
+        printed("tsc", build.current_dir(folder.path()).spawn().unwrap()).await;
+        Self { folder }
+    }
+
+    pub(crate) fn example(&self, name: &str, url: &str) -> Command {
+        let mut command = told(installed::node(), url);
+        command.arg(self.folder.path().join("examples").join(name));
+        command
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (path, name) = (entry.as_ref().unwrap().path(), entry.unwrap().file_name());
+        if path.is_dir() {
+            copy(&path, &to.join(name));
+        } else {
+            std::fs::copy(&path, to.join(name)).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn i10_typescript_publishes_exactly_once_and_watches_without_a_hole_through_a_cut_and_a_kill() {
+    let package = Installed::build().await;
+    carry(|url| package.example("publish.mjs", url), |url| package.example("subscribe.mjs", url)).await;
+}
+
+#[tokio::test]
+async fn typescript_passes_a_stream_of_a_vendor_on() {
+    let (hub, package) = (Hub::start().await, Installed::build().await);
+    passes_on(&hub, package.example("ingest.mjs", &hub.url(""))).await;
+}
+
+#[tokio::test]
+async fn typescript_keeps_its_own_rules() {
+    let package = Installed::build().await;
+    let mut command = told(installed::node(), "");
+    command.arg("--test").current_dir(package.folder.path().join("tests"));
+    printed("node --test", command.spawn().unwrap()).await;
 }

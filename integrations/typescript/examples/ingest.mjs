@@ -1,0 +1,6 @@
+// Passes a vendor's stream on to a hub as it is. Usage: node ingest.mjs DIALECT CONVERSATION < stream
+import { formatPosition, ingest } from "fanlight";
+
+const [dialect, conversation] = process.argv.slice(2);
+const { events, anomalies, position } = await ingest(dialect, conversation, process.stdin);
+console.log(`${events} events, ${anomalies} anomalies, at ${formatPosition(position)}`);
