@@ -5,7 +5,7 @@ use tests::Hub;
 use tests::upstream::Upstream;
 use tokio::process::Command;
 
-use crate::carries::{printed, python_example};
+use crate::carries::{Installed, printed, python_example};
 
 const ANSWER: &str = "It is 21 degrees and sunny in Lisbon ☀.";
 
@@ -61,4 +61,11 @@ async fn openai_agents_are_seen_through_their_traces() {
 #[tokio::test]
 async fn pydantic_ai_is_seen_through_its_events() {
     is_seen(|url| python_example("with_pydantic_ai.py", url)).await;
+}
+
+#[tokio::test]
+async fn ai_sdk_is_seen_through_its_middleware() {
+    let package = Installed::build().await;
+    let run = is_seen(|url| package.example("with_ai_sdk.mjs", url)).await;
+    assert_eq!(run["thinking"], "I should ask the weather service.");
 }
