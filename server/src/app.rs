@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use shared::code::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
+use tower::ServiceExt as _;
 
 use crate::clock;
 use crate::http::patience::Patient;
@@ -24,7 +26,7 @@ use crate::hub::Bounds;
 use crate::log::blocking;
 use crate::state::Shared;
 use crate::ws;
-use crate::{retention, sink};
+use crate::{proxy, retention, sink};
 
 /// How long a connection may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
@@ -48,6 +50,7 @@ pub(crate) async fn run(
     shared.hub.read_back();
     sink::start(&shared);
     let retention = retention::run(&shared);
+    let proxied = proxy::keep_up(&shared);
     // None of them ends by itself.
     tokio::select! {
         () = &mut shutdown => {}
@@ -59,11 +62,13 @@ pub(crate) async fn run(
         () = presence => {}
         () = health => {}
         () = retention => {}
+        () = proxied => {}
     }
     drop(listener);
     drain(&shared).await;
     // Nothing is published any more: the log ends well, with rows that are true.
     blocking(|| {
+        proxy::close(&shared);
         shared.hub.tell_rows();
         shared.hub.log().close();
     });
@@ -126,10 +131,17 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, router: Router) {
     if let Err(error) = tune(&stream) {
         tracing::debug!(%error, "the connection stays as the kernel made it");
     }
-    let service = TowerToHyperService::new(router);
+    let stream = Patient::new(stream, shared.config.no_progress);
+    let line = Arc::clone(stream.line());
+    let service = router.map_request(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Arc::clone(&line));
+        request
+    });
+    let service = TowerToHyperService::new(service);
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.max_buf_size(64 << 10).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
-    let stream = Patient::new(stream, shared.config.no_progress);
+    // For calls that are passed on, whose servers may look at it.
+    builder.preserve_header_case(true);
     let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let served = tokio::select! {
         served = &mut serving => served,
@@ -170,6 +182,8 @@ fn router(shared: &Arc<Shared>) -> Router {
             "/v1/conversations/{conversation}/stream/{dialect}/{*rest}",
             get(stream::get).post(stream::post),
         )
+        .route("/proxy/{upstream}", any(proxy::call))
+        .route("/proxy/{upstream}/{*path}", any(proxy::call))
         .fallback(page::file)
         .method_not_allowed_fallback(|| async {
             Problem::new(ErrorCode::MethodNotAllowed, "this path does not take this method")

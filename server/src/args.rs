@@ -8,6 +8,7 @@ mod client;
 mod dialect;
 mod serve;
 mod sinks;
+mod upstreams;
 
 pub(crate) use client::{ExportArgs, ImportArgs, ReplayArgs, Speed, TailArgs, TeeArgs};
 pub(crate) use dialect::{Spoken, described};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use shared::dialect::custom::UserDialect;
 use shared::limits;
 
+pub use crate::proxy::{Api, Upstream, UpstreamError};
 pub use crate::retention::Retain;
 pub use crate::sink::{FileTarget, Flush, Sink, Target};
 
@@ -18,6 +19,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Dialects of the user's own, taken beside those that the hub reads anyway.
     pub dialects: Vec<UserDialect>,
+    /// Model APIs that calls are passed on to, beside those that are known anyway.
+    pub upstreams: Vec<Upstream>,
     /// What the log keeps of what is over.
     pub retain: Retain,
     /// Between two rounds of dropping what need not stay.
@@ -68,6 +71,7 @@ impl Default for Config {
             log: LogChoice::Memory,
             hosts: Vec::new(),
             dialects: Vec::new(),
+            upstreams: Vec::new(),
             retain: Retain::default(),
             retain_every: Duration::from_mins(1),
             sinks: Vec::new(),

@@ -18,6 +18,7 @@ mod http;
 mod hub;
 mod log;
 mod metrics;
+mod proxy;
 mod retention;
 mod ring;
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub(crate) fn text(shared: &Shared) -> String {
     publishing(&mut page);
     viewing(&mut page, shared);
     keeping(&mut page, shared);
+    proxying(&mut page, shared);
     running(&mut page, shared);
     page.text
 }
@@ -91,6 +92,14 @@ fn keeping(page: &mut Page, shared: &Shared) {
     for code in ["disk_full", "disk_failing"] {
         page.line("fanlight_log_failing", &format!("{{code=\"{code}\"}}"), u64::from(failing == Some(code)));
     }
+}
+
+fn proxying(page: &mut Page, shared: &Shared) {
+    let it = &TALLY;
+    page.counter("fanlight_proxy_calls_total", "Requests that were passed on.", it.proxied.get());
+    page.counter("fanlight_proxy_copies_lost_total", "Recordings with a hole.", it.copies_lost.get());
+    page.gauge("fanlight_proxy_recording", "Calls that are being recorded.", shared.proxy.recording());
+    page.gauge("fanlight_proxy_copy_bytes", "Bytes that wait to be recorded.", shared.proxy.held());
 }
 
 fn running(page: &mut Page, shared: &Shared) {

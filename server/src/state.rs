@@ -15,6 +15,7 @@ use crate::fanout::{Fanout, Outbox};
 use crate::hub::Hub;
 use crate::hub::orphans::Patience;
 use crate::log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
+use crate::proxy::Proxy;
 
 /// A running hub.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) drain: CancellationToken,
     /// Everything that runs; the drain waits for it.
     pub(crate) tasks: TaskTracker,
+    /// What passes calls of models on.
+    pub(crate) proxy: Proxy,
     /// How often the log stopped writing or began to again.
     pub(crate) log_turns: AtomicU64,
 }
@@ -49,6 +52,7 @@ impl Shared {
         let tasks = TaskTracker::new();
         let fanout = Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat);
         let sockets = Sockets::default();
+        let proxy = Proxy::new(&config.upstreams);
         Ok(Arc::new(Self {
             config,
             hub,
@@ -56,6 +60,7 @@ impl Shared {
             sockets,
             drain: CancellationToken::new(),
             tasks,
+            proxy,
             log_turns: AtomicU64::new(0),
         }))
     }

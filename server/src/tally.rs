@@ -55,6 +55,10 @@ pub(crate) struct Tally {
     pub(crate) snapshots: Count,
     /// Snapshots that somebody else had encoded.
     pub(crate) snapshots_shared: Count,
+    /// Requests that were passed on.
+    pub(crate) proxied: Count,
+    /// Recordings of them that have a hole.
+    pub(crate) copies_lost: Count,
 }
 
 /// Of this process.
@@ -71,4 +75,6 @@ pub(crate) static TALLY: Tally = Tally {
     encodes_shared: Count::new(),
     snapshots: Count::new(),
     snapshots_shared: Count::new(),
+    proxied: Count::new(),
+    copies_lost: Count::new(),
 };

@@ -44,6 +44,9 @@ pub enum AnomalyCode {
     TooMany,
     /// The stream ended without its end.
     Truncated,
+    /// A call through the proxy went on, but its recording did not keep up with it or could not read it: the rest of its
+    /// answer is not here.
+    CopyLost,
 }
 
 /// One oddity.

@@ -126,6 +126,14 @@ error_codes! {
     DiskFull = "disk_full", 503;
     /// The log cannot write, for another reason.
     DiskFailing = "disk_failing", 503;
+    /// The proxy knows no upstream of that name.
+    UnknownUpstream = "unknown_upstream", 404;
+    /// The proxy passes requests and answers, and no other protocols.
+    UpgradeRefused = "upgrade_refused", 501;
+    /// The upstream of a call could not be reached.
+    UpstreamUnreachable = "upstream_unreachable", 502;
+    /// The upstream of a call was reached and gave no answer.
+    UpstreamFailed = "upstream_failed", 502;
     /// A fault of the hub.
     Internal = "internal", 500;
 }

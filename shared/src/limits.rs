@@ -105,6 +105,18 @@ pub const EVENTS_PER_PUBLISH_MAX: usize = 10_000;
 /// Longest file that is imported, in bytes.
 pub const IMPORT_BYTES_MAX: usize = 256 << 20;
 
+/// Longest request that the proxy reads, in bytes. A longer one is passed on and recorded without its history.
+pub const PROXY_REQUEST_BYTES_MAX: usize = 64 << 20;
+
+/// How far the recording of a call may be behind the call, in bytes of its answer. Beyond it the rest is not recorded.
+pub const PROXY_LAG_BYTES_MAX: usize = 8 << 20;
+
+/// The same for all calls together, their requests among them.
+pub const PROXY_COPIES_BYTES_MAX: usize = 512 << 20;
+
+/// How long the proxy tries to connect to an upstream, in milliseconds.
+pub const PROXY_CONNECT_MS: u64 = 10_000;
+
 /// Deepest nesting of JSON that is taken from outside.
 pub const JSON_DEPTH_MAX: usize = 64;
 

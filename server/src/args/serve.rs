@@ -1,6 +1,7 @@
 //! The settings of `fanlight serve` and where each comes from: defaults, then the TOML file, then the environment,
 //! then flags; the later wins.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SinkSettings;
 use super::amount::{ByteSize, Span};
+use super::upstreams::{UpstreamSettings, as_tables, named};
 use shared::limits::{IDLE_MS, INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
 
 /// Where a hub listens when nobody says otherwise.
@@ -63,6 +65,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "FANLIGHT_DIALECTS", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) dialects: Vec<PathBuf>,
+    /// A model API that calls to /proxy/NAME/… are passed on to, beside those that are known; may be repeated
+    #[arg(long = "upstream", value_name = "NAME=URL", env = "FANLIGHT_UPSTREAMS", value_delimiter = ',', value_parser = named)]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_tables")]
+    pub(crate) upstreams: Vec<(String, String)>,
     /// How many seconds a conversation that nobody uses stays in memory; after that it is read back from the log when it
     /// is asked for [default: 600]
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_IDLE_AFTER")]
@@ -122,6 +128,8 @@ pub(crate) struct Settings {
     pub(crate) hosts: Vec<String>,
     /// Files that describe dialects.
     pub(crate) dialects: Vec<PathBuf>,
+    /// Model APIs that calls are passed on to, by name.
+    pub(crate) upstreams: BTreeMap<String, UpstreamSettings>,
     /// Seconds until a conversation that nobody uses leaves memory.
     pub(crate) idle_after: u64,
     /// Seconds until a run whose publisher is gone is stalled; 0 is for ever.
@@ -149,6 +157,7 @@ impl Default for Settings {
             demo: false,
             hosts: Vec::new(),
             dialects: Vec::new(),
+            upstreams: BTreeMap::new(),
             sinks: Vec::new(),
             idle_after: IDLE_MS / 1000,
             stalled_after: STALLED_AFTER_MS / 1000,

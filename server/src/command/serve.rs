@@ -49,11 +49,17 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         what: format!("a sink does not fit: {what}"),
         mend: String::from("docs/operations.md says what a sink looks like"),
     })?;
+    let upstreams = settings.upstreams.iter().map(|(name, upstream)| upstream.upstream(name));
+    let upstreams = upstreams.collect::<Result<_, _>>().map_err(|what| Failure::Usage {
+        what,
+        mend: String::from("docs/integrations/proxy.md says what an upstream looks like"),
+    })?;
     Ok(Config {
         log,
         hosts,
         dialects,
         sinks,
+        upstreams,
         idle: Duration::from_secs(settings.idle_after),
         retain: Retain {
             age: settings.retain_age.map(|age| age.0),

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use shared::code::ErrorCode;
 
 use super::problem::Problem;
+use crate::proxy::Passed;
 use crate::state::Shared;
 
 /// What the page may do: nothing but run itself and talk to this hub.
@@ -27,12 +28,15 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Lets a request through or refuses it, and puts the page's rules on the answer.
+/// Lets a request through or refuses it, and puts the page's rules on the answer, unless it is an upstream's.
 pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let mut response = match check(&shared.config.hosts, &request) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
+    if response.extensions().get::<Passed>().is_some() {
+        return response;
+    }
     for (name, value) in HEADERS {
         response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
@@ -52,10 +56,14 @@ fn check(hosts: &[String], request: &Request) -> Result<(), Problem> {
         return Ok(());
     }
     let Some(origin) = request.headers().get(header::ORIGIN) else { return Ok(()) };
-    // The same name and port as the request went to; and that name is one of ours, as was just seen.
+    if is_same(origin, host) { Ok(()) } else { refuse("the Origin of the request is not this hub") }
+}
+
+/// Whether `origin` has the same name and port as the request went to; and that name is one of ours, which is seen to
+/// elsewhere.
+pub(crate) fn is_same(origin: &HeaderValue, host: Option<&str>) -> bool {
     let authority = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
-    let same = authority.as_ref().and_then(Uri::authority).map(axum::http::uri::Authority::as_str) == host;
-    if same { Ok(()) } else { refuse("the Origin of the request is not this hub") }
+    authority.as_ref().and_then(Uri::authority).map(axum::http::uri::Authority::as_str) == host
 }
 
 /// Whether `host` (with or without a port) names this machine.

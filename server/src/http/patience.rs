@@ -4,17 +4,50 @@
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
+
+/// What who serves a request may know of its connection, and ask of it: an extension of every request.
+#[derive(Debug, Default)]
+pub(crate) struct Line {
+    /// The peer may take as long as it likes.
+    is_lenient: AtomicBool,
+    /// How often everything was written out.
+    flushes: AtomicU64,
+    /// Who waits for the next time.
+    flushed: AtomicWaker,
+}
+
+impl Line {
+    /// The peer may take nothing for as long as it likes: what it reads comes from elsewhere, and who sends it decides.
+    pub(crate) fn be_lenient(&self, lenient: bool) {
+        self.is_lenient.store(lenient, Ordering::Relaxed);
+    }
+
+    /// How often everything that there was has been written out.
+    pub(crate) fn flushes(&self) -> u64 {
+        self.flushes.load(Ordering::Acquire)
+    }
+
+    /// Ready once that has happened again after the first `known` times.
+    pub(crate) fn flushes_after(&self, known: u64, context: &Context<'_>) -> Poll<()> {
+        self.flushed.register(context.waker());
+        if self.flushes() > known { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Patient<S> {
     stream: S,
     limit: Duration,
+    line: Arc<Line>,
     /// Runs while the peer takes nothing.
     deadline: Option<Pin<Box<Sleep>>>,
 }
@@ -22,7 +55,12 @@ pub(crate) struct Patient<S> {
 impl<S> Patient<S> {
     /// Over `stream`, whose peer may take nothing for `limit`.
     pub(crate) fn new(stream: S, limit: Duration) -> Self {
-        Self { stream, limit, deadline: None }
+        Self { stream, limit, line: Arc::default(), deadline: None }
+    }
+
+    /// What others may know of it.
+    pub(crate) fn line(&self) -> &Arc<Line> {
+        &self.line
     }
 
     /// The stream itself.
@@ -32,7 +70,7 @@ impl<S> Patient<S> {
 
     /// Looks at what became of a write.
     fn settle<T>(&mut self, context: &mut Context<'_>, wrote: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if wrote.is_ready() {
+        if wrote.is_ready() || self.line.is_lenient.load(Ordering::Relaxed) {
             self.deadline = None;
             return wrote;
         }
@@ -77,7 +115,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        if flushed.is_ready() {
+            self.line.flushes.fetch_add(1, Ordering::Release);
+            self.line.flushed.wake();
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,0 +1,115 @@
+//! `ANY /proxy/{upstream}/…`: passes calls of model APIs on, byte for byte in both directions (I12), and takes what is
+//! said in them into conversations. The rules are in docs/integrations/proxy.md.
+//!
+//! ```text
+//! caller ──request──▶ Asking ───▶ upstream
+//!    ▲                   │ copy        │
+//!    └──── Answering ◀───┼──answer─────┘
+//!              │ copy    ▼
+//!              └─────▶ Tape ──▶ Recording ──▶ Joiner, decoder ──▶ hub
+//! ```
+//!
+//! The call never waits for its recording: the tape takes what it can hold, and what it cannot is lost to the recording
+//! alone. Keys are passed on and kept nowhere.
+
+mod browser;
+mod call;
+mod copied;
+mod headers;
+mod inflate;
+mod order;
+mod record;
+mod send;
+mod tape;
+mod target;
+mod upstream;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use compact_str::CompactString;
+use parking_lot::Mutex;
+use shared::code::ErrorCode;
+use shared::exchange::Joiner;
+
+use crate::http::problem::Problem;
+use crate::log::blocking;
+use headers::Fingerprints;
+use order::{Order, Waiting};
+use send::{Roots, Sender};
+use tape::Budget;
+
+pub(crate) use call::{Passed, call};
+pub(crate) use record::{close, keep_up};
+pub use upstream::{Api, Upstream, UpstreamError};
+
+/// What all calls share.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    upstreams: BTreeMap<CompactString, Place>,
+    roots: OnceLock<Roots>,
+    fingerprints: Fingerprints,
+    budget: Arc<Budget>,
+    order: Arc<Order>,
+    joiner: Mutex<Joiner>,
+    waiting: Waiting,
+}
+
+/// An upstream, and what calls it once somebody does.
+#[derive(Debug)]
+struct Place {
+    upstream: Upstream,
+    sender: OnceLock<Result<Sender, rustls::Error>>,
+}
+
+impl Proxy {
+    /// To the upstreams that are known and those that are `named`.
+    pub(crate) fn new(named: &[Upstream]) -> Self {
+        let places = Upstream::all(named).into_iter();
+        let places = places.map(|upstream| {
+            (CompactString::new(upstream.name()), Place { upstream, sender: OnceLock::new() })
+        });
+        Self {
+            upstreams: places.collect(),
+            roots: OnceLock::new(),
+            fingerprints: Fingerprints::default(),
+            budget: Arc::default(),
+            order: Arc::default(),
+            joiner: Mutex::default(),
+            waiting: Waiting::default(),
+        }
+    }
+
+    /// The upstream `name`, and what calls it.
+    fn find(&self, name: &str) -> Result<(&Upstream, &Sender), Problem> {
+        let Some(place) = self.upstreams.get(name) else {
+            let known = self.upstreams.keys().map(CompactString::as_str).collect::<Vec<_>>().join(", ");
+            let detail = format!(
+                "no upstream is named {name:?}; there are {known}; others are named with --upstream NAME=URL"
+            );
+            return Err(Problem::new(ErrorCode::UnknownUpstream, detail));
+        };
+        let sender = place.sender.get_or_init(|| {
+            // Reads the certificates of the system, once.
+            blocking(|| Sender::new(&place.upstream, self.roots.get_or_init(Roots::load)))
+        });
+        match sender {
+            Ok(sender) => Ok((&place.upstream, sender)),
+            Err(error) => {
+                tracing::error!(upstream = name, %error, "no way to this upstream");
+                let detail = format!("TLS for the upstream {name} cannot be set up");
+                Err(Problem::new(ErrorCode::Internal, detail))
+            }
+        }
+    }
+
+    /// Bytes of calls that wait to be recorded.
+    pub(crate) fn held(&self) -> u64 {
+        self.budget.held() as u64
+    }
+
+    /// Calls that are being recorded.
+    pub(crate) fn recording(&self) -> u64 {
+        self.order.running() as u64
+    }
+}

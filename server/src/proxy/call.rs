@@ -1,0 +1,197 @@
+//! One call on its way to the upstream, and the answer on its way back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::header::UPGRADE;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
+use axum::response::{IntoResponse as _, Response};
+use hyper::body::Incoming;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use shared::ConversationId;
+use shared::code::ErrorCode;
+use shared::exchange::SESSION_HEADERS;
+
+use super::copied::{Answering, Asking};
+use super::inflate::encodings;
+use super::record::{self, Facts, Started};
+use super::tape::{End, Fault, Head};
+use super::target::{self, Target};
+use super::upstream::Upstream;
+use super::{browser, headers};
+use crate::http::params;
+use crate::http::patience::Line;
+use crate::http::problem::Problem;
+use crate::state::Shared;
+use crate::tally::TALLY;
+
+/// Names the conversation, in requests and in answers.
+const CONVERSATION: HeaderName = HeaderName::from_static("fanlight-conversation");
+
+/// Names the call of a tool that this agent works for.
+const PARENT: &str = "fanlight-parent";
+
+/// How often the SDKs of several vendors have tried before.
+const RETRIES: &str = "x-stainless-retry-count";
+
+/// How long an answer may wait for the name of a conversation that is not known yet. The request was read while the
+/// upstream thought about it, so that this is waited for only where the upstream is faster than that.
+const NAME_WAIT: Duration = Duration::from_millis(5);
+
+/// What cannot stand in a header as it is.
+const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
+
+/// Marks an answer that is not the hub's own: nothing is added to it on its way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Passed;
+
+/// See [`super`].
+pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    forward(&shared, request).await.unwrap_or_else(Problem::into_response)
+}
+
+async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    browser::refuse(&parts)?;
+    let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+    let target = Target::parse(path)?;
+    let (upstream, sender) = shared.proxy.find(target.upstream)?;
+    // Other protocols may be offered on the way, `h2c` for one; who offers them can do without.
+    let offers = parts
+        .headers
+        .get(UPGRADE)
+        .is_some_and(|upgrade| upgrade.as_bytes().eq_ignore_ascii_case(b"websocket"));
+    if offers || parts.method == Method::CONNECT {
+        let detail = "the proxy passes requests and answers, no WebSockets and no tunnels; call the upstream itself for those";
+        return Err(Problem::new(ErrorCode::UpgradeRefused, detail));
+    }
+    let Some(uri) = upstream.uri(target.rest) else {
+        let detail = format!("the path of this call fits nowhere below {}", upstream.place());
+        return Err(Problem::bad_request(detail));
+    };
+    let facts = facts(shared, upstream, &parts, &target)?;
+    let mut recording = facts.map(|facts| record::start(shared, facts));
+    let line = parts.extensions.get::<Arc<Line>>().cloned();
+    let tape = recording.as_ref().map(|started| started.recorded.tape());
+    let mut outgoing = Request::new(Asking::new(body, tape));
+    *outgoing.headers_mut() = headers::outgoing(&parts.headers);
+    *outgoing.method_mut() = parts.method;
+    *outgoing.uri_mut() = uri;
+    *outgoing.version_mut() = Version::HTTP_11;
+    // How the names of headers were written is among them.
+    *outgoing.extensions_mut() = parts.extensions;
+    TALLY.proxied.one();
+    let answer = match sender.send(outgoing).await {
+        Ok(answer) => pass(answer, &mut recording, line).await,
+        Err(fault) => refuse(upstream, fault, recording).await,
+    };
+    Ok(answer)
+}
+
+/// What the recorder is told of a call beside its bytes; nothing for calls that are only passed on.
+fn facts(
+    shared: &Shared,
+    upstream: &Upstream,
+    parts: &Parts,
+    target: &Target<'_>,
+) -> Result<Option<Facts>, Problem> {
+    let named = params::text(&parts.headers, CONVERSATION.as_str())?;
+    let named = named.map(target::conversation).transpose()?;
+    let (path, query) =
+        target.rest.split_once('?').map_or((target.rest, None), |(path, query)| (path, Some(query)));
+    let Some(api) = target::api(upstream.api(), path).filter(|_| parts.method == Method::POST) else {
+        return Ok(None);
+    };
+    let header =
+        |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    Ok(Some(Facts {
+        api,
+        path: path.to_owned(),
+        upstream: upstream.name().into(),
+        caller: shared.proxy.fingerprints.of(&parts.headers, query),
+        conversation: named.or_else(|| target.conversation.clone()),
+        session: SESSION_HEADERS.into_iter().find_map(header),
+        attempts_before: header(RETRIES).and_then(|count| count.parse().ok()),
+        parent: header(PARENT),
+        encodings: encodings(&parts.headers),
+    }))
+}
+
+/// The answer as it came, but for what belongs to the hop.
+async fn pass(
+    answer: axum::http::Response<Incoming>,
+    recording: &mut Option<Started>,
+    line: Option<Arc<Line>>,
+) -> Response {
+    let (parts, body) = answer.into_parts();
+    if let Some(started) = recording {
+        started.recorded.tape().begin(Head {
+            status: parts.status.as_u16(),
+            retry_after_ms: retry_after_ms(&parts.headers),
+            encodings: encodings(&parts.headers),
+        });
+    }
+    let mut headers = headers::incoming(&parts.headers);
+    if let Some(started) = recording {
+        tell(&mut headers, started).await;
+    }
+    if let Some(line) = &line {
+        line.be_lenient(true);
+    }
+    let recorded = recording.take().map(|started| started.recorded);
+    let mut response = Response::new(axum::body::Body::new(Answering::new(body, recorded, line)));
+    *response.status_mut() = parts.status;
+    *response.headers_mut() = headers;
+    // The words beside the status, and how the names of headers were written.
+    *response.extensions_mut() = parts.extensions;
+    response.extensions_mut().insert(Passed);
+    response
+}
+
+/// What the caller is told where the upstream said nothing.
+async fn refuse(upstream: &Upstream, fault: Fault, recording: Option<Started>) -> Response {
+    let (name, place) = (upstream.name(), upstream.place());
+    let (code, detail) = match &fault {
+        Fault::Unreachable(reason) => (
+            ErrorCode::UpstreamUnreachable,
+            format!("the upstream {name} at {place} cannot be reached: {reason}"),
+        ),
+        Fault::Failed(reason) => {
+            (ErrorCode::UpstreamFailed, format!("the upstream {name} at {place} gave no answer: {reason}"))
+        }
+    };
+    tracing::debug!(upstream = name, code = code.as_str(), "a call was not answered");
+    let mut response = Problem::new(code, detail).into_response();
+    if let Some(mut started) = recording {
+        started.recorded.tape().end(End::Nothing(fault));
+        tell(response.headers_mut(), &mut started).await;
+    }
+    response
+}
+
+/// Names the conversation in the answer, where it is known in time.
+async fn tell(headers: &mut HeaderMap, started: &mut Started) {
+    let Some(conversation) = started.conversation(NAME_WAIT).await else { return };
+    let name = escaped(&conversation);
+    if let Ok(value) = HeaderValue::from_str(&name) {
+        headers.insert(CONVERSATION, value);
+    }
+}
+
+/// As it can stand in a header; what is no ASCII has percent signs.
+fn escaped(conversation: &ConversationId) -> String {
+    utf8_percent_encode(conversation.as_str(), ESCAPED).to_string()
+}
+
+/// When the answer says to come back, in milliseconds.
+fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
+    let ms = number("retry-after-ms").or_else(|| number("retry-after").map(|seconds| seconds * 1_000.0))?;
+    let span = Duration::try_from_secs_f64(ms / 1_000.0).ok()?;
+    u64::try_from(span.as_millis()).ok()
+}
+
+#[cfg(test)]
+mod tests;

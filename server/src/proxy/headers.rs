@@ -1,0 +1,99 @@
+//! Headers on their way through: what is about this hop stays here, everything else goes on in its order. Keys go on and
+//! are known here by a fingerprint alone.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
+use axum::http::header::{
+    AUTHORIZATION, CONNECTION, COOKIE, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE,
+    TRANSFER_ENCODING, UPGRADE,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+
+/// What belongs to one connection (RFC 9110, 7.6.1), and what was meant for this proxy.
+const OF_THE_HOP: [HeaderName; 7] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// Headers in which callers send keys.
+const KEYS: [HeaderName; 4] = [
+    AUTHORIZATION,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("x-goog-api-key"),
+    HeaderName::from_static("api-key"),
+];
+
+/// What the hub's own headers begin with.
+const OURS: &str = "fanlight-";
+
+/// Those of a request that the upstream is to see.
+pub(super) fn outgoing(headers: &HeaderMap) -> HeaderMap {
+    let mut passed = passing(headers, |name| *name != HOST && !name.as_str().starts_with(OURS));
+    // To take trailers is the one wish of a hop that holds for the whole way.
+    if headers.get_all(TE).iter().any(|te| te.to_str().is_ok_and(wants_trailers)) {
+        passed.insert(TE, HeaderValue::from_static("trailers"));
+    }
+    passed
+}
+
+/// Those of an answer that the caller is to see.
+pub(super) fn incoming(headers: &HeaderMap) -> HeaderMap {
+    passing(headers, |_any| true)
+}
+
+fn wants_trailers(te: &str) -> bool {
+    te.split(',').any(|wish| wish.trim().eq_ignore_ascii_case("trailers"))
+}
+
+/// Built anew: taking headers out of a map would change the order of the others.
+fn passing(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderMap {
+    let named = named_by_connection(headers);
+    let mut passed = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        let of_the_hop = OF_THE_HOP.contains(name) || *name == TE || named.contains(name);
+        if !of_the_hop && wanted(name) {
+            let mut value = value.clone();
+            // So that nothing that prints headers prints these, and HTTP/2 keeps them in no table.
+            value.set_sensitive(KEYS.contains(name) || *name == COOKIE || *name == SET_COOKIE);
+            passed.append(name, value);
+        }
+    }
+    passed
+}
+
+/// Headers that `Connection` says are of this hop.
+fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+    let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
+}
+
+/// Knows keys again without keeping them: a hash whose own key is made at random and dies with the process.
+#[derive(Debug, Default)]
+pub(super) struct Fingerprints(RandomState);
+
+impl Fingerprints {
+    /// Of the keys that a call carries; the same for two calls with the same.
+    pub(super) fn of(&self, headers: &HeaderMap, query: Option<&str>) -> u64 {
+        let mut hasher = self.0.build_hasher();
+        for name in &KEYS {
+            for value in headers.get_all(name) {
+                hasher.write(value.as_bytes());
+                hasher.write_u8(0xff);
+            }
+        }
+        let keys = query.unwrap_or_default().split('&').filter_map(|pair| pair.strip_prefix("key="));
+        for key in keys {
+            hasher.write(key.as_bytes());
+            hasher.write_u8(0xff);
+        }
+        hasher.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! Tests of the order of recordings.
+
+use futures_util::FutureExt as _;
+
+use super::*;
+use crate::proxy::tape::{Asked, End};
+
+fn tape() -> Arc<Tape> {
+    let tape = Tape::new(&Arc::default());
+    tape.asked(Asked::Whole);
+    Arc::new(tape)
+}
+
+#[test]
+fn a_call_comes_after_what_older_ones_had_said() {
+    let order = Arc::<Order>::default();
+    let (first, second) = (tape(), tape());
+    let older = order.enter(1, &first);
+    let newer = order.enter(1, &second);
+    assert_eq!(newer.comes().now_or_never(), Some(()));
+    first.say(b"abc");
+    let mut comes = std::pin::pin!(newer.comes());
+    assert_eq!(comes.as_mut().now_or_never(), None);
+    // What comes later is not waited for.
+    first.say(b"def");
+    older.has_read(3);
+    assert_eq!(comes.now_or_never(), Some(()));
+    // The older one waits for nobody, though the newer one has unread words.
+    second.say(b"x");
+    assert_eq!(older.comes().now_or_never(), Some(()));
+}
+
+#[test]
+fn the_end_of_a_recording_lets_others_come() {
+    let order = Arc::<Order>::default();
+    let first = tape();
+    let older = order.enter(1, &first);
+    first.end(End::Whole);
+    let newer = order.enter(1, &tape());
+    let stranger = order.enter(2, &tape());
+    assert_eq!(stranger.comes().now_or_never(), Some(()));
+    assert_eq!(newer.comes().now_or_never(), None);
+    drop(older);
+    assert_eq!(newer.comes().now_or_never(), Some(()));
+    assert_eq!(order.running(), 2);
+}
+
+#[test]
+fn a_request_that_is_not_whole_keeps_nobody_waiting() {
+    let order = Arc::<Order>::default();
+    let open = Arc::new(Tape::new(&Arc::default()));
+    let _older = order.enter(1, &open);
+    open.say(b"refused before all was asked");
+    let newer = order.enter(1, &tape());
+    assert_eq!(newer.comes().now_or_never(), Some(()));
+}

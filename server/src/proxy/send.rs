@@ -1,0 +1,99 @@
+//! The way out: one client for each upstream, HTTP/1.1 or 2 as the upstream speaks, TLS with the roots of the system, those
+//! of Mozilla, and what the settings add.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{Request, Response};
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::{ClientConfig, RootCertStore};
+use shared::limits::PROXY_CONNECT_MS;
+
+use super::copied::Asking;
+use super::tape::Fault;
+use super::upstream::Upstream;
+
+/// How long a connection that nobody uses is kept. Longer than a short tool takes, shorter than servers keep theirs.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Most bytes that are read ahead of the caller, and the longest head of an answer.
+const READ_AHEAD_BYTES: usize = 64 << 10;
+
+/// The same for one call over HTTP/2.
+const WINDOW_BYTES: u32 = 256 << 10;
+
+/// Sends calls to one upstream.
+#[derive(Debug, Clone)]
+pub(super) struct Sender(Client<HttpsConnector<HttpConnector>, Asking>);
+
+impl Sender {
+    /// For one upstream.
+    pub(super) fn new(upstream: &Upstream, roots: &Roots) -> Result<Self, rustls::Error> {
+        let mut store = (*roots.0).clone();
+        for certificate in upstream.certificates() {
+            store.add(certificate.clone())?;
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider);
+        let builder = builder.with_safe_default_protocol_versions()?;
+        let tls = builder.with_root_certificates(store).with_no_client_auth();
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        http.set_connect_timeout(Some(Duration::from_millis(PROXY_CONNECT_MS)));
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+        let https = https.enable_http1().enable_http2().wrap_connector(http);
+        let client = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .http1_max_buf_size(READ_AHEAD_BYTES)
+            .http1_preserve_header_case(true)
+            .http2_initial_stream_window_size(WINDOW_BYTES)
+            .build(https);
+        Ok(Self(client))
+    }
+
+    /// Sends a request. To drop this breaks the request off.
+    pub(super) async fn send(&self, request: Request<Asking>) -> Result<Response<Incoming>, Fault> {
+        self.0.request(request).await.map_err(|error| {
+            let reason = reason(&error);
+            if error.is_connect() { Fault::Unreachable(reason) } else { Fault::Failed(reason) }
+        })
+    }
+}
+
+/// Who is trusted everywhere.
+#[derive(Debug)]
+pub(super) struct Roots(Arc<RootCertStore>);
+
+impl Roots {
+    /// Those of the system and those of Mozilla: a system may have none, and a company may have its own.
+    pub(super) fn load() -> Self {
+        let mut store = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        // Single files that cannot be read leave the others.
+        let system = rustls_native_certs::load_native_certs();
+        store.add_parsable_certificates(system.certs);
+        Self(Arc::new(store))
+    }
+}
+
+/// What went wrong, with its causes. None of them quotes what was sent.
+pub(super) fn reason(error: &dyn Error) -> String {
+    let mut causes = vec![error.to_string()];
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        // Many errors repeat their cause.
+        if causes.last().is_none_or(|before| !before.ends_with(&text)) {
+            causes.push(text);
+        }
+        next = cause.source();
+    }
+    causes.join(": ")
+}

@@ -1,0 +1,79 @@
+//! Tests of the copy of a call.
+
+use super::*;
+
+fn tape() -> Tape {
+    Tape::new(&Arc::default())
+}
+
+#[tokio::test]
+async fn what_was_said_is_read_once_and_in_order() {
+    let tape = tape();
+    tape.ask(b"as");
+    tape.ask(b"ked");
+    tape.asked(Asked::Whole);
+    assert_eq!(tape.request().await, (b"asked".to_vec(), Asked::Whole));
+    tape.say(b"one ");
+    tape.say(b"two ");
+    let reading = tape.read().await;
+    assert_eq!((reading.answer.as_slice(), reading.end), (&b"one two "[..], None));
+    assert_eq!(tape.position(), Some(reading.position));
+    tape.say(b"three");
+    tape.end(End::Whole);
+    tape.end(End::HungUp);
+    let reading = tape.read().await;
+    assert_eq!((reading.answer.as_slice(), reading.end), (&b"three"[..], Some(End::Whole)));
+    assert_eq!(tape.budget.held(), 0);
+}
+
+#[tokio::test]
+async fn i7_a_request_over_the_limit_is_not_kept() {
+    let tape = tape();
+    let piece = vec![b'x'; 1 << 20];
+    for _ in 0..=(PROXY_REQUEST_BYTES_MAX >> 20) {
+        tape.ask(&piece);
+    }
+    assert_eq!(tape.budget.held(), 0);
+    assert_eq!(tape.request().await, (Vec::new(), Asked::TooLarge));
+}
+
+#[tokio::test]
+async fn i7_what_the_recorder_does_not_take_is_lost_from_there_on() {
+    let tape = tape();
+    tape.asked(Asked::Whole);
+    let piece = vec![b'x'; 1 << 20];
+    for _ in 0..(PROXY_LAG_BYTES_MAX >> 20) {
+        tape.say(&piece);
+    }
+    tape.say(b"too much");
+    let reading = tape.read().await;
+    assert_eq!((reading.answer.len(), reading.lost), (PROXY_LAG_BYTES_MAX, 8));
+    // What comes behind a hole is not of use, though there is room again.
+    tape.say(b"more");
+    tape.end(End::Whole);
+    let reading = tape.read().await;
+    assert_eq!((reading.answer.len(), reading.lost, reading.end), (0, 12, Some(End::Whole)));
+}
+
+#[test]
+fn i7_all_tapes_together_are_bounded() {
+    let budget = Arc::<Budget>::default();
+    let piece = vec![b'x'; PROXY_LAG_BYTES_MAX];
+    let tapes: Vec<_> =
+        (0..=PROXY_COPIES_BYTES_MAX / PROXY_LAG_BYTES_MAX).map(|_| Tape::new(&budget)).collect();
+    for tape in &tapes {
+        tape.say(&piece);
+    }
+    assert_eq!(budget.held(), PROXY_COPIES_BYTES_MAX);
+    assert_eq!(tapes.last().unwrap().reel.lock().lost, PROXY_LAG_BYTES_MAX as u64);
+    drop(tapes);
+    assert_eq!(budget.held(), 0);
+}
+
+#[test]
+fn nothing_that_was_said_is_printed() {
+    let tape = tape();
+    tape.ask(b"secret");
+    tape.say(b"secret");
+    assert!(!format!("{tape:?}").contains(&format!("{:?}", b"secret")), "{tape:?}");
+}

@@ -1,0 +1,195 @@
+//! Where calls may go: the model APIs that are known by name, and those that the user names.
+
+use std::path::{Path, PathBuf};
+
+use axum::http::Uri;
+use axum::http::uri::{Authority, PathAndQuery, Scheme};
+use compact_str::CompactString;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::{self, PemObject as _};
+
+/// Whose words an upstream speaks, where the path of a call leaves that open.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Api {
+    /// OpenAI's, and all that are compatible with it.
+    #[default]
+    OpenAi,
+    /// Anthropic's.
+    Anthropic,
+    /// Gemini's.
+    Gemini,
+    /// Ollama's.
+    Ollama,
+}
+
+impl Api {
+    /// The API of that name in settings.
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama].into_iter().find(|api| api.name() == name)
+    }
+
+    /// The API of the upstream that is known as `name`; of others OpenAI's.
+    pub fn of_upstream(name: &str) -> Self {
+        KNOWN.iter().find(|(known, ..)| *known == name).map_or_else(Self::default, |(.., api)| *api)
+    }
+
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+        }
+    }
+}
+
+/// Those that are known without being named in the settings.
+const KNOWN: [(&str, &str, Api); 16] = [
+    ("openai", "https://api.openai.com", Api::OpenAi),
+    ("anthropic", "https://api.anthropic.com", Api::Anthropic),
+    ("gemini", "https://generativelanguage.googleapis.com", Api::Gemini),
+    ("ollama", "http://127.0.0.1:11434", Api::Ollama),
+    ("openrouter", "https://openrouter.ai/api", Api::OpenAi),
+    ("groq", "https://api.groq.com/openai", Api::OpenAi),
+    ("mistral", "https://api.mistral.ai", Api::OpenAi),
+    ("deepseek", "https://api.deepseek.com", Api::OpenAi),
+    ("together", "https://api.together.xyz", Api::OpenAi),
+    ("fireworks", "https://api.fireworks.ai/inference", Api::OpenAi),
+    ("cerebras", "https://api.cerebras.ai", Api::OpenAi),
+    ("xai", "https://api.x.ai", Api::OpenAi),
+    ("moonshot", "https://api.moonshot.ai", Api::OpenAi),
+    ("lmstudio", "http://127.0.0.1:1234", Api::OpenAi),
+    ("llamacpp", "http://127.0.0.1:8080", Api::OpenAi),
+    ("vllm", "http://127.0.0.1:8000", Api::OpenAi),
+];
+
+/// A server that answers calls of models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upstream {
+    name: CompactString,
+    scheme: Scheme,
+    authority: Authority,
+    /// Without a slash at its end.
+    path: String,
+    api: Api,
+    /// Trusted for it besides the usual ones.
+    certificates: Vec<CertificateDer<'static>>,
+}
+
+/// Why an upstream is none.
+#[derive(Debug, thiserror::Error)]
+pub enum UpstreamError {
+    /// It could not stand in a path.
+    #[error("the name of an upstream has letters, digits, dots, - and _ alone, and {0:?} has others")]
+    Name(String),
+    /// It is no URL.
+    #[error("the URL of the upstream {0:?} is none")]
+    Url(String),
+    /// Of no scheme that is spoken.
+    #[error("the URL of the upstream {0:?} begins neither with http:// nor with https://")]
+    Scheme(String),
+    /// With more than scheme, host and path.
+    #[error("the URL of the upstream {0:?} has a query, or a name and password; callers send those")]
+    Extra(String),
+    /// Its certificates cannot be read.
+    #[error("the certificates {file:?} of the upstream {upstream:?} cannot be read")]
+    Certificates {
+        /// The upstream.
+        upstream: String,
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        #[source]
+        cause: pem::Error,
+    },
+    /// There are none in the file.
+    #[error("the file {file:?} of the upstream {upstream:?} has no certificate")]
+    NoCertificates {
+        /// The upstream.
+        upstream: String,
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+impl Upstream {
+    /// The upstream `name` at `url`, whose path is put before those of calls.
+    pub fn new(name: &str, url: &str, api: Api) -> Result<Self, UpstreamError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        if name.is_empty() || !name.chars().all(is_plain) {
+            return Err(UpstreamError::Name(name.to_owned()));
+        }
+        let wrong = || UpstreamError::Url(name.to_owned());
+        let parts = url.parse::<Uri>().map_err(|_not_shown| wrong())?.into_parts();
+        let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else { return Err(wrong()) };
+        if scheme != Scheme::HTTP && scheme != Scheme::HTTPS {
+            return Err(UpstreamError::Scheme(name.to_owned()));
+        }
+        let target = parts.path_and_query.unwrap_or_else(|| PathAndQuery::from_static("/"));
+        if target.query().is_some() || authority.as_str().contains('@') {
+            return Err(UpstreamError::Extra(name.to_owned()));
+        }
+        let path = target.path().trim_end_matches('/').to_owned();
+        Ok(Self { name: name.into(), scheme, authority, path, api, certificates: Vec::new() })
+    }
+
+    /// The same, trusting the certificates in `file` too, which is PEM.
+    pub fn trusting(mut self, file: &Path) -> Result<Self, UpstreamError> {
+        let wrong = |cause| UpstreamError::Certificates {
+            upstream: self.name.to_string(),
+            file: file.to_owned(),
+            cause,
+        };
+        let found = CertificateDer::pem_file_iter(file).map_err(wrong)?;
+        let found = found.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        if found.is_empty() {
+            let (upstream, file) = (self.name.to_string(), file.to_owned());
+            return Err(UpstreamError::NoCertificates { upstream, file });
+        }
+        self.certificates = found;
+        Ok(self)
+    }
+
+    /// Its name in paths.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whose words it speaks.
+    pub fn api(&self) -> Api {
+        self.api
+    }
+
+    /// Where it is, for people: scheme and host.
+    pub fn place(&self) -> String {
+        format!("{}://{}", self.scheme, self.authority)
+    }
+
+    /// Certificates that are trusted for it besides the usual ones.
+    pub(super) fn certificates(&self) -> &[CertificateDer<'static>] {
+        &self.certificates
+    }
+
+    /// Where a call of `rest` (a path and perhaps a query, beginning with a slash, or nothing) goes.
+    pub(super) fn uri(&self, rest: &str) -> Option<Uri> {
+        let whole = format!("{}{rest}", self.path);
+        let target = if whole.starts_with('/') { whole } else { format!("/{whole}") };
+        let builder = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone());
+        builder.path_and_query(target).build().ok()
+    }
+
+    /// Those that are known by name, and `named` with them; of two with one name the one that the user named.
+    pub(super) fn all(named: &[Self]) -> Vec<Self> {
+        let mut all = named.to_vec();
+        for (name, url, api) in KNOWN {
+            if !all.iter().any(|other| other.name == name) {
+                all.extend(Self::new(name, url, api).ok());
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;
