@@ -5,7 +5,7 @@ use tests::Hub;
 use tests::upstream::Upstream;
 use tokio::process::Command;
 
-use crate::carries::{Installed, printed, python_example};
+use crate::own::{Installed, printed, python_example};
 
 const ANSWER: &str = "It is 21 degrees and sunny in Lisbon ☀.";
 

