@@ -21,6 +21,7 @@ mod metrics;
 mod proxy;
 mod retention;
 mod ring;
+pub mod runner;
 #[cfg(test)]
 mod simulation;
 mod sink;

@@ -1,0 +1,300 @@
+//! The agent loop, without clock and I/O: inputs come with the time, and what is to be done goes out as commands.
+
+use shared::event::{
+    ErrorFact, PartEnd, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult, ToolState, ToolStateChange,
+};
+use shared::reconstruct::Partial;
+use shared::{Event, Json, Kind, RunId, ToolCallId};
+
+use super::calls::{Calls, Execute};
+use super::ids::Ids;
+use super::plan::Plan;
+
+mod model;
+mod resume;
+
+/// What comes to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// The model said something: an event of its answer, decoded.
+    Said(Event),
+    /// The model's answer is over, or was never begun: with why, where it failed.
+    Silent(Option<ErrorFact>),
+    /// A call says how far it is.
+    Progress(ToolProgress),
+    /// A call is over.
+    Done(ToolResult),
+    /// A person answers whether a call may be executed.
+    Consent(ToolCallId, Answer),
+    /// A person stops the run.
+    Stop,
+    /// Time went by.
+    Time,
+}
+
+/// What a person says about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// It may be executed, with these arguments where they are changed.
+    Yes {
+        /// JSON text.
+        arguments: Option<String>,
+    },
+    /// It may not. The model is told why.
+    No {
+        /// In the person's words.
+        why: Option<String>,
+    },
+}
+
+/// What an agent wants to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Keep this event.
+    Log(Event),
+    /// Ask the model, with the conversation as it stands now.
+    Ask(Ask),
+    /// Let go of the model's answer.
+    HangUp,
+    /// Execute a call.
+    Execute(Execute),
+    /// Stop executing a call; what it gives back is of no interest any more.
+    Abort(ToolCallId),
+    /// Nothing more will come.
+    Over,
+}
+
+/// See [`Command::Ask`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ask {
+    /// Which answer of the run this is, from 1.
+    pub step: u32,
+    /// Which attempt at it, from 1.
+    pub attempt: u32,
+    /// The answer before this one broke off, and what there is of it is kept: the model is told.
+    pub broke_off: Option<Partial>,
+}
+
+/// How far an agent is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Phase {
+    Fresh,
+    /// The model was asked, and last heard of then.
+    Asked {
+        heard: u64,
+    },
+    /// The model has answered; the calls go on.
+    Answered,
+    /// The answer broke off. It is asked for again, not before that time and not before the calls are over.
+    Again {
+        at: u64,
+    },
+    /// It failed for good, and ends when the calls are over.
+    Failed(ErrorFact),
+    Over,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Agent {
+    plan: Plan,
+    run: RunId,
+    phase: Phase,
+    calls: Calls,
+    ids: Ids,
+    step: u32,
+    attempt: u32,
+    /// Bytes of text in this answer.
+    said_bytes: usize,
+    /// Whether anything of this answer is kept already.
+    has_begun: bool,
+    /// Whether this answer calls for tools.
+    has_called: bool,
+    /// What the model's own stream said went wrong.
+    failure: Option<ErrorFact>,
+}
+
+impl Agent {
+    /// Does `run` by `plan`. Begins with the first input.
+    pub fn new(run: RunId, plan: Plan) -> Self {
+        Self {
+            plan,
+            run,
+            phase: Phase::Fresh,
+            calls: Calls::default(),
+            ids: Ids::default(),
+            step: 0,
+            attempt: 0,
+            said_bytes: 0,
+            has_begun: false,
+            has_called: false,
+            failure: None,
+        }
+    }
+
+    /// Whether nothing more will come.
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    /// When the next [`Input::Time`] is due at the latest, in milliseconds since 1970.
+    pub fn due(&self) -> Option<u64> {
+        let own = match self.phase {
+            Phase::Fresh => Some(0),
+            Phase::Asked { heard } => Some(heard.saturating_add(self.plan.silence_ms)),
+            Phase::Again { at } if self.calls.are_over() => Some(at),
+            _ => None,
+        };
+        own.into_iter().chain(self.calls.due(&self.plan)).min()
+    }
+
+    /// Takes what came at `now` (milliseconds since 1970). `random` is any random number.
+    pub fn take(&mut self, input: Input, now: u64, random: u64, out: &mut Vec<Command>) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        if self.phase == Phase::Fresh {
+            let (model, name) = (Some(self.plan.model.clone()), self.plan.name.clone());
+            self.log(Kind::RunStart(RunStart { model, name, ..RunStart::default() }), out);
+            self.ask(None, now, out);
+        }
+        match input {
+            Input::Said(event) => self.said(event, now, out),
+            Input::Silent(failure) => self.silent(failure, now, random, out),
+            Input::Progress(progress) => self.log(Kind::ToolProgress(progress), out),
+            Input::Done(result) => self.done(result, now, out),
+            Input::Consent(tool, answer) => self.consent(&tool, answer, now, out),
+            Input::Stop => return self.stop(out),
+            Input::Time => self.time(now, random, out),
+        }
+        for execute in self.calls.dispatch(&self.plan, now) {
+            let change = ToolStateChange {
+                tool: execute.tool.clone(),
+                state: ToolState::Executing,
+                queued_ms: Some(execute.queued_ms),
+                exec_ms: None,
+            };
+            self.log(Kind::ToolState(change), out);
+            out.push(Command::Execute(execute));
+        }
+        self.go_on(now, out);
+    }
+
+    fn log(&self, kind: Kind, out: &mut Vec<Command>) {
+        out.push(Command::Log(Event::new(&self.run, kind)));
+    }
+
+    fn change(&self, tool: ToolCallId, state: ToolState, out: &mut Vec<Command>) {
+        let change = ToolStateChange { tool, state, queued_ms: None, exec_ms: None };
+        self.log(Kind::ToolState(change), out);
+    }
+
+    /// A call is over.
+    fn done(&mut self, mut result: ToolResult, now: u64, out: &mut Vec<Command>) {
+        // One that was given up may still answer.
+        let Some(took) = self.calls.finish(&result.tool, now) else { return };
+        result.queued_ms = result.queued_ms.or(took.queued_ms);
+        result.exec_ms = result.exec_ms.or(took.exec_ms);
+        self.log(Kind::ToolResult(result), out);
+    }
+
+    fn consent(&mut self, tool: &ToolCallId, answer: Answer, now: u64, out: &mut Vec<Command>) {
+        if !self.calls.awaits_consent(tool) {
+            return;
+        }
+        let asked = tool.clone();
+        match answer {
+            Answer::Yes { arguments } => {
+                self.log(Kind::ApprovalAnswer { tool: asked, approved: true, text: None }, out);
+                if arguments.is_some() {
+                    let (tool, arguments) = (tool.clone(), arguments.clone());
+                    self.log(Kind::ToolCall { tool, name: None, arguments }, out);
+                }
+                self.calls.consent(tool, arguments.as_deref());
+            }
+            Answer::No { why } => {
+                self.log(Kind::ApprovalAnswer { tool: asked, approved: false, text: why }, out);
+                self.calls.finish(tool, now);
+            }
+        }
+    }
+
+    /// A person stops everything.
+    fn stop(&mut self, out: &mut Vec<Command>) {
+        if matches!(self.phase, Phase::Asked { .. }) {
+            out.push(Command::HangUp);
+        }
+        for (tool, executes) in self.calls.drop_all() {
+            if executes {
+                out.push(Command::Abort(tool.clone()));
+            }
+            self.change(tool, ToolState::Cancelled, out);
+        }
+        self.end(RunStatus::Cancelled, out);
+    }
+
+    fn time(&mut self, now: u64, random: u64, out: &mut Vec<Command>) {
+        for tool in self.calls.overdue(&self.plan, now) {
+            out.push(Command::Abort(tool.clone()));
+            let said = format!("timed out after {} s", self.plan.call_ms / 1_000);
+            self.done(failed(tool, &said), now, out);
+        }
+        if let Phase::Asked { heard } = self.phase
+            && heard.saturating_add(self.plan.silence_ms) <= now
+        {
+            out.push(Command::HangUp);
+            let said = format!("the model said nothing for {} s", self.plan.silence_ms / 1_000);
+            self.silent(Some(failure("model_silent", &said, true)), now, random, out);
+        }
+    }
+
+    /// Does what comes next, once nothing is open.
+    fn go_on(&mut self, now: u64, out: &mut Vec<Command>) {
+        if !self.calls.are_over() {
+            return;
+        }
+        match &self.phase {
+            Phase::Answered if !self.has_called => self.end(RunStatus::Complete, out),
+            Phase::Answered if self.step >= self.plan.steps_max => {
+                let said = format!("the model has answered {} times and calls on", self.step);
+                self.fail(failure("too_many_steps", &said, false), out);
+            }
+            Phase::Answered => self.ask(None, now, out),
+            Phase::Again { at } if *at <= now => self.ask(self.partial(), now, out),
+            Phase::Failed(fact) => self.fail(fact.clone(), out),
+            _ => {}
+        }
+    }
+
+    fn fail(&mut self, fact: ErrorFact, out: &mut Vec<Command>) {
+        self.log(Kind::Error(fact), out);
+        self.end(RunStatus::Error, out);
+    }
+
+    fn end(&mut self, status: RunStatus, out: &mut Vec<Command>) {
+        self.phase = Phase::Over;
+        self.log(Kind::RunEnd(RunEnd { status, ..RunEnd::default() }), out);
+        out.push(Command::Over);
+    }
+}
+
+fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
+    ErrorFact { code: code.into(), message: message.to_owned(), retryable, retry_after_ms: None }
+}
+
+/// The result of a call that failed with nothing but a reason.
+fn failed(tool: ToolCallId, why: &str) -> ToolResult {
+    ToolResult {
+        tool,
+        output: Json::string(why),
+        is_error: true,
+        queued_ms: None,
+        exec_ms: None,
+        files: None,
+        embeds: None,
+        reference: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! The model's side of the loop: asking, what it says, what becomes of an answer that fails.
+
+use shared::anomaly::{Anomaly, AnomalyCode};
+use shared::event::{ErrorFact, RunStatus, RunUpdate, ToolState};
+use shared::reconstruct::Partial;
+use shared::{Event, Kind, ToolCallId, backoff};
+
+use super::{Agent, Ask, Command, Phase, failure};
+
+impl Agent {
+    /// Asks for the next answer, or once more for the one that broke off.
+    pub(super) fn ask(&mut self, broke_off: Option<Partial>, now: u64, out: &mut Vec<Command>) {
+        (self.has_begun, self.has_called, self.said_bytes) = (false, false, 0);
+        self.calls.next_answer();
+        self.ids.next_answer();
+        self.phase = Phase::Asked { heard: now };
+        if self.attempt == 0 {
+            self.step += 1;
+        }
+        self.attempt += 1;
+        out.push(Command::Ask(Ask { step: self.step, attempt: self.attempt, broke_off }));
+    }
+
+    /// An event of the answer.
+    pub(super) fn said(&mut self, mut event: Event, now: u64, out: &mut Vec<Command>) {
+        let Phase::Asked { heard } = &mut self.phase else { return };
+        *heard = now;
+        self.ids.make_own(&mut event.kind);
+        let mut asks = None;
+        match &event.kind {
+            // The run is ours: it has begun, and what ends here is an answer.
+            Kind::RunStart(start) => {
+                if start.model.is_some() {
+                    let model = start.model.clone();
+                    self.log(Kind::RunUpdate(RunUpdate { model, ..RunUpdate::default() }), out);
+                }
+                return;
+            }
+            Kind::RunEnd(end) => {
+                if matches!(end.status, RunStatus::Error | RunStatus::Interrupted) {
+                    self.failure
+                        .get_or_insert_with(|| failure("stream_broken", "the answer broke off", true));
+                }
+                return;
+            }
+            // Told when it is known what becomes of it.
+            Kind::Error(fact) => {
+                self.failure = Some(fact.clone());
+                return;
+            }
+            Kind::PartDelta { text, .. } => {
+                self.has_begun = true;
+                self.said_bytes += text.len();
+            }
+            // What the provider executes, and what sub-agents of its own call, is not for us.
+            Kind::ToolStart(start) if start.server || event.agent.is_some() => self.calls.leave(&start.tool),
+            Kind::ToolStart(start) => self.begun(&start.tool, &start.name),
+            Kind::ToolArgs { tool, text, .. } => self.calls.more(tool, text),
+            Kind::ToolCall { tool, name, arguments } if event.agent.is_none() => {
+                if let Some(name) = name {
+                    // Where the beginning was not told.
+                    self.begun(tool, name);
+                } else if !self.calls.knows(tool) {
+                    let detail = format!("{tool} has no name");
+                    let anomaly = Anomaly { code: AnomalyCode::ToolWithoutStart, detail };
+                    return self.log(Kind::Anomaly(anomaly), out);
+                }
+                let written =
+                    self.calls.written(tool, name.as_deref(), arguments.as_deref(), &self.plan, now);
+                asks = (written == Some(true)).then(|| tool.clone());
+            }
+            _ => {}
+        }
+        out.push(Command::Log(Event { run: self.run.clone(), ..event }));
+        if let Some(tool) = asks {
+            self.log(Kind::ApprovalRequest { tool, text: None }, out);
+        }
+    }
+
+    fn begun(&mut self, tool: &ToolCallId, name: &str) {
+        if self.calls.begin(tool, name) {
+            (self.has_begun, self.has_called) = (true, true);
+        }
+    }
+
+    /// The answer is over.
+    pub(super) fn silent(
+        &mut self,
+        failure: Option<ErrorFact>,
+        now: u64,
+        random: u64,
+        out: &mut Vec<Command>,
+    ) {
+        if !matches!(self.phase, Phase::Asked { .. }) {
+            return;
+        }
+        let failure = self.failure.take().or(failure);
+        for tool in self.calls.drop_unwritten() {
+            // Never executed: half a definition is none.
+            self.change(tool, ToolState::Interrupted, out);
+        }
+        self.calls.all_written();
+        match failure {
+            None => {
+                self.attempt = 0;
+                self.phase = Phase::Answered;
+            }
+            Some(fact) if fact.retryable && self.attempt < self.plan.attempts_max => {
+                let wait = fact.retry_after_ms.unwrap_or_else(|| backoff::wait_ms(self.attempt, random));
+                let (attempt, most) = (self.attempt + 1, self.plan.attempts_max);
+                let seconds = wait.div_ceil(1_000);
+                let text = format!("retrying model in {seconds} s ({attempt}/{most}): {}", fact.message);
+                self.log(Kind::Status { text }, out);
+                self.phase = Phase::Again { at: now.saturating_add(wait) };
+            }
+            Some(fact) => self.phase = Phase::Failed(fact),
+        }
+    }
+
+    /// What there is of an answer that broke off; nothing where nothing was kept.
+    pub(super) fn partial(&self) -> Option<Partial> {
+        self.has_begun.then(|| Partial { is_partial: true, completion_percentage: self.percentage() })
+    }
+
+    /// How much of the most that it may say the model has said: about four bytes make a token.
+    fn percentage(&self) -> Option<u8> {
+        let most = self.plan.tokens_max.filter(|most| *most > 0)?;
+        let said = (self.said_bytes as u64) / 4;
+        u8::try_from((said.saturating_mul(100) / most).min(99)).ok()
+    }
+}

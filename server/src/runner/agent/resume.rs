@@ -1,0 +1,69 @@
+//! An agent whose run is there already: the hub died, or a person wants a run that failed to go on.
+
+use shared::view::{Item, RunView, ToolView};
+
+use super::{
+    Agent, Command, Event, Kind, PartEnd, Phase, Plan, RunId, RunStart, ToolCallId, ToolState,
+    ToolStateChange,
+};
+
+impl Agent {
+    /// Goes on with `run` as `view` has it, which begins again in the log first. What the model said is kept, and finished
+    /// calls with their results. Calls that were written and not begun are executed; one that was executing is not
+    /// executed again: it may have had effects, and the model is told that.
+    pub fn resume(run: RunId, plan: Plan, view: &RunView, now: u64, out: &mut Vec<Command>) -> Self {
+        let mut agent = Self::new(run, plan);
+        let (model, name) = (Some(agent.plan.model.clone()), agent.plan.name.clone());
+        agent.log(Kind::RunStart(RunStart { model, name, ..RunStart::default() }), out);
+        agent.ids.taken(view.tools.keys());
+        let mut broke_off = !view.is_running();
+        for item in &view.open {
+            match item {
+                Item::Part(part) => {
+                    broke_off = true;
+                    let part = part.clone();
+                    let end = PartEnd {
+                        part,
+                        len: None,
+                        hash: None,
+                        duration_ms: None,
+                        hidden: false,
+                        signature: None,
+                    };
+                    agent.log(Kind::PartEnd(end), out);
+                }
+                Item::Tool(tool) => {
+                    if let Some(call) = view.tools.get(tool) {
+                        broke_off |= call.state == ToolState::Writing;
+                        agent.inherit(tool, call, now, out);
+                    }
+                }
+                Item::Agent(_) | Item::Note(_) => {}
+            }
+        }
+        agent.calls.all_written();
+        agent.step = 1;
+        agent.has_begun = !view.items.is_empty();
+        agent.has_called = broke_off || !is_answered(view);
+        agent.phase =
+            if broke_off || view.items.is_empty() { Phase::Again { at: now } } else { Phase::Answered };
+        agent
+    }
+
+    fn inherit(&mut self, tool: &ToolCallId, call: &ToolView, now: u64, out: &mut Vec<Command>) {
+        if matches!(call.state, ToolState::Pending | ToolState::Approval) {
+            let asks = call.state == ToolState::Approval;
+            self.calls.inherit(tool, &call.name, &call.arguments.text, asks, now);
+            return;
+        }
+        let (tool, state) = (tool.clone(), ToolState::Interrupted);
+        let change = ToolStateChange { tool, state, queued_ms: None, exec_ms: None };
+        out.push(Command::Log(Event::new(&self.run, Kind::ToolState(change))));
+    }
+}
+
+/// Whether the model had said all: it ended with a text, and not because it waits for tools.
+fn is_answered(view: &RunView) -> bool {
+    let ended = view.finish_reason.as_ref().is_some_and(|reason| !reason.contains("tool"));
+    ended && matches!(view.items.last(), Some(Item::Part(_)))
+}

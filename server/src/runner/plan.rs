@@ -1,0 +1,69 @@
+//! How a run is to go: bounds, patience, what needs a person's consent.
+
+use compact_str::CompactString;
+
+/// Calls that are executed together as soon as so many are written.
+pub(super) const BATCH_CALLS: usize = 5;
+
+/// How long a written call waits for others, in milliseconds.
+pub(super) const BATCH_MS: u64 = 100;
+
+/// Answers of the model in one run.
+const STEPS_MAX: u32 = 50;
+
+/// Attempts at one answer.
+const ATTEMPTS_MAX: u32 = 5;
+
+/// Calls that are executed at the same time.
+const CALLS_AT_ONCE: usize = 32;
+
+/// How long a call may take, in milliseconds.
+const CALL_MS: u64 = 120_000;
+
+/// How long a model may say nothing, in milliseconds.
+const SILENCE_MS: u64 = 120_000;
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The model that is asked.
+    pub model: CompactString,
+    /// The name of the agent.
+    pub name: Option<CompactString>,
+    /// Most answers of the model in the run; beyond, it fails as `too_many_steps`.
+    pub steps_max: u32,
+    /// Most attempts at one answer.
+    pub attempts_max: u32,
+    /// Most calls that are executed at the same time; the others wait.
+    pub calls_at_once: usize,
+    /// How long a call may take, in milliseconds.
+    pub call_ms: u64,
+    /// How long a model may say nothing before it counts as lost, in milliseconds.
+    pub silence_ms: u64,
+    /// Most tokens of an answer, where the model was told: says how much there is of one that broke off.
+    pub tokens_max: Option<u64>,
+    /// Tools that are executed only with a person's consent.
+    pub needs_consent: Vec<CompactString>,
+}
+
+impl Plan {
+    /// With `model`, and the usual bounds.
+    pub fn new(model: &str) -> Self {
+        Self {
+            model: model.into(),
+            name: None,
+            steps_max: STEPS_MAX,
+            attempts_max: ATTEMPTS_MAX,
+            calls_at_once: CALLS_AT_ONCE,
+            call_ms: CALL_MS,
+            silence_ms: SILENCE_MS,
+            tokens_max: None,
+            needs_consent: Vec::new(),
+        }
+    }
+
+    /// Whether a person is asked before `tool` is executed.
+    pub(super) fn asks_before(&self, tool: &str) -> bool {
+        self.needs_consent.iter().any(|name| name == tool)
+    }
+}
