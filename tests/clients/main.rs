@@ -13,7 +13,9 @@ mod adapts; // what is seen of frameworks through the own packages
 mod carries; // what the own packages carry through cuts and deaths, and their word at their borders
 mod installed; // where the packages are
 mod lines; // the lines for coding agents
+mod loops; // agents whose calls go through the proxy
 mod own; // how programs of the own packages are run
 mod page; // a page of the documentation, and what is seen when it is followed
 mod reads; // other projects' clients read the encoders' streams
+mod sdks; // the vendors' packages through the proxy and without it
 mod shows; // what is seen of each framework

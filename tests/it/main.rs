@@ -18,6 +18,11 @@ mod lens; // levels, filters, fewer frames
 mod main_job; // recordings at their pace, several viewers, a terminal among them
 mod numbers; // metrics and readiness
 mod orphans; // publishers that vanish, and come back
+mod proxy; // calls of models pass through, unchanged
+mod proxy_faults; // upstreams that fail, callers that hang up
+mod proxy_keys; // keys stay nowhere
+mod proxy_many; // many agents with one key
+mod proxy_packed; // gzip, br, zstd; HTTP/2 behind TLS
 mod publish; // acks, duplicates, gaps, older lives
 mod read; // snapshots, lists and events over plain HTTP and SSE
 mod results; // results that are too large for their events

@@ -1,0 +1,143 @@
+//! Real agent loops whose one change is the base URL: what is seen of each, while its tools run and afterwards.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tests::Hub;
+use tests::actor::{ANSWER, Actor, FAREWELL, PLACES, TOOL};
+use tests::wait::{patiently, patiently_until};
+
+use crate::installed;
+
+/// The programs.
+const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/agents");
+
+/// Starts the agent in `file`, whose calls go through `hub`.
+fn start(file: &str, folder: &TempDir, hub: &Hub) -> tokio::process::Child {
+    for name in [file, "tools.py"] {
+        std::fs::copy(Path::new(AGENTS).join(name), folder.path().join(name)).unwrap();
+    }
+    let mut agent = installed::python();
+    agent.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", folder.path());
+    agent.env("OPENAI_BASE_URL", hub.url("/proxy/openai/v1")).env("OPENAI_API_KEY", "sk-none");
+    agent.env("ANTHROPIC_BASE_URL", hub.url("/proxy/anthropic")).env("ANTHROPIC_API_KEY", "sk-none");
+    // What the frameworks tell their makers stays here.
+    agent.env("OPENAI_AGENTS_DISABLE_TRACING", "1").env("AGNO_TELEMETRY", "false");
+    agent.arg(file).current_dir(folder.path()).kill_on_drop(true);
+    agent.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The one conversation that there is, in short, once it is as `wanted`.
+async fn seen(hub: &Hub, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    patiently_until(what, async || {
+        let list = hub.json("/v1/conversations").await;
+        let name = list["conversations"].get(0)?["conversation"].as_str()?.to_owned();
+        let summary = hub.summary(&name).await;
+        wanted(&summary).then_some(summary)
+    })
+    .await
+}
+
+/// The state of the call for `place`.
+fn state_of(summary: &Value, place: &str) -> Option<String> {
+    let calls = summary["runs"][0]["tool_calls"].as_array()?;
+    let call = calls.iter().find(|call| call["arguments"] == json!({"place": place}))?;
+    Some(call["state"].as_str()?.to_owned())
+}
+
+/// Follows the agent in `file` through its two turns.
+async fn follow(file: &str) {
+    let actor = Actor::start().await;
+    let (openai, anthropic) = (actor.named("openai"), actor.named("anthropic"));
+    let hub = Hub::start_with(&["--upstream", &openai, "--upstream", &anthropic]).await;
+    let folder = TempDir::new().unwrap();
+    let mut agent = start(file, &folder, &hub);
+    // The tools wait for the test: as long as they do, this is what is seen.
+    let at_work =
+        |summary: &Value| PLACES.iter().all(|place| state_of(summary, place).as_deref() == Some("executing"));
+    let executing = tokio::select! {
+        summary = seen(&hub, "the calls to be executed", at_work) => summary,
+        ended = agent.wait() => {
+            let said = agent.wait_with_output().await.unwrap();
+            panic!("{file} ended {ended:?}: {}", String::from_utf8_lossy(&said.stderr));
+        }
+    };
+    assert_eq!(executing["runs"][0]["status"], "running", "{file}: {executing:#}");
+    for place in PLACES {
+        std::fs::write(folder.path().join(place), "").unwrap();
+    }
+    let ended = patiently(file, agent.wait_with_output()).await.unwrap();
+    let (said, errors) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.status.success(), "{file}: {errors}");
+    assert_eq!(said.trim().lines().collect::<Vec<_>>(), [ANSWER, FAREWELL], "{file}: {errors}");
+    let over = |summary: &Value| {
+        let runs = summary["runs"].as_array().unwrap();
+        runs.len() >= 2 && runs.iter().all(|run| run["status"] != "running")
+    };
+    let summary = seen(&hub, "the end", over).await;
+    assert_eq!(hub.json("/v1/conversations").await["total"], 1, "{file}: one loop is one conversation");
+    let [first, second] = summary["runs"].as_array().unwrap().as_slice() else {
+        panic!("{file}: {summary:#}")
+    };
+    for (run, text) in [(first, ANSWER), (second, FAREWELL)] {
+        assert_eq!(
+            (&run["status"], &run["text"], &run["error"]),
+            (&json!("complete"), &json!(text), &Value::Null),
+            "{file}: {run:#}"
+        );
+    }
+    let calls = first["tool_calls"].as_array().unwrap();
+    assert_eq!(calls.len(), PLACES.len(), "{file}: {first:#}");
+    for (call, place) in calls.iter().zip(PLACES) {
+        assert_eq!((&call["name"], &call["arguments"]), (&json!(TOOL), &json!({"place": place})), "{file}");
+        assert!(call["latency_ms"].is_u64(), "{file}: {call:#}");
+        let result = call["result"].to_string();
+        let wanted = if place == "Atlantis" { "no such place" } else { "is sunny" };
+        assert!(result.contains(wanted), "{file}: {call:#}");
+        assert!(
+            call["state"] == "complete" || (place == "Atlantis" && call["state"] == "error"),
+            "{file}: {call:#}"
+        );
+    }
+    let asked: Vec<_> = summary["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|it| it["role"] == "user")
+        .map(|it| it["text"].clone())
+        .collect();
+    assert_eq!(asked, ["How is the weather?", "Thank you!"], "{file}");
+    assert_eq!(summary["anomalies"], json!([]), "{file}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn openai_agents_are_seen_at_work() {
+    follow("openai_agents.py").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pydantic_ai_is_seen_at_work() {
+    follow("pydantic_agent.py").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agno_is_seen_at_work() {
+    follow("agno_agent.py").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn langgraph_is_seen_at_work() {
+    follow("langgraph_agent.py").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deep_agents_are_seen_at_work() {
+    follow("deep_agent.py").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loop_over_anthropics_messages_is_seen_at_work() {
+    follow("anthropic_loop.py").await;
+}

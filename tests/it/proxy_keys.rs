@@ -1,0 +1,135 @@
+//! Keys pass through the hub and stay nowhere in it.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Stdio;
+
+use tests::hub::binary;
+use tests::raw;
+use tests::wait::{until, within};
+use tests::{Origin, Step};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+use super::proxy::{ASKS, END, STREAM, piece};
+
+/// In no text that the hub writes by itself.
+const KEY: &str = "sk-7c1d5e0f9b3a48d2";
+
+/// The files below `place` that hold `KEY`.
+fn found_in(place: &Path, found: &mut Vec<String>) -> usize {
+    let mut files = 0;
+    for entry in std::fs::read_dir(place).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files += found_in(&path, found);
+            continue;
+        }
+        files += 1;
+        let bytes = std::fs::read(&path).unwrap();
+        if bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes()) {
+            found.push(path.display().to_string());
+        }
+    }
+    files
+}
+
+/// An upstream that answers, refuses, breaks off and says nothing.
+async fn upstream() -> Origin {
+    Origin::start(|asked| match asked.header("x-case").unwrap_or_default() {
+        "echo" => {
+            Step::answer("401 Unauthorized", &[], br#"{"error":{"message":"Incorrect API key provided"}}"#)
+        }
+        "cut" => vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Half"))],
+        "none" => Vec::new(),
+        _ => {
+            vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Hi.")), Step::piece(END), Step::end(&[])]
+        }
+    })
+    .await
+}
+
+/// A hub that traces all that it can, into the file `trace`.
+async fn hub_that_traces(origin: &Origin, place: &Path) -> (Child, SocketAddr) {
+    let mut child = Command::new(binary())
+        .args(["serve", "--listen", "127.0.0.1:0", "--trace", "trace", "--upstream", &origin.named("x")])
+        .arg("--data-dir")
+        .arg(place.join("hub"))
+        .env("RUST_LOG", "trace")
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(place.join("trace")).unwrap())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = within("the first line", lines.next_line()).await.unwrap().unwrap();
+    (child, line.strip_prefix("listening on http://").unwrap().parse().unwrap())
+}
+
+/// Sends the key in every way, to calls that succeed and fail, to nobody, and in what is no request.
+async fn send_keys(address: SocketAddr) -> usize {
+    let (bearer, cookie) = (format!("Bearer {KEY}"), format!("session={KEY}"));
+    let named = [("authorization", bearer.as_str()), ("cookie", cookie.as_str())];
+    let keys = [&named[..], &["x-api-key", "x-goog-api-key", "api-key"].map(|name| (name, KEY))].concat();
+    let mut calls = 0;
+    for case in ["", "echo", "cut", "none"] {
+        for path in ["/v1/chat/completions", "/v1beta/models/g:streamGenerateContent", "/v1/models"] {
+            let target = format!("/proxy/x{path}?alt=sse&key={KEY}");
+            raw::call(address, &raw::post(&target, &[&keys[..], &[("x-case", case)]].concat(), ASKS)).await;
+            calls += 1;
+        }
+    }
+    for request in [
+        raw::post(&format!("/proxy/nobody/v1?key={KEY}"), &keys, ASKS),
+        raw::post(&format!("/proxy/x/~%FF/v1?key={KEY}"), &keys, ASKS),
+        format!("GET /proxy/x/v1 HTTP/1.1\r\nauthorization: {KEY}\r\nbroken header\r\n\r\n").into_bytes(),
+    ] {
+        raw::call(address, &request).await;
+    }
+    calls
+}
+
+/// What the hub at `address` says at `path`.
+async fn get(address: SocketAddr, path: &str) -> String {
+    let headers = "host: localhost\r\naccept: application/x-ndjson\r\nconnection: close";
+    let answer = raw::call(address, format!("GET {path} HTTP/1.1\r\n{headers}\r\n\r\n").as_bytes()).await;
+    assert_eq!(answer.status(), 200, "{path}");
+    String::from_utf8_lossy(&answer.body).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_passes_through_and_is_found_nowhere() {
+    let origin = upstream().await;
+    let place = tempfile::tempdir().unwrap();
+    let (mut child, address) = hub_that_traces(&origin, place.path()).await;
+    let calls = send_keys(address).await;
+    assert!(origin.asked().len() >= calls);
+    for asked in origin.asked() {
+        let said = (asked.header("authorization").unwrap(), asked.header("cookie").unwrap());
+        assert!(said.0.ends_with(KEY) && said.1.ends_with(KEY), "{asked:?}");
+        assert!(asked.start.contains(&format!("key={KEY}")), "{asked:?}");
+    }
+    let rows = until("the recordings", async || {
+        let list: serde_json::Value = serde_json::from_str(&get(address, "/v1/conversations").await).unwrap();
+        let rows = list["conversations"].as_array().unwrap().clone();
+        let are_over = rows.len() >= 2 && rows.iter().all(|row| row["state"] != "running");
+        are_over.then_some(rows)
+    })
+    .await;
+    let mut paths = ["/metrics", "/", "/v1/tools"].map(str::to_owned).to_vec();
+    for row in rows {
+        let name = row["conversation"].as_str().unwrap();
+        let of = ["", "?summary", "/events", "/export/native", "/export/md", "/export/html", "/export/jsonl"];
+        paths.extend(of.map(|path| format!("/v1/conversations/{name}{path}")));
+    }
+    for path in paths {
+        assert!(!get(address, &path).await.contains(KEY), "{path}");
+    }
+    // As it stands, with what is written ahead; and what a death leaves.
+    let mut found = Vec::new();
+    assert!(found_in(place.path(), &mut found) >= 3);
+    child.kill().await.unwrap();
+    found_in(place.path(), &mut found);
+    assert_eq!(found, Vec::<String>::new());
+    assert!(std::fs::metadata(place.path().join("trace")).unwrap().len() > 0);
+}

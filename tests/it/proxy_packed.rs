@@ -1,0 +1,192 @@
+//! Answers that are packed, and upstreams behind TLS that speak HTTP/2: the bytes pass, and what they say is read.
+
+use std::io::Write as _;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use hyper::body::Frame;
+use tests::raw;
+use tests::secure::Secure;
+use tests::wait::within;
+use tests::{Hub, Origin, Step};
+
+use super::proxy::{ASKS, END, hub_before, piece, run_of};
+
+fn stream() -> Vec<u8> {
+    [piece("Packed "), piece("words."), END.to_vec()].concat()
+}
+
+fn gzip(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(plain).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zlib(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(plain).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// As brotli with blocks that are not compressed; there is no encoder here. 22 bits of window, a block of 8 bits and its
+/// length, an empty last block.
+fn brotli(plain: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    // WBITS 16 is one bit. ISLAST 0, MNIBBLES 4 in two bits, MLEN - 1 in sixteen, ISUNCOMPRESSED 1: 21 bits and padding.
+    for (number, block) in plain.chunks(60_000).enumerate() {
+        let (length, shift) = (u32::try_from(block.len()).unwrap() - 1, u32::from(number == 0));
+        let bits = ((length << 3) | (1 << 19)) << shift;
+        packed.extend(bits.to_le_bytes().iter().take(3));
+        packed.extend(block);
+    }
+    // ISLAST and ISLASTEMPTY.
+    packed.push(3);
+    packed
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i12_packed_answers_pass_packed_and_are_read() {
+    let packed = [
+        ("gzip", gzip(&stream())),
+        ("deflate", zlib(&stream())),
+        ("br", brotli(&stream())),
+        ("zstd", zstd::encode_all(stream().as_slice(), 3).unwrap()),
+        ("gzip, zstd", zstd::encode_all(gzip(&stream()).as_slice(), 3).unwrap()),
+    ];
+    let bodies = packed.clone();
+    let origin = Origin::start(move |asked| {
+        let encoding = asked.header("accept-encoding").unwrap();
+        let body = &bodies.iter().find(|(name, _)| *name == encoding).unwrap().1;
+        let mut steps = vec![Step::begin("200 OK", &[("content-encoding", encoding)])];
+        steps.extend(body.chunks(7).map(Step::piece));
+        steps.push(Step::end(&[]));
+        steps
+    })
+    .await;
+    let hub = hub_before(&origin).await;
+    for (number, (encoding, body)) in packed.iter().enumerate() {
+        let path = format!("/proxy/x/~c{number}/v1/chat/completions");
+        let answer =
+            raw::call(hub.address(), &raw::post(&path, &[("accept-encoding", encoding)], ASKS)).await;
+        assert_eq!((answer.header("content-encoding"), &answer.body), (Some(*encoding), body));
+        let run = run_of(&hub, &format!("c{number}")).await;
+        assert_eq!(
+            (run["text"].as_str(), run["status"].as_str()),
+            (Some("Packed words."), Some("complete")),
+            "{encoding}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_unpacked_passes_and_is_said() {
+    let origin = Origin::start(|asked| {
+        let encoding = asked.header("accept-encoding").unwrap();
+        Step::answer("200 OK", &[("content-encoding", encoding)], b"neither this nor that")
+    })
+    .await;
+    let hub = hub_before(&origin).await;
+    for encoding in ["gzip", "own"] {
+        let path = format!("/proxy/x/~{encoding}/v1/chat/completions");
+        let answer =
+            raw::call(hub.address(), &raw::post(&path, &[("accept-encoding", encoding)], ASKS)).await;
+        assert_eq!(answer.body, b"neither this nor that");
+        run_of(&hub, encoding).await;
+        let summary = hub.summary(encoding).await;
+        let codes: Vec<_> = summary["anomalies"].as_array().unwrap().iter().map(|it| &it["code"]).collect();
+        assert!(codes.contains(&&"copy_lost".into()), "{summary}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn packed_requests_pass_packed_and_are_read() {
+    let origin = Origin::start(|_| Step::answer("200 OK", &[], &stream())).await;
+    let hub = hub_before(&origin).await;
+    let body = gzip(ASKS.as_bytes());
+    let head = format!(
+        "POST /proxy/x/~c/v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let answer = raw::call(hub.address(), &[head.as_bytes(), &body].concat()).await;
+    assert_eq!(answer.status(), 200);
+    assert_eq!(origin.asked()[0].body, body);
+    run_of(&hub, "c").await;
+    assert_eq!(hub.summary("c").await["messages"][0]["text"], "Hello?");
+}
+
+/// A hub that trusts `upstream`, by its file of settings.
+async fn hub_that_trusts(upstream: &Secure) -> Hub {
+    let file = upstream.place().join("fanlight.toml");
+    let (url, ca) = (upstream.url(), upstream.certificate());
+    let settings =
+        format!("[upstreams.safe]\nurl = \"{url}/base\"\napi = \"openai\"\nca = \"{}\"\n", ca.display());
+    std::fs::write(&file, settings).unwrap();
+    Hub::start_with(&["--config", &file.display().to_string()]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i12_calls_go_over_http_2_where_the_upstream_speaks_it() {
+    let mut upstream = Secure::start().await;
+    let hub = hub_that_trusts(&upstream).await;
+    let mut wire = raw::connect(hub.address()).await;
+    let headers = [("authorization", "Bearer k"), ("te", "trailers"), ("cookie", "a=1")];
+    wire.send(&raw::post("/proxy/safe/~c/v1/chat/completions?q=1", &headers, ASKS)).await;
+    let speaker = upstream.speaker().await;
+    let head = within("the head", wire.head()).await.unwrap();
+    assert_eq!(
+        (head.start.as_str(), head.header("content-type")),
+        ("HTTP/1.1 200 OK", Some("text/event-stream"))
+    );
+    for text in [piece("Over "), piece("two."), END.to_vec()] {
+        speaker.send(Ok(Frame::data(Bytes::from(text.clone())))).await.unwrap();
+        assert_eq!(within("a piece", wire.piece()).await, Some(text));
+    }
+    drop(speaker);
+    assert_eq!(within("the end", wire.piece()).await, Some(Vec::new()));
+    let asked = &upstream.asked()[0];
+    assert_eq!(
+        (asked.version, asked.target.as_str()),
+        (http::Version::HTTP_2, "/base/v1/chat/completions?q=1")
+    );
+    assert_eq!(
+        (&asked.body[..], &asked.headers["authorization"]),
+        (ASKS.as_bytes(), &"Bearer k".parse().unwrap())
+    );
+    let run = run_of(&hub, "c").await;
+    assert_eq!((run["text"].as_str(), run["status"].as_str()), (Some("Over two."), Some("complete")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i12_cuts_and_hanging_up_go_through_http_2() {
+    let mut upstream = Secure::start().await;
+    let hub = hub_that_trusts(&upstream).await;
+    let mut wire = raw::connect(hub.address()).await;
+    wire.send(&raw::post("/proxy/safe/~cut/v1/chat/completions", &[], ASKS)).await;
+    let speaker = upstream.speaker().await;
+    within("the head", wire.head()).await.unwrap();
+    speaker.send(Ok(Frame::data(Bytes::from(piece("Half"))))).await.unwrap();
+    assert_eq!(within("a piece", wire.piece()).await, Some(piece("Half")));
+    speaker.send(Err(std::io::Error::other("cut"))).await.unwrap();
+    assert_eq!(within("the cut", wire.piece()).await, None);
+    let run = run_of(&hub, "cut").await;
+    assert_eq!((run["text"].as_str(), run["error"]["code"].as_str()), (Some("Half"), Some("upstream_cut")));
+
+    let mut wire = raw::connect(hub.address()).await;
+    wire.send(&raw::post("/proxy/safe/~left/v1/chat/completions", &[], ASKS)).await;
+    let speaker = upstream.speaker().await;
+    within("the head", wire.head()).await.unwrap();
+    drop(wire);
+    within("the upstream to be left", speaker.closed()).await;
+    assert_eq!(run_of(&hub, "left").await["status"], "cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_that_nobody_vouches_for_is_refused() {
+    let upstream = Secure::start().await;
+    let hub = Hub::start_with(&["--upstream", &format!("safe={}", upstream.url())]).await;
+    let answer = raw::call(hub.address(), &raw::post("/proxy/safe/v1/chat/completions", &[], ASKS)).await;
+    let problem: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!((answer.status(), problem["code"].as_str()), (502, Some("upstream_unreachable")));
+    assert!(problem["detail"].as_str().unwrap().contains("certificate"), "{problem}");
+}

@@ -1,0 +1,148 @@
+//! An upstream behind TLS that speaks HTTP/2, with a certificate that nobody knows but who is given its file.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, Version};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+
+/// A part of an answer, or its break.
+pub type Part = Result<Frame<Bytes>, std::io::Error>;
+
+/// Says the parts of one answer.
+pub type Speaker = mpsc::Sender<Part>;
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The version of HTTP.
+    pub version: Version,
+    /// Path and query.
+    pub target: String,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// See the module. Stopped when dropped.
+#[derive(Debug)]
+pub struct Secure {
+    address: SocketAddr,
+    place: tempfile::TempDir,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    speakers: mpsc::Receiver<Speaker>,
+    serving: JoinHandle<()>,
+}
+
+type Shared = (Arc<Mutex<Vec<Asked>>>, mpsc::Sender<Speaker>);
+
+impl Secure {
+    /// Starts one that answers every request with 200 and what the test says through [`Secure::speaker`].
+    ///
+    /// # Panics
+    /// When something that it needs is not to be had.
+    pub async fn start() -> Self {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.expect("versions").with_no_client_auth();
+        let mut config = config.with_single_cert(vec![made.cert.der().clone()], key).expect("a certificate");
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let place = tempfile::tempdir().expect("a directory");
+        std::fs::write(place.path().join("ca.pem"), made.cert.pem()).expect("a file");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let (speak, speakers) = mpsc::channel(64);
+        let asked = Arc::<Mutex<Vec<Asked>>>::default();
+        let shared = (Arc::clone(&asked), speak);
+        let serving = tokio::spawn(serve(listener, TlsAcceptor::from(Arc::new(config)), shared));
+        Self { address, place, asked, speakers, serving }
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> String {
+        format!("https://localhost:{}", self.address.port())
+    }
+
+    /// The file with its certificate.
+    pub fn certificate(&self) -> PathBuf {
+        self.place.path().join("ca.pem")
+    }
+
+    /// A place for files that goes with it.
+    pub fn place(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// What it was asked so far.
+    ///
+    /// # Panics
+    /// When a test panicked before.
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().expect("no panic").clone()
+    }
+
+    /// Speaks in the answer to the next request.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub async fn speaker(&mut self) -> Speaker {
+        crate::wait::within("a request over HTTP/2", self.speakers.recv()).await.expect("it serves")
+    }
+}
+
+impl Drop for Secure {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, tls: TlsAcceptor, shared: Shared) {
+    while let Ok((stream, _peer)) = listener.accept().await {
+        let (tls, shared) = (tls.clone(), shared.clone());
+        tokio::spawn(async move {
+            // Who does not trust the certificate goes away here.
+            let Ok(stream) = tls.accept(stream).await else { return };
+            let service = service_fn(move |request| answer(request, shared.clone()));
+            let builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+            // The other side may leave in the middle.
+            builder.serve_connection(TokioIo::new(stream), service).await.unwrap_or_default();
+        });
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    (asked, speak): Shared,
+) -> Result<Response<BoxBody<Bytes, std::io::Error>>, Infallible> {
+    let (parts, body) = request.into_parts();
+    let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let target = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    asked.lock().expect("no panic").push(Asked {
+        version: parts.version,
+        target,
+        headers: parts.headers,
+        body,
+    });
+    let (speaker, parts) = mpsc::channel::<Part>(1);
+    speak.send(speaker).await.expect("the test goes on");
+    let parts = futures_util::stream::unfold(parts, |mut parts| async { Some((parts.recv().await?, parts)) });
+    let body = StreamBody::new(parts).boxed();
+    let response = Response::builder().header("content-type", "text/event-stream").body(body);
+    Ok(response.expect("a response"))
+}
