@@ -174,7 +174,9 @@ impl HttpBody for Answering {
                 Poll::Ready(Some(Ok(frame)))
             }
             Some(Err(error)) => {
-                this.over(End::Cut(super::send::reason(&error)));
+                let reason = super::send::reason(&error);
+                tracing::debug!(reason, "an upstream broke off");
+                this.over(End::Cut(reason));
                 let flushes = this.line.as_ref().map_or(0, |line| line.flushes());
                 if let Some(line) = &this.line {
                     line.be_lenient(false);
