@@ -2,6 +2,7 @@
 //
 // Usage: node behaves.mjs HUB          against a hub with a log on disk
 //        node behaves.mjs HUB memory   against one without, that dies and comes back when this program says `ready`
+//        node behaves.mjs HUB changed  against one whose words are changed on their way, once this program has said `ready`
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { formatPosition, Publisher, Subscription } from "fanlight";
@@ -114,8 +115,26 @@ async function tellsAHubThatForgotEverythingAgain() {
   await assert.rejects(more.close(), { name: "Refused", code: "durability_unavailable" });
 }
 
+async function noticesATextThatWasChangedOnItsWay() {
+  let text = "";
+  for await (const event of new Subscription("changed", hub)) {
+    if (event.k === "part.delta") {
+      text += event.text;
+      assert.equal(text, "a bogus! word");
+    } else if (event.k === "snapshot" && event.state.runs.r) {
+      assert.ok(text, "the snapshot came before it was asked for");
+      assert.equal(event.state.runs.r.parts.p.text, "a honest word");
+      break;
+    } else if (event.k === "snapshot") {
+      console.log("ready");
+    }
+  }
+}
+
 if (mode === "memory") {
   await tellsAHubThatForgotEverythingAgain();
+} else if (mode === "changed") {
+  await noticesATextThatWasChangedOnItsWay();
 } else {
   await isFencedOffByALaterLife();
   await isToldWhatTheHubDoesNotTake();

@@ -2,6 +2,7 @@
 
 Usage: behaves.py HUB          against a hub with a log on disk
        behaves.py HUB memory   against one without, that dies and comes back when this program says `ready`
+       behaves.py HUB changed  against one whose words are changed on their way, once this program has said `ready`
 """
 
 import asyncio
@@ -150,9 +151,27 @@ async def tells_a_hub_that_forgot_everything_again():
     raise AssertionError("a hub without a log has stored something")
 
 
+async def notices_a_text_that_was_changed_on_its_way():
+    async with Subscription("changed", url=HUB) as subscription:
+        text = ""
+        async for event in subscription:
+            if event["k"] == "part.delta":
+                text += event["text"]
+                assert text == "a bogus! word", text
+            elif event["k"] == "snapshot" and event["state"]["runs"]:
+                assert text, "the snapshot came before it was asked for"
+                assert event["state"]["runs"]["r"]["parts"]["p"]["text"] == "a honest word", event
+                return
+            elif event["k"] == "snapshot":
+                print("ready", flush=True)
+
+
 async def main():
     if "memory" in sys.argv:
         await tells_a_hub_that_forgot_everything_again()
+        return
+    if "changed" in sys.argv:
+        await notices_a_text_that_was_changed_on_its_way()
         return
     await is_fenced_off_by_a_later_life()
     await is_told_what_the_hub_does_not_take()

@@ -4,10 +4,11 @@
 use std::process::Stdio;
 
 use serde_json::Value;
+use tests::meddler::Meddler;
 use tests::wait::patiently;
 use tests::{Hub, Relay};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 use crate::installed;
 use crate::own::{Installed, package, printed, python_behaves, python_example, told};
@@ -101,13 +102,35 @@ async fn typescript_keeps_its_own_rules() {
     printed("node --test", command.spawn().unwrap()).await;
 }
 
+/// Waits until a program says that it is ready.
+async fn is_ready(program: &mut Child) {
+    let mut said = BufReader::new(program.stdout.take().unwrap()).lines();
+    let line = patiently("the program's word", said.next_line()).await.unwrap();
+    assert_eq!(line.as_deref(), Some("ready"));
+}
+
+/// Runs `program` against a hub whose words are changed on their way: in events, not in snapshots.
+async fn notices(mut program: Command) {
+    let hub = Hub::start().await;
+    let meddler = Meddler::start(hub.address(), |frame| {
+        if frame.contains(r#""t":"batch""#) { frame.replace("honest", "bogus!") } else { frame }
+    });
+    let meddler = meddler.await;
+    let url = format!("http://{}", meddler.address());
+    let mut publisher = hub.publisher("changed").await;
+    let mut child = program.args([&url, "changed"]).spawn().unwrap();
+    is_ready(&mut child).await;
+    publisher.says(r#"{"k":"run.start","run":"r"}"#).await;
+    publisher.says(r#"{"k":"part.delta","run":"r","part":"p","text":"a honest word"}"#).await;
+    publisher.says(r#"{"k":"part.end","run":"r","part":"p"}"#).await;
+    printed("the program", child).await;
+}
+
 /// Runs `program` against a hub without a log, which dies when the program says that it is ready.
 async fn tells_again(mut program: Command) {
     let mut hub = Hub::start_in_memory().await;
     let mut child = program.arg(hub.url("")).arg("memory").stdin(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = patiently("the program's word", said.next_line()).await.unwrap();
-    assert_eq!(line.as_deref(), Some("ready"));
+    is_ready(&mut child).await;
     hub.restart().await;
     child.stdin.take().unwrap().write_all(b"go on\n").await.unwrap();
     printed("the program", child).await;
@@ -136,4 +159,15 @@ async fn typescript_keeps_its_word_at_its_borders() {
 async fn typescript_tells_a_hub_that_forgot_everything_again() {
     let package = Installed::build().await;
     tells_again(package.behaves()).await;
+}
+
+#[tokio::test]
+async fn python_notices_a_text_that_was_changed_on_its_way() {
+    notices(python_behaves()).await;
+}
+
+#[tokio::test]
+async fn typescript_notices_a_text_that_was_changed_on_its_way() {
+    let package = Installed::build().await;
+    notices(package.behaves()).await;
 }

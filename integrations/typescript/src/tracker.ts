@@ -188,9 +188,13 @@ export class Tracker {
         if (!this.#texts.has(name)) this.#texts.set(name, new Text());
         return false;
       }
-      case "part.delta":
-        this.#texts.get(nameOf(event.run, event.part))?.add(event.off, encoder.encode(event.text));
+      case "part.delta": {
+        const name = nameOf(event.run, event.part);
+        // Of one that was streaming before this viewer came nothing is known.
+        if (!event.off && !this.#texts.has(name)) this.#texts.set(name, new Text());
+        this.#texts.get(name)?.add(event.off, encoder.encode(event.text));
         return false;
+      }
       case "part.replace": {
         const text = new Text();
         text.add(0, encoder.encode(event.text));

@@ -188,6 +188,9 @@ class Tracker:
         elif kind == "part.replace":
             octets = event["text"].encode()
             self._texts[name] = Text(len(octets), fnv1a(octets))
-        elif name in self._texts:
-            self._texts[name].add(event.get("off"), event["text"].encode())
+        else:
+            # Of one that was streaming before this viewer came nothing is known.
+            text = self._texts.get(name) if event.get("off") else self._texts.setdefault(name, Text())
+            if text is not None:
+                text.add(event.get("off"), event["text"].encode())
         return False
