@@ -264,3 +264,6 @@ impl Answer {
         Some(model)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,9 @@
 //! Which conversation and which run a call belongs to.
 
+use std::ops::Range;
+
+use compact_str::CompactString;
+
 use super::answer::{Answer, Heard, Verdict};
 use super::request::Request;
 use super::turns::{Side, after, is_telling};
@@ -9,6 +13,7 @@ use crate::ids::{ConversationId, RunId};
 use crate::limits::{
     CALLS_AWAITED_MAX, ITEMS_PER_RUN_MAX, LOOP_REMEMBERED_MS, LOOPS_REMEMBERED_MAX, RESULTS_AWAITED_MS,
 };
+use crate::view::View;
 
 mod asked;
 mod find;
@@ -18,7 +23,7 @@ mod tell;
 
 use asked::{Asked, hash};
 use find::{Found, Search};
-use memory::{Awaited, Head, Loop, Memory, State};
+use memory::{Awaited, Head, Loop, Mark, Memory, State};
 use steps::Step;
 
 /// Headers in which clients name their session, in small letters; the first that is there counts.
@@ -33,6 +38,9 @@ pub const SESSION_HEADERS: [&str; 9] = [
     "x-opencode-session",
     "x-amp-thread-id",
 ];
+
+/// Runs of a conversation, from the last, that may get results after the hub was gone.
+const RUNS_RECALLED_MAX: usize = 16;
 
 /// What is known of a call beside its request.
 #[derive(Debug, Clone)]
@@ -72,6 +80,12 @@ pub struct Placement {
     pub attempt: u32,
     /// What is to be appended to the conversation before anything of the answer.
     pub events: Decoded,
+    /// Those of them that are history, by their places: a hub that has the conversation already leaves them out. Only
+    /// where the conversation was named, since it may be there from a time that the joiner does not remember. See
+    /// [`Joiner::recall`].
+    pub history: Range<usize>,
+    /// The run of the loop that this ends: it waits no more.
+    pub ended: Option<RunId>,
     /// Reads the answer.
     pub answer: Answer,
 }
@@ -155,6 +169,27 @@ impl Joiner {
                 step.branch(&mut self.memory, conversation, (id, &point), from)
             }
             Found::Nothing => step.open(&mut self.memory, conversation, None, 0),
+        }
+    }
+
+    /// The conversation that a call names and that the joiner knows nothing of: whoever has it from before should let it
+    /// be recalled, see [`Joiner::recall`].
+    pub fn unknown(&self, call: &Call<'_>, request: &Request) -> Option<ConversationId> {
+        let conversation = named_conversation(call, request)?;
+        let scope = scope(call, Some(&conversation));
+        self.memory.find(scope, Mark::Member).next().is_none().then_some(conversation)
+    }
+
+    /// What is known of `conversation` from a time before this joiner: calls without results may get them yet. Call it
+    /// before [`Joiner::place`].
+    pub fn recall(&mut self, conversation: &ConversationId, view: &View, at: u64) {
+        let scope = conversation_scope(conversation);
+        for (run, known) in view.runs.iter().rev().take(RUNS_RECALLED_MAX) {
+            let recalled = Loop::recalled(scope, conversation, (run, known));
+            if !recalled.awaited.is_empty() {
+                let id = self.memory.add(recalled);
+                self.memory.change(id, at, |_| ());
+            }
         }
     }
 
@@ -246,7 +281,12 @@ impl Joiner {
 
 /// What an answer makes of its loop.
 fn settle(known: &mut Loop, heard: Heard, at: u64, events: &mut Decoded) {
-    let Heard { verdict, words, calls, used, response, .. } = heard;
+    let Heard { mut verdict, words, calls, used, response, .. } = heard;
+    let is_forced = |name: &CompactString| calls.iter().all(|call| call.name == *name);
+    if verdict == Verdict::GoesOn && !calls.is_empty() && known.ask.forced.as_ref().is_some_and(is_forced) {
+        // The caller wanted just this call: it has its answer. Should it be back with a result, the run goes on.
+        verdict = Verdict::Ends(RunStatus::Complete);
+    }
     let room = ITEMS_PER_RUN_MAX.saturating_sub(known.used.len());
     known.used.extend(used.into_iter().take(room));
     if let Verdict::Ends(status) = verdict {
@@ -289,9 +329,13 @@ fn named_conversation(call: &Call<'_>, request: &Request) -> Option<Conversation
 /// Where a call is looked for: in its conversation when it names one, else among the calls with the same key.
 fn scope(call: &Call<'_>, conversation: Option<&ConversationId>) -> u64 {
     match conversation {
-        Some(conversation) => after(1, hash(conversation.as_str())),
+        Some(conversation) => conversation_scope(conversation),
         None => after(after(2, hash(call.upstream)), call.caller),
     }
+}
+
+fn conversation_scope(conversation: &ConversationId) -> u64 {
+    after(1, hash(conversation.as_str()))
 }
 
 /// The conversation of `upstream` that `name` is the mark of.

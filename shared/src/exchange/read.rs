@@ -47,6 +47,7 @@ pub(super) fn read(body: &[u8], request: &mut Request) {
     };
     request.user = fields.any(&["safety_identifier", "user"]).word().map(CompactString::new);
     session(&fields, request);
+    request.forced = forced(&fields);
     match request.api {
         Api::OpenAiChat | Api::OllamaChat | Api::Cohere => chat::read(&fields, request),
         Api::OpenAiResponses => responses::read(&fields, request),
@@ -72,6 +73,20 @@ fn session(fields: &Fields<'_>, request: &mut Request) {
     request.session = found.filter(|id| is_telling(id)).map(CompactString::new);
     if request.user.is_none() {
         request.user = metadata.get("user_id").word().map(CompactString::new);
+    }
+}
+
+/// The one tool that must be called.
+fn forced(fields: &Fields<'_>) -> Option<CompactString> {
+    let choice = fields.any(&["tool_choice", "function_call"]).fields();
+    let named = choice.get("function").fields().get("name").word().or_else(|| choice.get("name").word());
+    if let Some(name) = named {
+        return Some(CompactString::new(name));
+    }
+    let calling = fields.get("toolConfig").fields().get("functionCallingConfig").fields();
+    match calling.get("allowedFunctionNames").list_of_texts().as_slice() {
+        [only] => Some(CompactString::new(only)),
+        _ => None,
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Request {
     pub system: Option<String>,
     /// The tools that the model may call.
     pub tools: Vec<Offered>,
+    /// The one tool that the model must call, where the request names it: the call is then mostly the answer itself.
+    pub forced: Option<CompactString>,
     /// What was said so far, in order.
     pub messages: Vec<Said>,
     /// The answer that this continues (`previous_response_id`).
@@ -178,6 +180,7 @@ impl Request {
             streaming: path.contains(":stream"),
             system: None,
             tools: Vec::new(),
+            forced: None,
             messages: Vec::new(),
             previous: None,
             session: None,

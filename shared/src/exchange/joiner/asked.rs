@@ -64,6 +64,7 @@ impl Asked {
             last: self.last_asked(),
             body: self.body,
             ids: self.result_ids(request),
+            forced: request.forced.clone(),
             told: self.prints.iter().skip(from).copied().collect(),
         }
     }

@@ -190,7 +190,7 @@ impl Search<'_> {
         let known = known.filter_map(|(id, evidence)| Some((id, evidence, self.memory.get(id)?)));
         known
             .max_by_key(|(id, evidence, known)| {
-                let is_alike = (known.system == asked.system, known.tools == asked.tools);
+                let is_alike = (known.system == Some(asked.system), known.tools == asked.tools);
                 // What was there first, so that two that cannot be told apart each keep one.
                 let age = if self.request.continues {
                     (0, known.touched)
@@ -235,7 +235,7 @@ impl Search<'_> {
             (Some((id, _)), None) => Some(id),
             (None, _) => None,
             _ => {
-                let mut alike = found().filter(|(_, known)| known.system == asked.system);
+                let mut alike = found().filter(|(_, known)| known.system == Some(asked.system));
                 match (alike.next(), alike.next()) {
                     (Some((id, _)), None) => Some(id),
                     _ => None,

@@ -7,7 +7,8 @@ use compact_str::CompactString;
 use super::asked::hash;
 use crate::exchange::answer::HandedOver;
 use crate::ids::{ConversationId, RunId, ToolCallId};
-use crate::limits::FORK_POINTS_MAX;
+use crate::limits::{CALLS_AWAITED_MAX, FORK_POINTS_MAX};
+use crate::view::{RunView, ToolView};
 
 /// Something by which a loop is found, inside its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,6 +92,8 @@ pub(super) struct LastAsk {
     pub(super) last: u64,
     pub(super) body: Option<u64>,
     pub(super) ids: u64,
+    /// The one tool that it asks for.
+    pub(super) forced: Option<CompactString>,
     /// The turns that were told with it.
     pub(super) told: Vec<u64>,
 }
@@ -116,7 +119,8 @@ pub(super) struct Loop {
     pub(super) awaited: Vec<Awaited>,
     /// Ids of calls of the run.
     pub(super) used: BTreeSet<ToolCallId>,
-    pub(super) system: u64,
+    /// The system prompt; nothing for a loop that was recalled, whose prompt was told before.
+    pub(super) system: Option<u64>,
     pub(super) tools: u64,
     pub(super) model: Option<CompactString>,
     pub(super) touched: u64,
@@ -143,12 +147,36 @@ impl Loop {
             ask: LastAsk::default(),
             awaited: Vec::new(),
             used: BTreeSet::new(),
-            system: 0,
+            system: Some(0),
             tools: 0,
             model: None,
             touched: 0,
             points: VecDeque::new(),
             marks: Vec::new(),
+        }
+    }
+
+    /// A loop of which only its run is left, with the calls that have no results.
+    pub(super) fn recalled(scope: u64, conversation: &ConversationId, (id, run): (&RunId, &RunView)) -> Self {
+        let is_open = |tool: &ToolView| !tool.server && tool.result.is_none() && tool.pending_at.is_some();
+        let open = run.tools.iter().filter(|(_, tool)| is_open(tool));
+        let awaited = open.map(|(tool, view)| Awaited {
+            call: HandedOver {
+                tool: tool.clone(),
+                given: view.given_id.clone().unwrap_or_else(|| CompactString::new(tool.as_str())),
+                name: view.name.clone(),
+                asks: view.question.is_some(),
+            },
+            since: view.executing_at.or(view.pending_at).unwrap_or_default(),
+        });
+        Self {
+            run: id.clone(),
+            is_open: run.is_running(),
+            state: State::GivenUp,
+            system: None,
+            awaited: awaited.take(CALLS_AWAITED_MAX).collect(),
+            used: run.tools.keys().cloned().collect(),
+            ..Self::new(scope, conversation.clone(), &format!("{id}-again"))
         }
     }
 

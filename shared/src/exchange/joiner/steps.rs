@@ -1,6 +1,7 @@
 //! What a placement does to a loop: it opens one, goes on with one, tries again, or branches off.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::asked::{Asked, piece};
 use super::memory::{Loop, Mark, Memory, Point, State};
@@ -30,6 +31,8 @@ struct Outcome {
     is_new: bool,
     fork_of: Option<Fork>,
     events: Decoded,
+    history: Range<usize>,
+    ended: Option<RunId>,
 }
 
 impl<'a> Step<'a> {
@@ -45,7 +48,8 @@ impl<'a> Step<'a> {
         fork_of: Option<Fork>,
         from: usize,
     ) -> Placement {
-        let is_new = conversation.is_none() || memory.find(self.scope, Mark::Member).next().is_none();
+        let is_named = conversation.is_some();
+        let is_new = !is_named || memory.find(self.scope, Mark::Member).next().is_none();
         let conversation =
             conversation.unwrap_or_else(|| conversation_name(self.call.upstream, self.call.name));
         // A branch inside the conversation that it branches off from repeats nothing.
@@ -54,7 +58,12 @@ impl<'a> Step<'a> {
         new.session = self.request.session.as_deref().map(super::hash);
         let mut teller = self.teller();
         teller.system(&mut new);
-        teller.messages(&mut new, if is_inside { from } else { 0 }, &RunId::none(), true);
+        let (news, end) = (self.asked.news, self.asked.turns.len());
+        if is_new {
+            teller.history(&mut new, 0..news);
+        }
+        let history = 0..if is_named && is_new { teller.out.envelopes.len() } else { 0 };
+        teller.history(&mut new, if is_inside { from.max(news) } else { news }..end);
         let title = is_new.then(|| self.title()).flatten();
         teller.start(&mut new, title);
         if let Some(fork) = &fork_of {
@@ -68,7 +77,7 @@ impl<'a> Step<'a> {
         new.ask = self.asked.to_remember(self.request, from);
         let id = memory.add(new);
         let why = if fork_of.is_some() { Why::Fork } else { Why::New };
-        self.placement(memory, id, Outcome { why, is_new, fork_of, events: teller.out })
+        self.placement(memory, id, Outcome { why, is_new, fork_of, events: teller.out, history, ended: None })
     }
 
     /// A new loop that branches off from another at a point that this went past.
@@ -89,9 +98,17 @@ impl<'a> Step<'a> {
 
     /// The loop goes on; the turns from `from` on are new.
     pub(super) fn join(self, memory: &mut Memory, id: u64, from: usize, why: Why) -> Placement {
-        let events = memory.change(id, self.call.at, |known| self.go_on(known, from));
-        let events = events.unwrap_or_default();
-        self.placement(memory, id, Outcome { why, is_new: false, fork_of: None, events })
+        let gone_on = memory.change(id, self.call.at, |known| {
+            let before = known.run.clone();
+            let events = self.go_on(known, from);
+            (events, (known.run != before).then_some(before))
+        });
+        let (events, ended) = gone_on.unwrap_or_default();
+        self.placement(
+            memory,
+            id,
+            Outcome { why, is_new: false, fork_of: None, events, history: 0..0, ended },
+        )
     }
 
     fn go_on(self, known: &mut Loop, from: usize) -> Decoded {
@@ -113,13 +130,13 @@ impl<'a> Step<'a> {
             }
             known.run = RunId::new(self.call.name);
             known.used.clear();
-            teller.messages(known, from, &RunId::none(), false);
+            teller.news(known, from, &RunId::none());
             teller.start(known, None);
         } else {
             teller.go_on(known);
             teller.out.envelopes.append(&mut results.envelopes);
             let run = known.run.clone();
-            teller.messages(known, from, &run, false);
+            teller.news(known, from, &run);
         }
         teller.tools(known);
         teller.anomalies(&known.run);
@@ -171,11 +188,15 @@ impl<'a> Step<'a> {
             teller.out
         });
         let events = events.unwrap_or_default();
-        self.placement(memory, id, Outcome { why: Why::Retry, is_new: false, fork_of: None, events })
+        self.placement(
+            memory,
+            id,
+            Outcome { why: Why::Retry, is_new: false, fork_of: None, events, history: 0..0, ended: None },
+        )
     }
 
     fn placement(self, memory: &mut Memory, id: u64, outcome: Outcome) -> Placement {
-        let Outcome { why, is_new, fork_of, events } = outcome;
+        let Outcome { why, is_new, fork_of, events, history, ended } = outcome;
         let (_, words) = self.asked.before_answer();
         let opened = memory.change(id, self.call.at, |known| {
             (known.state, known.call) = (State::Asking, self.number);
@@ -193,7 +214,8 @@ impl<'a> Step<'a> {
         });
         let (attempt, opening) = opened.expect("the loop was found or added just before");
         let (conversation, run) = (opening.conversation.clone(), opening.run.clone());
-        Placement { conversation, run, why, is_new, fork_of, attempt, events, answer: Answer::new(opening) }
+        let answer = Answer::new(opening);
+        Placement { conversation, run, why, is_new, fork_of, attempt, events, history, ended, answer }
     }
 
     /// What the conversation is about: the beginning of what the user said first.

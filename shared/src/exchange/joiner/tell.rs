@@ -1,5 +1,7 @@
 //! What a request adds to a conversation, as events.
 
+use std::ops::Range;
+
 use compact_str::CompactString;
 use serde::Serialize;
 
@@ -63,7 +65,7 @@ impl<'a> Teller<'a> {
 
     /// The system prompt, when it is new. One that changes replaces itself.
     pub(super) fn system(&mut self, known: &mut Loop) {
-        if std::mem::replace(&mut known.system, self.asked.system) == self.asked.system {
+        if known.system.replace(self.asked.system).is_none_or(|told| told == self.asked.system) {
             return;
         }
         if let Some(text) = &self.request.system {
@@ -72,13 +74,22 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// The turns from `from` on that nobody has told yet, each message in its place.
-    pub(super) fn messages(&mut self, known: &mut Loop, from: usize, run: &RunId, is_history: bool) {
+    /// The turns in `range`, whoever's they are.
+    pub(super) fn history(&mut self, known: &mut Loop, range: Range<usize>) {
+        let turns = self.asked.turns.get(range).unwrap_or_default();
+        self.messages(known, self.spoken(turns.iter()), &RunId::none());
+    }
+
+    /// What is said in the turns from `from` on besides results, as far as it was not told with a request that failed.
+    pub(super) fn news(&mut self, known: &mut Loop, from: usize, run: &RunId) {
         let turns = self.asked.turns.iter().zip(&self.asked.prints).skip(from);
-        let new = turns.filter(|(turn, print)| {
-            is_history || (turn.side != Side::Results && !known.ask.told.contains(print))
-        });
-        let spoken = self.spoken(new.map(|(turn, _)| turn));
+        let is_news =
+            |(turn, print): &(&Turn, &u64)| turn.side != Side::Results && !known.ask.told.contains(print);
+        let spoken = self.spoken(turns.filter(is_news).map(|(turn, _)| turn));
+        self.messages(known, spoken, run);
+    }
+
+    fn messages(&mut self, known: &mut Loop, spoken: Vec<Spoken<'a>>, run: &RunId) {
         let left_out = spoken.len().saturating_sub(HISTORY_MESSAGES_MAX);
         if left_out > 0 {
             let detail = format!("{left_out} messages of the history, the oldest, are left out");

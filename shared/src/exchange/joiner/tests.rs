@@ -16,6 +16,10 @@ use world::{How, World, assistant, called, calls, gave, messages, runs, says, sy
 const PARIS: (&str, &str, &str) = ("call_a8fK2mQ9xLw0", "weather", r#"{"city": "Paris"}"#);
 const ROME: (&str, &str, &str) = ("call_b7gJ3nR8yMv1", "weather", r#"{"city": "Rome"}"#);
 
+fn first_run(world: &World) -> crate::RunId {
+    world.only().runs.keys().next().unwrap().clone()
+}
+
 fn fact(code: &str) -> crate::event::ErrorFact {
     crate::event::ErrorFact { code: code.into(), message: code.into(), retryable: true, retry_after_ms: None }
 }
@@ -371,7 +375,9 @@ fn a_user_who_does_not_wait_for_results_leaves_the_calls_interrupted() {
     let first = world.chat(&json!([user("go")]));
     world.answer(first, &calls(&[PARIS, ROME]));
     let on = json!([user("go"), called(&[PARIS, ROME]), gave(PARIS.0, "sun"), user("never mind")]);
+    let run = first_run(&world);
     let second = world.chat(&on);
+    assert_eq!(second.ended, Some(run));
     world.answer(second, &says("Fine."));
     let view = world.only();
     assert_eq!(tools(view)[0].1.state, ToolState::Complete);
@@ -470,4 +476,72 @@ fn the_hub_stops_and_what_waits_is_interrupted() {
     let placed = world.answer(late, &says("x"));
     assert!(!placed.waits);
     assert!(runs(world.view(&placed.conversation))[0].status == RunStatus::Complete);
+}
+
+#[test]
+fn a_named_conversation_that_the_hub_has_already_is_not_told_its_history_again() {
+    let mut world = World::default();
+    let how = How { conversation: Some("mine"), ..How::default() };
+    let body = json!({ "model": "m", "messages": [system("s"), user("one"), assistant("1"), user("two")] });
+    let first = world.ask(&how, &body);
+    assert_eq!(first.history, 0..3, "all but the news");
+    assert_eq!(messages(world.only()).len(), 4);
+    let body = json!({ "model": "m", "messages": [user("other"), assistant("x"), user("more")] });
+    let second = world.ask(&how, &body);
+    assert_eq!(second.why, Why::New);
+    assert_eq!(messages(world.only()).len(), 5, "only the news of another loop");
+    let unnamed = world.ask(&How::default(), &body);
+    assert_eq!(unnamed.history, 0..0);
+    assert_eq!(messages(world.view(&unnamed.conversation)).len(), 3);
+}
+
+#[test]
+fn a_call_that_the_request_asks_for_by_name_is_the_answer_itself() {
+    let mut world = World::default();
+    let choice = json!({ "type": "function", "function": { "name": "weather" } });
+    let body = json!({ "model": "m", "messages": [user("go")], "tool_choice": choice });
+    let first = world.ask(&How::default(), &body);
+    let placed = world.answer(first, &calls(&[PARIS]));
+    assert!(!placed.waits);
+    assert_eq!(runs(world.only())[0].status, RunStatus::Complete);
+    assert_eq!(tools(world.only())[0].1.state, ToolState::Pending);
+    world.wait(30);
+    let on = world.chat(&json!([user("go"), called(&[PARIS]), gave(PARIS.0, "sun")]));
+    assert!(runs(world.only())[0].is_running());
+    world.answer(on, &says("Sun."));
+    assert_eq!(tools(world.only())[0].1.latency_ms(), Some(30));
+    assert_eq!(runs(world.only()).len(), 1);
+}
+
+#[test]
+fn after_a_restart_a_named_conversation_gets_its_results_all_the_same() {
+    let mut world = World::default();
+    let how = How { conversation: Some("mine"), ..How::default() };
+    let body = |messages: Value| json!({ "model": "m", "messages": messages });
+    let first = world.ask(&how, &body(json!([system("s"), user("go")])));
+    world.answer(first, &calls(&[PARIS]));
+    world.restart();
+    world.wait(400);
+    let second =
+        world.ask(&how, &body(json!([system("s"), user("go"), called(&[PARIS]), gave(PARIS.0, "sun")])));
+    assert_eq!(second.why, Why::Awaited);
+    world.answer(second, &says("Sun."));
+    world.restart();
+    let history = json!([
+        system("s"),
+        user("go"),
+        called(&[PARIS]),
+        gave(PARIS.0, "sun"),
+        assistant("Sun."),
+        user("Ah.")
+    ]);
+    let third = world.ask(&how, &body(history));
+    assert_eq!(third.why, Why::New);
+    world.answer(third, &says("Yes."));
+    let view = world.only();
+    assert_eq!(runs(view).iter().map(|run| run.answer()).collect::<Vec<_>>(), ["Sun.", "Yes."]);
+    assert_eq!((tools(view).len(), tools(view)[0].1.latency_ms()), (1, Some(400)));
+    let told: Vec<_> = messages(view).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(told, ["s", "go", "Ah."]);
+    assert_eq!(view.anomalies.total, 0, "{:?}", view.anomalies);
 }

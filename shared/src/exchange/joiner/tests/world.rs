@@ -64,8 +64,17 @@ impl World {
             name: &format!("c{}", self.calls),
             at: self.now,
         };
+        let unknown = self.joiner.unknown(&call, request);
+        let view = unknown.and_then(|name| Some((self.views.get(name.as_str())?, name)));
+        let is_there = view.is_some();
+        if let Some((view, name)) = view {
+            self.joiner.recall(&name, view, self.now);
+        }
         let mut placement = self.joiner.place(&call, request);
-        let events = std::mem::take(&mut placement.events);
+        let mut events = std::mem::take(&mut placement.events);
+        if is_there {
+            events.envelopes.drain(placement.history.clone());
+        }
         self.append(&placement.conversation, events);
         placement
     }
@@ -100,6 +109,14 @@ impl World {
         let events = std::mem::take(&mut placed.events);
         self.append(&placed.conversation, events);
         placed
+    }
+
+    /// The hub stops and begins anew, with all that it has kept.
+    pub(super) fn restart(&mut self) {
+        for placed in self.joiner.close() {
+            self.append(&placed.conversation, placed.events);
+        }
+        self.joiner = Joiner::default();
     }
 
     /// Time passes.
