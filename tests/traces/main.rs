@@ -10,6 +10,7 @@
 mod corpus; // what the fuzzer found
 mod detected; // what recordings are taken for
 mod events; // events as lines that a person can read
+mod exchanges; // requests and answers of agent loops
 mod golden; // each fixture gives exactly its events
 mod hostile; // damaged and random streams
 mod laws; // what holds for the events of any stream
