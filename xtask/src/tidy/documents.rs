@@ -4,7 +4,7 @@ use super::source::{Source, names};
 use super::{Finding, Tree};
 
 /// The invariants that tests pin today. Whoever proves another one adds its number.
-const PROVEN: [u8; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13];
+const PROVEN: [u8; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const CODES: &str = "shared/src/code.rs";
