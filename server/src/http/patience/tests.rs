@@ -1,0 +1,46 @@
+//! Tests of connections whose peers take nothing.
+
+use futures_util::FutureExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::*;
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+#[tokio::test(start_paused = true)]
+async fn i8_a_peer_that_takes_nothing_is_cut_off() {
+    let (ours, _theirs) = tokio::io::duplex(4);
+    let mut patient = Patient::new(ours, LIMIT);
+    let error = patient.write_all(b"more than fits").await.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+}
+
+#[tokio::test(start_paused = true)]
+async fn i12_who_reads_from_elsewhere_may_rest_as_long_as_it_likes() {
+    let (ours, mut theirs) = tokio::io::duplex(4);
+    let mut patient = Patient::new(ours, LIMIT);
+    patient.line().be_lenient(true);
+    let writing = patient.write_all(b"12345678");
+    let reading = async {
+        // As long as that, for nothing.
+        tokio::time::timeout(10 * LIMIT, std::future::pending::<()>()).await.unwrap_err();
+        let mut all = [0; 8];
+        theirs.read_exact(&mut all).await.map(|_count| all)
+    };
+    let (wrote, read) = tokio::join!(writing, reading);
+    wrote.unwrap();
+    assert_eq!(&read.unwrap(), b"12345678");
+}
+
+#[tokio::test]
+async fn it_is_known_when_everything_is_written_out() {
+    let (ours, _theirs) = tokio::io::duplex(4);
+    let mut patient = Patient::new(ours, LIMIT);
+    let line = Arc::clone(patient.line());
+    let known = line.flushes();
+    let mut flushed = std::pin::pin!(std::future::poll_fn(|context| line.flushes_after(known, context)));
+    patient.write_all(b"123").await.unwrap();
+    assert_eq!(flushed.as_mut().now_or_never(), None);
+    patient.flush().await.unwrap();
+    assert_eq!(flushed.now_or_never(), Some(()));
+}

@@ -1,0 +1,72 @@
+//! What becomes of a loop between its calls: while its tools are at work, and when the hub stops meanwhile.
+
+use serde_json::{Value, json};
+use tests::actor::{ANSWER, Actor, PLACES};
+use tests::{Hub, raw};
+
+/// Asks with `messages` in the conversation `c`, and gives the message that is answered.
+async fn ask(hub: &Hub, messages: &[Value]) -> Value {
+    let body = json!({"model": "gpt-5", "messages": messages}).to_string();
+    let answer = raw::call(hub.address(), &raw::post("/proxy/x/~c/v1/chat/completions", &[], &body)).await;
+    assert_eq!(answer.status(), 200);
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+    answer["choices"][0]["message"].clone()
+}
+
+fn question() -> Vec<Value> {
+    vec![json!({"role": "user", "content": "How is the weather?"})]
+}
+
+/// The messages with the results of all calls of `said`.
+fn with_results(said: &Value) -> Vec<Value> {
+    let results = said["tool_calls"].as_array().unwrap().iter();
+    let results = results.map(|call| json!({"role": "tool", "tool_call_id": call["id"], "content": "sunny"}));
+    question().into_iter().chain([said.clone()]).chain(results).collect()
+}
+
+/// Whether all calls of the first run are in `state`.
+fn all_are(summary: &Value, state: &str) -> bool {
+    let calls = summary["runs"][0]["tool_calls"].as_array();
+    calls.is_some_and(|calls| calls.len() == PLACES.len() && calls.iter().all(|call| call["state"] == state))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_tools_are_at_work_is_not_taken_for_lost() {
+    let actor = Actor::start().await;
+    let options = ["--upstream", &actor.named("x"), "--stalled-after", "1", "--interrupted-after", "2"];
+    let hub = Hub::start_with(&options).await;
+    let said = ask(&hub, &question()).await;
+    hub.json_until("/v1/conversations/c?summary", |summary| all_are(summary, "executing")).await;
+    // Somebody who spoke later than that and is silent is given up.
+    let event = r#"{"k":"run.start","run":"r1"}"#;
+    let posted = hub.request("POST", "/v1/conversations/other/events").body(event).send().await.unwrap();
+    assert_eq!(posted.status(), 200);
+    let lost = |summary: &Value| summary["runs"][0]["status"] == "interrupted";
+    hub.json_until("/v1/conversations/other?summary", lost).await;
+    let summary = hub.summary("c").await;
+    assert!(all_are(&summary, "executing") && summary["runs"][0]["status"] == "running", "{summary:#}");
+    ask(&hub, &with_results(&said)).await;
+    let over = |summary: &Value| summary["runs"][0]["status"] == "complete";
+    let summary = hub.json_until("/v1/conversations/c?summary", over).await;
+    assert!(all_are(&summary, "complete"), "{summary:#}");
+    assert_eq!((&summary["runs"][0]["text"], &summary["anomalies"]), (&json!(ANSWER), &json!([])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loop_goes_on_in_its_conversation_after_the_hub_was_stopped() {
+    let actor = Actor::start().await;
+    let mut hub = Hub::start_with(&["--upstream", &actor.named("x")]).await;
+    let said = ask(&hub, &question()).await;
+    hub.json_until("/v1/conversations/c?summary", |summary| all_are(summary, "executing")).await;
+    assert_eq!(hub.stop().await, Some(0));
+    hub.start_again().await;
+    let summary = hub.summary("c").await;
+    assert!(all_are(&summary, "interrupted") && summary["runs"][0]["status"] == "interrupted", "{summary:#}");
+    assert_eq!(ask(&hub, &with_results(&said)).await["content"], ANSWER);
+    let answered = |summary: &Value| {
+        let runs = summary["runs"].as_array().unwrap();
+        runs.last().is_some_and(|run| run["text"] == ANSWER && run["status"] == "complete")
+    };
+    hub.json_until("/v1/conversations/c?summary", answered).await;
+    assert_eq!(hub.json("/v1/conversations").await["total"], 1);
+}
