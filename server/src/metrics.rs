@@ -71,7 +71,9 @@ fn viewing(page: &mut Page, shared: &Shared) {
 
 fn keeping(page: &mut Page, shared: &Shared) {
     let log = shared.hub.log();
-    let (progress, figures) = (log.progress().borrow().clone(), log.figures());
+    // One after the other: who borrows progress while it waits for the queue keeps the writer from letting the queue go.
+    let progress = log.progress().borrow().clone();
+    let figures = log.figures();
     page.gauge("fanlight_conversations", "Conversations that there are.", shared.hub.total());
     page.gauge("fanlight_log_queue_bytes", "Bytes that wait for the log to write them.", figures.queue_bytes);
     page.counter("fanlight_log_commits_total", "Transactions of the log.", figures.commits);

@@ -95,3 +95,27 @@ async fn a_full_disk_is_named_in_readiness_in_numbers_and_on_every_socket() {
     let mut late = hub.view("c").await;
     wait::within("the same for who comes", async { while !failing(&late.step().await) {} }).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_can_be_had_while_the_log_writes() {
+    let hub = std::sync::Arc::new(Hub::start().await);
+    let writers = (0..4).map(|writer| {
+        let hub = std::sync::Arc::clone(&hub);
+        tokio::spawn(async move {
+            for number in 0..100 {
+                let path = format!("/v1/conversations/c{writer}-{number}/events");
+                let event = r#"{"k":"message","message":"m1","role":"user","text":"Hello"}"#;
+                assert_eq!(hub.request("POST", &path).body(event).send().await.unwrap().status(), 200);
+            }
+        })
+    });
+    let writers: Vec<_> = writers.collect();
+    // Each look takes locks that the writer of the log takes as well.
+    while !writers.iter().all(tokio::task::JoinHandle::is_finished) {
+        hub.number("log_queue_bytes").await;
+    }
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    assert_eq!(hub.number("publications_total").await, 400);
+}
