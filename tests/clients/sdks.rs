@@ -23,6 +23,7 @@ fn own() -> Vec<Exchange> {
     let exchange = |name: &str, dialect: &str, request: Value, answer: String| Exchange {
         name: format!("own-{name}"),
         dialect: dialect.to_owned(),
+        path: String::new(),
         request,
         answer,
     };

@@ -23,6 +23,7 @@ mod proxy_faults; // upstreams that fail, callers that hang up
 mod proxy_keys; // keys stay nowhere
 mod proxy_many; // many agents with one key
 mod proxy_packed; // gzip, br, zstd; HTTP/2 behind TLS
+mod proxy_replayed; // recorded calls of all APIs
 mod proxy_waits; // between the calls of a loop
 mod publish; // acks, duplicates, gaps, older lives
 mod read; // snapshots, lists and events over plain HTTP and SSE

@@ -31,6 +31,8 @@ pub struct Exchange {
     pub name: String,
     /// The dialect, in the words of the recordings.
     pub dialect: String,
+    /// The path that it was sent to.
+    pub path: String,
     /// The request.
     pub request: Value,
     /// The answer.
@@ -49,6 +51,7 @@ pub fn exchanges(folder: &Path) -> Vec<Exchange> {
             Some(Exchange {
                 name: format!("{number}-{call}"),
                 dialect: text("dialect")?,
+                path: text("path")?,
                 request: value["request"].clone(),
                 answer: text("response_stream")?,
             })
