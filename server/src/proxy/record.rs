@@ -136,10 +136,17 @@ impl Recording {
     /// Finds the place of the call, and says what its request says.
     fn place(&mut self, request: &Request) -> Answer {
         let shared = Arc::clone(&self.shared);
+        let name = clock::fresh_name();
+        let call = self.facts.call(&name);
+        let before = shared.proxy.joiner.lock().unknown(&call, request);
+        // From the log, perhaps: nobody is to wait for that. One that cannot be read is as if there was none.
+        let before = before.and_then(|id| shared.hub.find(&id).ok().flatten());
         // Nothing of a call that is placed later may be said before.
         let mut joiner = shared.proxy.joiner.lock();
-        let name = clock::fresh_name();
-        let placement = joiner.place(&self.facts.call(&name), request);
+        if let Some(before) = before.filter(|_| joiner.unknown(&call, request).is_some()) {
+            before.look(|view| joiner.recall(before.id(), view, call.at));
+        }
+        let placement = joiner.place(&call, request);
         let Placement { conversation, run, events, answer, .. } = placement;
         self.publish(&conversation, events);
         shared.proxy.waiting.end(&conversation, &run);
