@@ -67,6 +67,7 @@ async fn a_loop_goes_on_in_its_conversation_after_the_hub_was_stopped() {
         let runs = summary["runs"].as_array().unwrap();
         runs.last().is_some_and(|run| run["text"] == ANSWER && run["status"] == "complete")
     };
-    hub.json_until("/v1/conversations/c?summary", answered).await;
+    let summary = hub.json_until("/v1/conversations/c?summary", answered).await;
+    assert!(all_are(&summary, "complete"), "{summary:#}");
     assert_eq!(hub.json("/v1/conversations").await["total"], 1);
 }

@@ -153,7 +153,7 @@ fn chat(act: &Act, id: &str) -> Vec<String> {
         }
         Act::Call(calls) => {
             for (index, (name, arguments)) in calls.iter().enumerate() {
-                let call = json!({"index": index, "id": format!("call_{id}_{index}"), "type": "function", "function": {"name": name, "arguments": ""}});
+                let call = json!({"index": index, "id": format!("call_{index}{id}"), "type": "function", "function": {"name": name, "arguments": ""}});
                 events.push(chunk(json!({"tool_calls": [call]}), Value::Null));
                 let rest = json!({"index": index, "function": {"arguments": arguments}});
                 events.push(chunk(json!({"tool_calls": [rest]}), Value::Null));
@@ -173,7 +173,7 @@ fn chat_whole(act: &Act, id: &str) -> Value {
         Act::Say(text) => (json!({"role": "assistant", "content": text}), "stop"),
         Act::Call(calls) => {
             let calls = calls.iter().enumerate().map(|(index, (name, arguments))| {
-                json!({"id": format!("call_{id}_{index}"), "type": "function", "function": {"name": name, "arguments": arguments}})
+                json!({"id": format!("call_{index}{id}"), "type": "function", "function": {"name": name, "arguments": arguments}})
             });
             let calls: Vec<_> = calls.collect();
             (json!({"role": "assistant", "content": null, "tool_calls": calls}), "tool_calls")
@@ -194,7 +194,7 @@ fn output(act: &Act, id: &str) -> Vec<Value> {
         Act::Call(calls) => {
             let items = calls.iter().enumerate().map(|(index, (name, arguments))| {
                 json!({"id": format!("fc_{id}_{index}"), "type": "function_call", "status": "completed", "name": name,
-                    "arguments": arguments, "call_id": format!("call_{id}_{index}")})
+                    "arguments": arguments, "call_id": format!("call_{index}{id}")})
             });
             items.collect()
         }
@@ -254,7 +254,7 @@ fn content(act: &Act, id: &str) -> Vec<Value> {
         Act::Call(calls) => {
             let blocks = calls.iter().enumerate().map(|(index, (name, arguments))| {
                 let input: Value = serde_json::from_str(arguments).unwrap_or_default();
-                json!({"type": "tool_use", "id": format!("toolu_{id}_{index}"), "name": name, "input": input})
+                json!({"type": "tool_use", "id": format!("toolu_{index}{id}"), "name": name, "input": input})
             });
             blocks.collect()
         }
