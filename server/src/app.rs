@@ -20,13 +20,13 @@ use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
     conversations, events, export, guard, health, import, ingest, native, page, results, schema, search,
-    stream,
+    stream, traces as spans,
 };
 use crate::hub::Bounds;
 use crate::log::blocking;
 use crate::state::Shared;
 use crate::ws;
-use crate::{proxy, retention, sink};
+use crate::{proxy, retention, sink, traces};
 
 /// How long a connection may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
@@ -51,6 +51,7 @@ pub(crate) async fn run(
     sink::start(&shared);
     let retention = retention::run(&shared);
     let proxied = proxy::keep_up(&shared);
+    let traces = traces::run(&shared);
     // None of them ends by itself.
     tokio::select! {
         () = &mut shutdown => {}
@@ -63,12 +64,14 @@ pub(crate) async fn run(
         () = health => {}
         () = retention => {}
         () = proxied => {}
+        () = traces => {}
     }
     drop(listener);
     drain(&shared).await;
     // Nothing is published any more: the log ends well, with rows that are true.
     blocking(|| {
         proxy::close(&shared);
+        shared.traces.flush(&shared.fanout);
         shared.hub.tell_rows();
         shared.hub.log().close();
     });
@@ -166,6 +169,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1/ws", get(ws::upgrade))
         .route("/v1/events", get(events::several))
         .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))
+        .route("/v1/traces", post(spans::take))
         .route("/v1/search", get(search::search))
         .route("/v1/tools", get(search::tools))
         .route("/v1/conversations", get(conversations::list))

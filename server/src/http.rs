@@ -18,3 +18,4 @@ pub(crate) mod schema;
 pub(crate) mod search;
 pub(crate) mod sse;
 pub(crate) mod stream;
+pub(crate) mod traces;

@@ -28,6 +28,7 @@ mod sink;
 mod state;
 mod tally;
 pub mod telemetry;
+mod traces;
 mod weigh;
 mod wire;
 mod ws;

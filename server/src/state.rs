@@ -16,6 +16,7 @@ use crate::hub::Hub;
 use crate::hub::orphans::Patience;
 use crate::log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
 use crate::proxy::Proxy;
+use crate::traces::Traces;
 
 /// A running hub.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) sockets: Sockets,
     /// Cancelled when the hub begins to drain.
     pub(crate) drain: CancellationToken,
+    /// Spans on their way into conversations.
+    pub(crate) traces: Traces,
     /// Everything that runs; the drain waits for it.
     pub(crate) tasks: TaskTracker,
     /// What passes calls of models on.
@@ -59,6 +62,7 @@ impl Shared {
             fanout,
             sockets,
             drain: CancellationToken::new(),
+            traces: Traces::default(),
             tasks,
             proxy,
             log_turns: AtomicU64::new(0),

@@ -33,6 +33,8 @@ pub mod frame;
 pub mod recording;
 #[cfg(feature = "schema")]
 pub mod schema;
+#[cfg(feature = "spans")]
+pub mod spans;
 pub mod summary;
 
 pub mod flow;

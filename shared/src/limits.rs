@@ -144,6 +144,34 @@ pub const OFFERED_TOOLS_MAX: usize = 512;
 /// Longest schema of an offered tool that is kept, in bytes.
 pub const SCHEMA_BYTES_MAX: usize = 16 << 10;
 
+/// Longest body of an export of spans, in bytes, both as it comes and unpacked.
+pub const EXPORT_BYTES_MAX: usize = 16 << 20;
+
+/// Most spans of one export.
+pub const SPANS_PER_EXPORT_MAX: usize = 10_000;
+
+/// Most attributes of one span. Messages may be written as one attribute for each of their fields.
+pub const SPAN_ATTRIBUTES_MAX: usize = 10_000;
+
+/// Most spans of one trace.
+pub const SPANS_PER_TRACE_MAX: usize = 10_000;
+
+/// Most spans that are remembered, of all traces; beyond it the trace that was silent longest is forgotten.
+pub const SPANS_REMEMBERED_MAX: usize = 100_000;
+
+/// Most bytes of spans that wait for their ancestors; beyond it they are told without.
+pub const SPANS_HELD_BYTES_MAX: usize = 64 << 20;
+
+/// How long a span waits for its ancestors, and a run whose root has come for more spans, in milliseconds.
+pub const SPAN_HELD_MS: u64 = 1_000;
+
+/// How long a trace without a root is silent before its run ends, unless a call still waits for its result, in
+/// milliseconds.
+pub const TRACE_QUIET_MS: u64 = 60_000;
+
+/// How long a silent trace is remembered, in milliseconds.
+pub const TRACE_REMEMBERED_MS: u64 = 3_600_000;
+
 /// Between two heartbeats of the hub on one socket, in milliseconds.
 pub const HEARTBEAT_MS: u64 = 20_000;
 

@@ -19,3 +19,4 @@ mod page; // a page of the documentation, and what is seen when it is followed
 mod reads; // other projects' clients read the encoders' streams
 mod sdks; // the vendors' packages through the proxy and without it
 mod shows; // what is seen of each framework
+mod traces; // what is seen of programs that send spans

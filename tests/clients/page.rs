@@ -60,14 +60,25 @@ impl Page {
             }
             other => panic!("the page runs its program with {other}"),
         };
-        agent.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", folder.path());
-        agent.env("OPENAI_BASE_URL", upstream.url("/v1")).env("OPENAI_API_KEY", "none");
-        agent.env("ANTHROPIC_BASE_URL", upstream.url("")).env("ANTHROPIC_API_KEY", "none");
-        // What the frameworks tell their makers stays here.
-        agent.env("OPENAI_AGENTS_DISABLE_TRACING", "1").env("AGNO_TELEMETRY", "false");
+        isolated(&mut agent, folder, upstream);
         agent.arg(&self.file).current_dir(folder.path()).kill_on_drop(true);
         agent
     }
+}
+
+/// Lets `agent` see nothing of this machine's settings, and ask `upstream` in place of any model.
+pub(crate) fn isolated(agent: &mut Command, folder: &TempDir, upstream: &Upstream) {
+    agent.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", folder.path());
+    agent.env("OPENAI_BASE_URL", upstream.url("/v1")).env("OPENAI_API_KEY", "none");
+    agent.env("ANTHROPIC_BASE_URL", upstream.url("")).env("ANTHROPIC_API_KEY", "none");
+    // What the frameworks tell their makers stays here.
+    agent.env("OPENAI_AGENTS_DISABLE_TRACING", "1").env("AGNO_TELEMETRY", "false");
+}
+
+/// The first block of `language` in the page `name`.
+pub(crate) fn block(name: &str, language: &str) -> String {
+    let path = Path::new(PAGES).join(name).with_extension("md");
+    fenced(&std::fs::read_to_string(path).unwrap(), language).expect("such a block")
 }
 
 /// The first block of `language` in a page.

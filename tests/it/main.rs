@@ -33,4 +33,5 @@ mod security; // origins, hosts, headers
 mod sinks; // into files and into other hubs
 mod stored;
 mod stream; // the streams of other clients, live
+mod traces; // spans of OpenTelemetry
 mod viewing; // large snapshots, drift

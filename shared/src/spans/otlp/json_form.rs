@@ -1,0 +1,122 @@
+//! The encoding `application/json`: protobuf's JSON with the rules of OTLP. Ids are hex, whole numbers of 64 bits are
+//! texts (and taken as numbers too), names are in camel case (and taken with underscores too).
+
+use serde_json::{Map, Number, Value};
+
+use super::{Export, NoExport};
+use crate::spans::attributes::count;
+use crate::spans::{Attributes, Span, SpanEvent};
+
+/// As in the other encoding.
+const REMOTE: u64 = 0x300;
+
+pub(super) fn read(body: &[u8]) -> Result<Export, NoExport> {
+    let whole: Value = serde_json::from_slice(body).map_err(|error| NoExport(error.to_string()))?;
+    let Value::Object(whole) = &whole else {
+        return Err(NoExport(String::from("it is no JSON object")));
+    };
+    let mut export = Export::default();
+    for resource_spans in list(whole, "resourceSpans", "resource_spans") {
+        let Value::Object(resource_spans) = resource_spans else { continue };
+        let resource = resource_spans.get("resource").and_then(Value::as_object);
+        let resource = resource.map(attributes).unwrap_or_default();
+        let service = resource.text("service.name").map(str::to_owned);
+        for scope_spans in list(resource_spans, "scopeSpans", "scope_spans") {
+            let Value::Object(scope_spans) = scope_spans else { continue };
+            let scope = scope_spans.get("scope").and_then(|scope| scope.get("name")?.as_str());
+            for span in list(scope_spans, "spans", "spans") {
+                let read = span.as_object().map(read_span).ok_or("a span that is no object");
+                export.add(read.map(|span| Span {
+                    service: service.clone(),
+                    scope: scope.unwrap_or_default().to_owned(),
+                    ..span
+                }));
+            }
+        }
+    }
+    Ok(export)
+}
+
+fn field<'a>(object: &'a Map<String, Value>, camel: &str, snake: &str) -> Option<&'a Value> {
+    object.get(camel).or_else(|| object.get(snake))
+}
+
+fn list<'a>(object: &'a Map<String, Value>, camel: &str, snake: &str) -> &'a [Value] {
+    field(object, camel, snake).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn text(object: &Map<String, Value>, camel: &str, snake: &str) -> String {
+    field(object, camel, snake).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// An id in hex; all zero when it is none.
+fn id<const N: usize>(object: &Map<String, Value>, camel: &str, snake: &str) -> [u8; N] {
+    let text = text(object, camel, snake);
+    let digits: Option<Vec<u8>> = text.chars().map(|digit| u8::try_from(digit.to_digit(16)?).ok()).collect();
+    let digits = digits.unwrap_or_default();
+    let bytes: Vec<u8> =
+        digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |sum, it| sum << 4 | it)).collect();
+    if text.len() == N.saturating_mul(2) { super::id(&bytes) } else { [0; N] }
+}
+
+fn read_span(object: &Map<String, Value>) -> Span {
+    let number = |camel: &str, snake: &str| field(object, camel, snake).and_then(count).unwrap_or(0);
+    let status = object.get("status").and_then(Value::as_object);
+    let code = status.and_then(|status| status.get("code"));
+    let parent: [u8; 8] = id(object, "parentSpanId", "parent_span_id");
+    Span {
+        trace: id(object, "traceId", "trace_id"),
+        id: id(object, "spanId", "span_id"),
+        parent: (parent != [0; 8]).then_some(parent),
+        is_parent_remote: number("flags", "flags") & REMOTE == REMOTE,
+        name: text(object, "name", "name"),
+        start_ns: number("startTimeUnixNano", "start_time_unix_nano"),
+        end_ns: number("endTimeUnixNano", "end_time_unix_nano"),
+        attributes: attributes(object),
+        events: list(object, "events", "events").iter().filter_map(Value::as_object).map(event).collect(),
+        failed: code.is_some_and(|code| code == 2 || code == "STATUS_CODE_ERROR"),
+        status_message: status.map(|status| text(status, "message", "message")).unwrap_or_default(),
+        service: None,
+        scope: String::new(),
+    }
+}
+
+fn event(object: &Map<String, Value>) -> SpanEvent {
+    let at = field(object, "timeUnixNano", "time_unix_nano").and_then(count);
+    SpanEvent { name: text(object, "name", "name"), at_ns: at.unwrap_or(0), attributes: attributes(object) }
+}
+
+fn attributes(object: &Map<String, Value>) -> Attributes {
+    list(object, "attributes", "attributes").iter().filter_map(pair).collect()
+}
+
+fn pair(value: &Value) -> Option<(String, Value)> {
+    let key = value.get("key")?.as_str()?.to_owned();
+    Some((key, value.get("value").map(any).unwrap_or_default()))
+}
+
+/// The value of an `AnyValue`. As deep as the parser goes.
+fn any(value: &Value) -> Value {
+    let Value::Object(object) = value else { return Value::Null };
+    let Some((kind, value)) = object.iter().next() else { return Value::Null };
+    let inner = || value.get("values").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    match kind.as_str() {
+        "stringValue" | "string_value" | "boolValue" | "bool_value" => value.clone(),
+        "intValue" | "int_value" => match value {
+            Value::String(text) => text.parse::<i64>().map_or(Value::Null, Value::from),
+            other => other.clone(),
+        },
+        "doubleValue" | "double_value" => match value {
+            Value::String(text) => {
+                text.parse().ok().and_then(Number::from_f64).map_or(Value::Null, Value::Number)
+            }
+            other => other.clone(),
+        },
+        "arrayValue" | "array_value" => Value::Array(inner().iter().map(any).collect()),
+        "kvlistValue" | "kvlist_value" => Value::Object(inner().iter().filter_map(pair).collect()),
+        "bytesValue" | "bytes_value" => {
+            Value::String(format!("[{} bytes in base64]", value.as_str().map_or(0, str::len)))
+        }
+        _ => Value::Null,
+    }
+}
