@@ -6,12 +6,14 @@ use clap::{Parser, Subcommand};
 mod amount;
 mod client;
 mod dialect;
+mod doctor;
 mod serve;
 mod sinks;
 mod upstreams;
 
 pub(crate) use client::{ExportArgs, ImportArgs, ReplayArgs, Speed, TailArgs, TeeArgs};
 pub(crate) use dialect::{Spoken, described};
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use serve::{ServeArgs, Settings, TraceFormat};
 pub(crate) use sinks::SinkSettings;
 
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Make a conversation of a file that `export --format native` wrote
     Import(ImportArgs),
+    /// Say what is wrong when nothing shows, and how to mend it
+    Doctor(DoctorArgs),
     /// Fold a stream from stdin into what a viewer would see, as JSON. Needs no hub
     Fold(FoldArgs),
     /// Turn a stream from stdin into one of another dialect, as it comes. Needs no hub

@@ -7,6 +7,7 @@ use server::client::{CourierError, PublishError};
 use crate::args::{Args, Command};
 
 mod convert;
+mod doctor;
 mod export;
 mod fold;
 mod import;
@@ -95,6 +96,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Replay(args) => replay::run(&args, output),
         Command::Export(args) => export::run(&args, output),
         Command::Import(args) => import::run(&args, output),
+        Command::Doctor(args) => doctor::run(&args, output),
         Command::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
         Command::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
     };

@@ -11,6 +11,7 @@ mod bounded; // endless input
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
 mod deliver; // each event once, whatever becomes of the hub
 mod dialects; // calls in texts, described dialects, conversions
+mod doctor; // what is said of things that are broken
 mod drain; // SIGTERM: everybody is told, the process ends
 mod export; // conversations as files
 mod ingest; // streams come in, events show while the body still arrives

@@ -1,0 +1,104 @@
+//! `fanlight doctor`: what is wrong when nothing shows, and how to mend it. Nothing that it does leaves a trace in the hub.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{Failure, Output, runtime};
+use crate::args::DoctorArgs;
+
+mod environment;
+mod hub;
+mod upstream;
+
+/// How long anything may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What came of one check.
+#[derive(Debug, Serialize, PartialEq, Eq)]
+pub(super) struct Finding {
+    /// What was looked at.
+    check: &'static str,
+    /// It is as it should be.
+    ok: bool,
+    /// What was seen.
+    seen: String,
+    /// How to mend it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mend: Option<String>,
+}
+
+impl Finding {
+    fn well(check: &'static str, seen: impl Into<String>) -> Self {
+        Self { check, ok: true, seen: seen.into(), mend: None }
+    }
+
+    fn wrong(check: &'static str, seen: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { check, ok: false, seen: seen.into(), mend: Some(mend.into()) }
+    }
+
+    fn line(&self) -> String {
+        let Self { check, seen, .. } = self;
+        match &self.mend {
+            None => format!("ok       {check}: {seen}"),
+            Some(mend) => format!("problem  {check}: {seen}\n         {mend}"),
+        }
+    }
+}
+
+/// What a request came to.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    headers: reqwest::header::HeaderMap,
+    body: String,
+}
+
+/// Asks and waits for the whole answer; the reason when there is none.
+async fn ask(request: reqwest::RequestBuilder) -> Result<Answer, String> {
+    let response = request.send().await.map_err(|error| reason(&error))?;
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    // An upgraded connection has no body to wait for.
+    let body = if status == 101 { String::new() } else { response.text().await.unwrap_or_default() };
+    Ok(Answer { status, headers, body })
+}
+
+/// The innermost cause, which names it best.
+fn reason(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+/// Looks at everything and says what it saw.
+pub(crate) fn run(args: &DoctorArgs, mut output: Output) -> Result<(), Failure> {
+    let environment: BTreeMap<String, String> = std::env::vars().collect();
+    let address = args.hub.address();
+    let base = address.to_string();
+    let base = base.trim_end_matches('/');
+    let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap_or_default();
+    let mut findings = runtime::one_thread()?.block_on(async {
+        let mut findings = hub::look(&http, base, address.token()).await;
+        let is_hub = findings.first().is_some_and(|finding| finding.ok);
+        if let Some(name) = args.upstream.as_deref().filter(|_| is_hub) {
+            let asked =
+                upstream::Asked { name, base_url: args.base_url.as_deref(), model: args.model.as_deref() };
+            findings.extend(upstream::look(&http, base, &asked, &environment).await);
+        }
+        findings
+    });
+    findings.extend(environment::look(base, &environment));
+    for finding in &findings {
+        let line =
+            if args.json { serde_json::to_string(finding).unwrap_or_default() } else { finding.line() };
+        output.line(&line)?;
+    }
+    match findings.iter().filter(|finding| !finding.ok).count() {
+        0 => Ok(()),
+        1 => Err(Failure::new("1 problem", "it is named above, with its remedy")),
+        many => Err(Failure::new(format!("{many} problems"), "they are named above, with their remedies")),
+    }
+}

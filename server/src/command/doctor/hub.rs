@@ -1,0 +1,151 @@
+//! Is there a hub, and does it take, keep and show things?
+
+use reqwest::Client;
+use reqwest::header::{
+    CONNECTION, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+
+use super::{Answer, Finding, ask};
+
+/// What sockets of a hub speak.
+const SUBPROTOCOL: &str = "fanlight.v1";
+
+/// All checks of the hub at `base`. The first says whether there is one; without it the others are left out.
+pub(super) async fn look(http: &Client, base: &str, token: Option<&str>) -> Vec<Finding> {
+    let get = |path: &str| {
+        let request = http.get(format!("{base}{path}"));
+        match token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    };
+    let found = identity(base, ask(get("/metrics")).await);
+    if !found.ok {
+        return vec![found];
+    }
+    let mut findings = vec![found];
+    findings.push(log(ask(get("/readyz")).await));
+    let key = get("/v1/ws")
+        .header(CONNECTION, "Upgrade")
+        .header(UPGRADE, "websocket")
+        .header(SEC_WEBSOCKET_VERSION, "13")
+        .header(SEC_WEBSOCKET_KEY, "ZmFubGlnaHQgZG9jdG9yIQ==")
+        .header(SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL);
+    findings.push(socket(ask(key).await));
+    // An event that is none: a body is refused as a whole, so this asks the door without leaving a trace.
+    let probe = http.post(format!("{base}/v1/conversations/fanlight-doctor/events")).body(r#"[{"k":1}]"#);
+    let probe = if let Some(token) = token { probe.bearer_auth(token) } else { probe };
+    findings.push(door(ask(probe).await));
+    findings.push(page(ask(get("/")).await));
+    findings
+}
+
+fn identity(base: &str, answer: Result<Answer, String>) -> Finding {
+    match answer {
+        Err(why) => Finding::wrong(
+            "hub",
+            format!("nobody answers at {base}: {why}"),
+            "start it with `fanlight serve`, or name another address with --url",
+        ),
+        Ok(answer) if answer.status == 200 && answer.body.contains("fanlight_") => {
+            Finding::well("hub", format!("a Fanlight answers at {base}"))
+        }
+        Ok(answer) => Finding::wrong(
+            "hub",
+            format!("something answers at {base}, and it is no Fanlight (status {})", answer.status),
+            "another program has the port: start the hub at another one with `fanlight serve --listen 127.0.0.1:PORT` and name it with --url",
+        ),
+    }
+}
+
+fn log(answer: Result<Answer, String>) -> Finding {
+    match answer {
+        Ok(answer) if answer.status == 200 => Finding::well("log", "it takes events and keeps them"),
+        Ok(answer) => {
+            let detail = detail(&answer);
+            Finding::wrong(
+                "log",
+                format!("the hub is not ready: {detail}"),
+                "make room on the disk of its --data-dir, or see what the hub says on stderr",
+            )
+        }
+        Err(why) => Finding::wrong(
+            "log",
+            format!("/readyz does not answer: {why}"),
+            "see what the hub says on stderr",
+        ),
+    }
+}
+
+fn socket(answer: Result<Answer, String>) -> Finding {
+    let mend = "something between here and the hub eats the upgrade: let it pass on `Upgrade` and `Connection` (nginx: proxy_http_version 1.1 and both headers), or use the hub's own address";
+    match answer {
+        Ok(answer)
+            if answer.status == 101
+                && answer.headers.get(SEC_WEBSOCKET_PROTOCOL).is_some_and(|it| it == SUBPROTOCOL) =>
+        {
+            Finding::well("websocket", "sockets are upgraded")
+        }
+        Ok(answer) if answer.status == 101 => Finding::wrong(
+            "websocket",
+            format!("the socket does not speak {SUBPROTOCOL}"),
+            "the hub is of another version: update it, or this program",
+        ),
+        Ok(answer) => {
+            Finding::wrong("websocket", format!("a socket is answered with status {}", answer.status), mend)
+        }
+        Err(why) => Finding::wrong("websocket", format!("a socket gets no answer: {why}"), mend),
+    }
+}
+
+fn door(answer: Result<Answer, String>) -> Finding {
+    match answer {
+        Ok(answer) if answer.status == 400 && answer.body.contains("bad_event") => {
+            Finding::well("publishing", "events are read")
+        }
+        Ok(answer) => {
+            let (status, detail) = (answer.status, detail(&answer));
+            Finding::wrong(
+                "publishing",
+                format!("a POST is answered with status {status}: {detail}"),
+                "something between here and the hub refuses it; use the hub's own address",
+            )
+        }
+        Err(why) => Finding::wrong(
+            "publishing",
+            format!("a POST gets no answer: {why}"),
+            "see what the hub says on stderr",
+        ),
+    }
+}
+
+fn page(answer: Result<Answer, String>) -> Finding {
+    match answer {
+        Ok(answer) if answer.status == 200 && answer.body.contains("built without its page") => {
+            Finding::wrong("page", "this hub was built without its page", "build it with `cargo xtask build`")
+        }
+        Ok(answer) if answer.status == 200 && answer.body.contains("Fanlight") => {
+            Finding::well("page", "it is there")
+        }
+        Ok(answer) => Finding::wrong(
+            "page",
+            format!("the page is answered with status {}", answer.status),
+            "open the hub's own address",
+        ),
+        Err(why) => Finding::wrong(
+            "page",
+            format!("the page does not come: {why}"),
+            "see what the hub says on stderr",
+        ),
+    }
+}
+
+/// What a problem says of itself, else the beginning of the body.
+pub(super) fn detail(answer: &Answer) -> String {
+    let problem: Option<serde_json::Value> = serde_json::from_str(&answer.body).ok();
+    let said = problem.as_ref().and_then(|problem| {
+        let code = problem.get("code")?.as_str()?;
+        Some(format!("{code}: {}", problem.get("detail")?.as_str()?))
+    });
+    said.unwrap_or_else(|| answer.body.chars().take(120).collect())
+}

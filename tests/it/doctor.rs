@@ -1,0 +1,139 @@
+//! `fanlight doctor` beside things that are really broken.
+
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use serde_json::Value;
+use tests::wait::patiently;
+use tests::{Hub, hub};
+use tokio::net::TcpListener;
+use tokio::process::Command;
+
+use crate::commands::nowhere;
+
+/// Its findings by check, and its exit code. `set` is all that it sees of the environment.
+async fn doctor(url: &str, options: &[&str], set: &[(&str, &str)]) -> (Vec<Value>, Option<i32>) {
+    let mut command = Command::new(hub::binary());
+    command.args(["doctor", "--json", "--url", url]).args(options).env_clear().envs(set.iter().copied());
+    let output = patiently("the doctor", command.kill_on_drop(true).output()).await.unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    assert!(!lines.contains("sk-secret"), "{lines}");
+    (lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), output.status.code())
+}
+
+/// What it says of `check`: whether it is well, and what was seen.
+fn of<'a>(findings: &'a [Value], check: &str) -> (bool, &'a str) {
+    let finding = findings.iter().find(|finding| finding["check"] == check);
+    let finding = finding.unwrap_or_else(|| panic!("no {check}: {findings:#?}"));
+    assert_eq!(finding["ok"] == true, finding["mend"].is_null(), "{finding}");
+    (finding["ok"] == true, finding["seen"].as_str().unwrap())
+}
+
+/// A plain server that answers with `respond`.
+async fn server<F, R>(respond: F) -> SocketAddr
+where
+    F: Fn(Request) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = Response> + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let app = Router::new().fallback(respond);
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_that_works_is_well_and_keeps_no_trace_of_the_visit() {
+    let hub = Hub::start().await;
+    let (findings, _) = doctor(&hub.url(""), &[], &[]).await;
+    for check in ["hub", "log", "websocket", "publishing", "environment"] {
+        assert!(of(&findings, check).0, "{findings:#?}");
+    }
+    assert_eq!(hub.json("/v1/conversations").await["total"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_and_somebody_else_at_the_port_are_told_apart() {
+    let (findings, code) = doctor(&format!("http://{}", nowhere().await), &[], &[]).await;
+    let (ok, seen) = of(&findings, "hub");
+    assert!(!ok && seen.starts_with("nobody answers"), "{seen}");
+    assert_eq!(code, Some(1));
+    let other = server(|_| async { "hello".into_response() }).await;
+    let (findings, code) = doctor(&format!("http://{other}"), &[], &[]).await;
+    let (ok, seen) = of(&findings, "hub");
+    assert!(!ok && seen.contains("no Fanlight"), "{seen}");
+    assert_eq!(code, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reverse_proxy_that_eats_the_upgrade_is_named() {
+    let hub = Hub::start().await;
+    let root = hub.url("");
+    let between = server(move |request: Request| {
+        let url = format!("{root}{}", request.uri());
+        async move {
+            let (method, body) = (request.method().clone(), request.into_body());
+            let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+            let answer = reqwest::Client::new().request(method, url).body(body).send().await.unwrap();
+            let status = StatusCode::from_u16(answer.status().as_u16()).unwrap();
+            (status, answer.bytes().await.unwrap()).into_response()
+        }
+    });
+    let (findings, code) = doctor(&format!("http://{}", between.await), &[], &[]).await;
+    assert!(of(&findings, "hub").0 && of(&findings, "publishing").0, "{findings:#?}");
+    assert!(!of(&findings, "websocket").0, "{findings:#?}");
+    assert_eq!(code, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn variables_that_lead_to_the_wrong_path_are_named() {
+    let hub = Hub::start().await;
+    let wrong = hub.url("/v1");
+    let (findings, code) = doctor(&hub.url(""), &[], &[("OPENAI_BASE_URL", &wrong)]).await;
+    assert!(!of(&findings, "base url").0, "{findings:#?}");
+    assert_eq!(code, Some(1));
+}
+
+/// What is said of an upstream that answers with `respond`.
+async fn upstream<F, R>(options: &[&str], respond: F) -> Vec<Value>
+where
+    F: Fn(Request) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = Response> + Send + 'static,
+{
+    let address = server(respond).await;
+    let hub = Hub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
+    let options: Vec<_> = ["--upstream", "x"].iter().chain(options).copied().collect();
+    doctor(&hub.url(""), &options, &[("X_API_KEY", "sk-secret")]).await.0
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_key_and_a_wrong_base_path_are_named() {
+    let findings = upstream(&[], |_| async { StatusCode::UNAUTHORIZED.into_response() }).await;
+    assert!(of(&findings, "upstream").1.contains("refuses the key"), "{findings:#?}");
+    let findings = upstream(&[], |_| async { StatusCode::NOT_FOUND.into_response() }).await;
+    assert!(of(&findings, "upstream").1.contains("no such path"), "{findings:#?}");
+    let hub = Hub::start().await;
+    let (wrong, nobody) = (hub.url("/v1"), format!("x=http://{}", nowhere().await));
+    let (findings, _) = doctor(&hub.url(""), &["--upstream", "openai", "--base-url", &wrong], &[]).await;
+    assert!(of(&findings, "base url").1.contains("not its proxy"), "{findings:#?}");
+    let hub = Hub::start_with(&["--upstream", &nobody]).await;
+    let (findings, _) = doctor(&hub.url(""), &["--upstream", "x"], &[]).await;
+    assert!(!of(&findings, "key").0 && !of(&findings, "upstream").0, "{findings:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_and_what_buffers_them_are_told_apart() {
+    const EVENT: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"one \"}}]}\n\n";
+    // More than any buffer on the way holds comes in pieces, a few events come in one.
+    for (count, streams) in [(4, false), (40_000, true)] {
+        let findings = upstream(&["--model", "m"], move |request: Request| async move {
+            let is_list = request.uri().path().ends_with("/models");
+            if is_list { "{}".into_response() } else { EVENT.repeat(count).into_response() }
+        })
+        .await;
+        assert_eq!(of(&findings, "streaming").0, streams, "{findings:#?}");
+    }
+}
