@@ -36,10 +36,6 @@ const PARENT: &str = "fanlight-parent";
 /// How often the SDKs of several vendors have tried before.
 const RETRIES: &str = "x-stainless-retry-count";
 
-/// How long an answer may wait for the name of a conversation that is not known yet. The request was read while the
-/// upstream thought about it, so that this is waited for only where the upstream is faster than that.
-const NAME_WAIT: Duration = Duration::from_millis(5);
-
 /// What cannot stand in a header as it is.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 
@@ -84,8 +80,8 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     *outgoing.extensions_mut() = parts.extensions;
     TALLY.proxied.one();
     let answer = match sender.send(outgoing).await {
-        Ok(answer) => pass(answer, &mut recording, line).await,
-        Err(fault) => refuse(upstream, fault, recording).await,
+        Ok(answer) => pass(answer, &mut recording, line),
+        Err(fault) => refuse(upstream, fault, recording),
     };
     Ok(answer)
 }
@@ -120,7 +116,7 @@ fn facts(
 }
 
 /// The answer as it came, but for what belongs to the hop.
-async fn pass(
+fn pass(
     answer: axum::http::Response<Incoming>,
     recording: &mut Option<Started>,
     line: Option<Arc<Line>>,
@@ -135,7 +131,7 @@ async fn pass(
     }
     let mut headers = headers::incoming(&parts.headers);
     if let Some(started) = recording {
-        tell(&mut headers, started).await;
+        tell(&mut headers, started);
     }
     if let Some(line) = &line {
         line.be_lenient(true);
@@ -151,7 +147,7 @@ async fn pass(
 }
 
 /// What the caller is told where the upstream said nothing.
-async fn refuse(upstream: &Upstream, fault: Fault, recording: Option<Started>) -> Response {
+fn refuse(upstream: &Upstream, fault: Fault, recording: Option<Started>) -> Response {
     let (name, place) = (upstream.name(), upstream.place());
     let (code, detail) = match &fault {
         Fault::Unreachable(reason) => (
@@ -166,15 +162,15 @@ async fn refuse(upstream: &Upstream, fault: Fault, recording: Option<Started>) -
     let mut response = Problem::new(code, detail).into_response();
     if let Some(mut started) = recording {
         started.recorded.tape().end(End::Nothing(fault));
-        tell(response.headers_mut(), &mut started).await;
+        tell(response.headers_mut(), &mut started);
     }
     response
 }
 
-/// Names the conversation in the answer, where it is known in time.
-async fn tell(headers: &mut HeaderMap, started: &mut Started) {
-    let Some(conversation) = started.conversation(NAME_WAIT).await else { return };
-    let name = escaped(&conversation);
+/// Names the conversation in the answer, where it is known by now: no answer waits for it.
+fn tell(headers: &mut HeaderMap, started: &mut Started) {
+    let Some(conversation) = started.conversation() else { return };
+    let name = escaped(conversation);
     if let Ok(value) = HeaderValue::from_str(&name) {
         headers.insert(CONVERSATION, value);
     }

@@ -6,7 +6,6 @@
 //! calls read what was there at that moment.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use compact_str::CompactString;
 use shared::ConversationId;
@@ -65,12 +64,12 @@ pub(super) struct Started {
 }
 
 impl Started {
-    /// The conversation, if it is known within `patience`.
-    pub(super) async fn conversation(&mut self, patience: Duration) -> Option<ConversationId> {
+    /// The conversation, where it is known by now.
+    pub(super) fn conversation(&mut self) -> Option<&ConversationId> {
         if self.known.is_none() {
-            self.known = tokio::time::timeout(patience, &mut self.told).await.ok()?.ok();
+            self.known = self.told.try_recv().ok();
         }
-        self.known.clone()
+        self.known.as_ref()
     }
 }
 
