@@ -13,6 +13,12 @@ use crate::view::View;
 pub struct Recording {
     decoder: Box<dyn Decode>,
     decoded: Decoded,
+    told: Told,
+}
+
+/// What a decoder elsewhere has told of a stream so far.
+#[derive(Debug, Default)]
+pub struct Told {
     view: View,
     clock: Clock,
 }
@@ -42,44 +48,54 @@ impl Clock {
 impl Recording {
     /// Nothing is read yet.
     pub fn new(decoder: Box<dyn Decode>) -> Self {
-        Self { decoder, decoded: Decoded::default(), view: View::default(), clock: Clock::default() }
+        Self { decoder, decoded: Decoded::default(), told: Told::default() }
     }
 
     /// What has been read so far.
     pub fn view(&self) -> &View {
-        &self.view
+        &self.told.view
     }
 
     /// Takes the next bytes; `changed` hears what in the view changed.
     pub fn feed(&mut self, bytes: &[u8], changed: &mut dyn FnMut(Change)) {
         self.decoder.feed(bytes, &mut self.decoded);
-        self.absorb(changed);
+        self.told.absorb(self.decoded.envelopes.drain(..), changed);
     }
 
     /// The recording is over: call it once.
     pub fn end(&mut self, changed: &mut dyn FnMut(Change)) {
         self.decoder.end(&mut self.decoded);
-        self.absorb(changed);
-        if self.clock.now == 0 {
-            self.forget_times(changed);
-        }
+        self.told.absorb(self.decoded.envelopes.drain(..), changed);
+        self.told.end(changed);
     }
 
     /// Gives the view away.
     pub fn into_view(self) -> View {
-        self.view
+        self.told.view
+    }
+}
+
+impl Told {
+    /// What has been told so far.
+    pub fn view(&self) -> &View {
+        &self.view
     }
 
-    fn absorb(&mut self, changed: &mut dyn FnMut(Change)) {
-        for mut envelope in self.decoded.envelopes.drain(..) {
+    /// Takes the next events, as a decoder made them; `changed` hears what in the view changed.
+    pub fn absorb(&mut self, envelopes: impl IntoIterator<Item = Envelope>, changed: &mut dyn FnMut(Change)) {
+        for mut envelope in envelopes {
             self.clock.stamp(&mut envelope);
             complete(&self.view, &mut envelope.event);
             fold(&mut self.view, &envelope, changed);
         }
     }
 
-    /// Without times what the calls took is not 0 ms, but known only where the publisher says it.
-    fn forget_times(&mut self, changed: &mut dyn FnMut(Change)) {
+    /// The recording is over: call it once. Without times what the calls took is not 0 ms, but known only where the
+    /// publisher says it.
+    pub fn end(&mut self, changed: &mut dyn FnMut(Change)) {
+        if self.clock.now > 0 {
+            return;
+        }
         for (id, run) in &mut self.view.runs {
             for tool in run.tools.values_mut() {
                 tool.pending_at = None;

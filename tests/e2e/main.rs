@@ -1,5 +1,6 @@
 //! The page in a real Chromium, against the real hub.
 
+mod delivery; // packed, kept, policed
 mod heal; // reload, crash of the hub
 mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came

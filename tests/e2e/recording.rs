@@ -65,13 +65,16 @@ async fn i6_a_dropped_recording_of_any_dialect_shows_what_the_hub_would_show() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_recording_needs_no_hub_and_makes_room_for_a_conversation_again() {
+async fn after_the_first_a_recording_needs_no_hub_and_makes_room_for_a_conversation_again() {
     let mut hub = Hub::start().await;
     let mut publisher = hub.publisher("live").await;
     publisher.says(crate::scene::OPENING).await;
     let page = Page::open(Screen { dark: true, ..DESKTOP }).await;
     page.goto(&hub.url("/c/live")).await;
     page.text_until("transcript", |text| text.contains("revenue per region")).await;
+    // The first one brings the decoder.
+    drop_file(&page, "first.txt", b"buy milk\n").await;
+    page.text_until("recording", |text| text.contains("choose one")).await;
     hub.kill().await;
     let path =
         fixtures("anthropic").into_iter().find(|path| path.ends_with("thinking-and-calls.sse")).unwrap();
@@ -89,5 +92,26 @@ async fn a_recording_needs_no_hub_and_makes_room_for_a_conversation_again() {
     page.run("history.back()").await;
     page.text_until("transcript", |text| text.contains("revenue per region")).await;
     assert_eq!(page.run("return document.querySelectorAll('[data-t=recording]').length").await, json!(0));
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_decoder_travels_with_the_first_recording_alone_and_comes_again_after_a_failure() {
+    let mut hub = Hub::start().await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/")).await;
+    page.holds("return !!document.querySelector('[data-t=connection][data-state=live]')").await;
+    let fetched =
+        "return performance.getEntriesByType('resource').filter(it => it.name.includes('/decoder-')).length";
+    assert_eq!(page.run(fetched).await, json!(0));
+    hub.kill().await;
+    let path = fixtures("openai-chat").into_iter().next().unwrap();
+    let bytes = std::fs::read(path).unwrap();
+    drop_file(&page, "stream.sse", &bytes).await;
+    page.text_until("recording", |text| text.contains("cannot be loaded")).await;
+    hub.start_again().await;
+    drop_file(&page, "stream.sse", &bytes).await;
+    page.run_until(DIALECT, |it| it == "openai-chat").await;
+    assert!(page.run(fetched).await.as_u64().is_some_and(|n| n >= 2));
     page.close().await;
 }

@@ -4,12 +4,13 @@
 use js_sys::Uint8Array;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use shared::dialect::{DecodeOptions, decoder, detect};
+use shared::dialect::DECODED;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{DragEvent, File, HtmlInputElement};
 
 use crate::browser;
+use crate::decoder::Decoder;
 use crate::store::{Opened, Store};
 
 /// Bytes that are read at once: few enough that the page stays smooth, many enough that a large file is quick.
@@ -58,34 +59,44 @@ fn open(store: Store, file: File, dialect: Option<&'static str>) {
 
 async fn read(store: Store, file: File, dialect: Option<&'static str>) {
     let first = piece(&file, 0.0).await;
-    let dialect = dialect.or_else(|| detect(first.as_deref().unwrap_or_default()));
-    let failure = first.as_ref().err().cloned();
-    let decoder = dialect.and_then(|name| decoder(name, DecodeOptions::default()));
-    store.open_recording(Opened { name: file.name(), dialect, read: 0, failure }, decoder);
+    let decoder = Decoder::load().await;
+    let opened = |dialect, failure| Opened { name: file.name(), dialect, read: 0, failure };
+    let (mut bytes, decoder) = match (first, decoder) {
+        (Ok(bytes), Ok(decoder)) => (bytes, decoder),
+        (Err(why), _) | (_, Err(why)) => return store.open_recording(opened(dialect, Some(why))),
+    };
+    let dialect = dialect.or_else(|| known(&decoder.detect(&bytes)));
+    store.open_recording(opened(dialect, None));
+    if !dialect.is_some_and(|name| decoder.open(name)) {
+        return;
+    }
     let number = store.recordings.get_untracked();
-    let (Some(_), Ok(mut bytes)) = (dialect, first) else { return };
     let size = file.size();
     let mut at = 0.0;
-    let mut failure = None;
-    loop {
+    let failure = loop {
         at += PIECE_BYTES;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1000")]
         let read = (at / size.max(1.0) * 1000.0).clamp(0.0, 999.0) as u32;
-        if !store.read(number, &bytes, read) {
+        store.read(&decoder.feed(&bytes), read);
+        if at >= size {
+            break None;
+        }
+        let next = piece(&file, at).await;
+        if !store.reads(number) {
             return;
         }
-        if at >= size {
-            break;
-        }
-        match piece(&file, at).await {
+        match next {
             Ok(next) => bytes = next,
-            Err(error) => {
-                failure = Some(error);
-                break;
-            }
+            Err(error) => break Some(error),
         }
-    }
-    store.read_all(number, failure);
+    };
+    store.read(&decoder.end(), 1000);
+    store.read_all(failure);
+}
+
+/// The dialect of that name.
+fn known(name: &str) -> Option<&'static str> {
+    DECODED.iter().find(|known| **known == name).copied()
 }
 
 /// The bytes of `file` from `at` on.

@@ -30,6 +30,8 @@ mod browser;
 #[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
 mod components;
 #[cfg(target_arch = "wasm32")]
+mod decoder;
+#[cfg(target_arch = "wasm32")]
 mod dom;
 #[cfg(target_arch = "wasm32")]
 mod drop;

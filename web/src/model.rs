@@ -6,7 +6,7 @@ use shared::event::{Kind, ToolProgress};
 use shared::fold::Change;
 use shared::frame::{ClientFrame, ConversationRow, ServerFrame, Sub, Wish};
 use shared::limits::EPHEMERA_MAX;
-use shared::recording::Recording;
+use shared::recording::Told;
 use shared::tracker::{Outcome, Tracker};
 use shared::{ConversationId, Envelope, Epoch, Seq, View};
 
@@ -47,7 +47,7 @@ pub struct Model {
     sub: Sub,
     tracker: Tracker,
     /// What is looked at instead of a conversation.
-    recording: Option<Recording>,
+    recording: Option<Told>,
     is_reading: bool,
     kept: Vec<(ConversationId, Tracker)>,
     fleet: IndexMap<ConversationId, ConversationRow>,
@@ -70,7 +70,7 @@ impl Model {
 
     /// What it holds.
     pub fn view(&self) -> &View {
-        self.recording.as_ref().map_or_else(|| self.tracker.view(), Recording::view)
+        self.recording.as_ref().map_or_else(|| self.tracker.view(), Told::view)
     }
 
     /// The newest seq that the hub spoke of.

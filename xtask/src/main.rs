@@ -29,6 +29,7 @@ cargo xtask COMMAND
   run [ARGS]      tools, page, hub, demo: builds everything and starts it on http://127.0.0.1:4600
                   (ARGS go to `fanlight serve`; Ctrl-C drains)
   build           the same without starting; the product is target/release/fanlight, page inside
+  page            only the page, into dist/, with its sizes; a debug build of the hub reads it from there
   test            everything the gate runs, cheap steps first; stops at the first step that fails;
                   the last line is `N passed, N failed`
   lint            the quick half of `test`: fmt, tidy, clippy
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
     let verdict = match command.as_str() {
         "run" => in_workspace(|ws| product::run(ws, &rest)),
         "build" => none(&rest).and_then(|()| in_workspace(product::build)),
+        "page" => none(&rest).and_then(|()| in_workspace(|ws| page::build(ws).map(drop))),
         "test" => none(&rest).and_then(|()| in_workspace(gate::test)),
         "lint" => none(&rest).and_then(|()| in_workspace(gate::lint)),
         "tidy" => none(&rest).and_then(|()| in_workspace(gate::tidy_alone)),

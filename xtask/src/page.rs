@@ -1,9 +1,12 @@
-//! Building the page: Trunk compiles and links it, wasm-opt shrinks it, and no script stays inside the HTML.
+//! Building the page: Trunk compiles and links it, wasm-opt shrinks it, no script stays inside the HTML, and
+//! each file is packed for its journey.
 //!
 //! Trunk writes into the build directory. Only files that differ are copied into `dist/`, which the hub embeds, so that
 //! a second build of an unchanged page does not rebuild the hub.
 
+mod decoder;
 mod html;
+mod packed;
 
 use crate::console::{human_bytes, say};
 use crate::failure::{Failure, Outcome};
@@ -45,6 +48,8 @@ pub(crate) fn build(ws: &Workspace) -> Outcome<String> {
     let wasm = the_wasm(&staging)?;
     let small = optimise(ws, &toolbox, &wasm)?;
     let boot = finish(&staging, &wasm, &small)?;
+    decoder::build(ws, &toolbox, &staging)?;
+    packed::pack(ws, &staging)?;
     let dist = ws.path("dist");
     let changed = mirror(&staging, &dist)?;
     say(format!("the page is in {} ({changed} files changed)", dist.display()));

@@ -71,7 +71,7 @@ impl Toolbox {
     }
 
     /// wasm-bindgen at the version that the page is locked to, since the two must be equal.
-    pub(crate) fn wasm_bindgen(&self, ws: &Workspace) -> Outcome {
+    pub(crate) fn wasm_bindgen(&self, ws: &Workspace) -> Outcome<PathBuf> {
         let lock =
             std::fs::read_to_string(ws.path("Cargo.lock")).map_err(Failure::io("reading Cargo.lock"))?;
         match locked_version(&lock, "wasm-bindgen") {
@@ -79,7 +79,7 @@ impl Toolbox {
             Some(version) => {
                 let pin =
                     Pin { package: "wasm-bindgen-cli", program: "wasm-bindgen", version, locked: false };
-                self.cargo_tool(ws, &pin).map(drop)
+                self.cargo_tool(ws, &pin)
             }
             None => {
                 Err(Failure::new("Cargo.lock has no wasm-bindgen, and the page cannot be built without it"))

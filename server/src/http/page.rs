@@ -1,16 +1,12 @@
 //! The page, from inside the binary: `/`, `/c/{conversation}`, and its files. Names of files carry a hash of their
-//! content, so browsers keep them for ever; the page itself is asked for each time.
+//! content, so browsers keep them for ever; the page itself is asked for each time. The build has packed each file (brotli,
+//! gzip); nothing is compressed here.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::io::Write as _;
 
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use parking_lot::Mutex;
 use rust_embed::{EmbeddedFile, RustEmbed};
 use shared::code::ErrorCode;
 
@@ -27,7 +23,7 @@ const NO_PAGE: &str = "<!doctype html><title>Fanlight</title><p>This hub was bui
 /// `GET /` and `GET /c/{conversation}`: which conversation it is, the page finds out by itself.
 pub(crate) async fn index(headers: HeaderMap) -> Response {
     match Dist::get("index.html") {
-        Some(file) => send("index.html", file, &headers, "no-cache").await,
+        Some(file) => send("index.html", file, &headers, "no-cache"),
         None => ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], NO_PAGE).into_response(),
     }
 }
@@ -37,7 +33,7 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
     let path = uri.path().trim_start_matches('/');
     match Dist::get(path) {
         Some(file) if method == Method::GET || method == Method::HEAD => {
-            send(path, file, &headers, kept(path)).await
+            send(path, file, &headers, kept(path))
         }
         _ => Problem::new(ErrorCode::NotFound, "there is nothing here").into_response(),
     }
@@ -51,49 +47,80 @@ fn kept(path: &str) -> &'static str {
     if hashed { "public, max-age=31536000, immutable" } else { "no-cache" }
 }
 
-/// Sends the file, compressed where the browser takes that and it helps.
-pub(super) async fn send(
-    path: &str,
-    file: EmbeddedFile,
-    request: &HeaderMap,
-    cache: &'static str,
-) -> Response {
+/// Sends the file, in the smallest of the forms that the browser takes and that the build has left beside it.
+pub(super) fn send(path: &str, plain: EmbeddedFile, request: &HeaderMap, cache: &'static str) -> Response {
     let text = |name| request.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let packed = packings(text(header::ACCEPT_ENCODING))
+        .find_map(|packing| Some((packing, Dist::get(&format!("{path}.{}", packing.ending()))?)));
+    let kind = plain.metadata.mimetype().to_owned();
+    let (packing, file) = packed.map_or((None, plain), |(packing, file)| (Some(packing), file));
+    // Each form has a tag of its own, since its bytes are others.
     let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()));
     let common = [(header::CACHE_CONTROL, cache), (header::VARY, "accept-encoding")];
-    let own = [(header::CONTENT_TYPE, file.metadata.mimetype().to_owned()), (header::ETAG, tag.clone())];
-    if text(header::IF_NONE_MATCH) == tag {
+    if is_known(text(header::IF_NONE_MATCH), &tag) {
         return (StatusCode::NOT_MODIFIED, common, [(header::ETAG, tag)]).into_response();
     }
-    let offers = text(header::ACCEPT_ENCODING).split(',');
-    let taken =
-        offers.map(|offer| offer.split(';').next().unwrap_or_default().trim()).any(|name| name == "gzip");
-    if taken && let Some(packed) = packed(path, tag, file.data.clone()).await {
-        return (common, own, [(header::CONTENT_ENCODING, "gzip")], Body::from(packed)).into_response();
+    let own = [(header::CONTENT_TYPE, kind), (header::ETAG, tag)];
+    let body = match file.data {
+        Cow::Borrowed(bytes) => Body::from(bytes),
+        Cow::Owned(bytes) => Body::from(bytes),
+    };
+    let mut response = (common, own, body).into_response();
+    if let Some(packing) = packing {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static(packing.word()));
     }
-    (common, own, Body::from(file.data.into_owned())).into_response()
+    response
 }
 
-/// The file compressed, once for each content; nothing where that does not help.
-async fn packed(path: &str, tag: String, content: Cow<'static, [u8]>) -> Option<Bytes> {
-    static PACKED: Mutex<BTreeMap<String, (String, Bytes)>> = Mutex::new(BTreeMap::new());
-    if let Some((known, packed)) = PACKED.lock().get(path)
-        && *known == tag
-    {
-        return Some(packed.clone());
+/// Whether `tags`, of an `If-None-Match`, holds `tag`. Proxies that pack anew weaken tags.
+fn is_known(tags: &str, tag: &str) -> bool {
+    tags.split(',')
+        .map(|known| known.trim().trim_start_matches("W/"))
+        .any(|known| known == tag || known == "*")
+}
+
+/// A form in which files travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Brotli,
+    Gzip,
+}
+
+impl Packing {
+    /// All, the smallest first.
+    const ALL: [Self; 2] = [Self::Brotli, Self::Gzip];
+
+    /// Its name in headers.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Brotli => "br",
+            Self::Gzip => "gzip",
+        }
     }
-    // Some tens of milliseconds for the program of the page: too long for a thread that serves sockets.
-    let pack = move || {
-        let mut packer = GzEncoder::new(Vec::new(), Compression::default());
-        packer
-            .write_all(&content)
-            .and_then(|()| packer.finish())
-            .ok()
-            .filter(|packed| packed.len() < content.len())
+
+    /// How the names of packed files end.
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Brotli => "br",
+            Self::Gzip => "gz",
+        }
+    }
+}
+
+/// The forms that an `Accept-Encoding` takes, the smallest first: what it does not name it does not take, and what it
+/// names with the weight 0 neither.
+fn packings(accepted: &str) -> impl Iterator<Item = Packing> {
+    let weight = |wanted: &str| {
+        accepted.split(',').find_map(|offer| {
+            let (name, rest) = offer.split_once(';').unwrap_or((offer, ""));
+            let weight = rest.trim().strip_prefix("q=").map_or(Some(1.0), |q| q.trim().parse::<f32>().ok());
+            name.trim().eq_ignore_ascii_case(wanted).then(|| weight.unwrap_or(0.0))
+        })
     };
-    let packed = Bytes::from(tokio::task::spawn_blocking(pack).await.ok()??);
-    PACKED.lock().insert(path.to_owned(), (tag, packed.clone()));
-    Some(packed)
+    let any = weight("*");
+    Packing::ALL
+        .into_iter()
+        .filter(move |packing| weight(packing.word()).or(any).is_some_and(|weight| weight > 0.0))
 }
 
 /// The first 64 bits: enough to tell builds apart.
@@ -101,3 +128,6 @@ fn hex(hash: &[u8; 32]) -> String {
     let first = hash.first_chunk().copied().unwrap_or_default();
     format!("{:016x}", u64::from_be_bytes(first))
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,5 +22,5 @@ pub(crate) async fn schema(Path(name): Path<String>, headers: HeaderMap) -> Resp
         return problem.into_response();
     };
     // Beside the page's own files, of which none is called so.
-    page::send(&format!("schema/{name}"), file, &headers, "no-cache").await
+    page::send(&format!("schema/{name}"), file, &headers, "no-cache")
 }

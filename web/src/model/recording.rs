@@ -1,25 +1,27 @@
-//! A recording in the place of a conversation: the reader's own file, folded here.
+//! A recording in the place of a conversation: the reader's own file, decoded elsewhere in the browser, folded here.
 
-use shared::dialect::Decode;
+use shared::Envelope;
 use shared::frame::ClientFrame;
-use shared::recording::Recording;
+use shared::recording::Told;
 
 use super::Model;
 
 impl Model {
     /// Looks at a recording of which nothing is read yet; the frames to send, if the socket is up.
-    pub fn open_recording(&mut self, decoder: Box<dyn Decode>) -> Vec<ClientFrame> {
+    pub fn open_recording(&mut self) -> Vec<ClientFrame> {
         let frames = self.leave();
-        self.recording = Some(Recording::new(decoder));
+        self.recording = Some(Told::default());
         self.is_reading = true;
         frames
     }
 
-    /// Takes the next bytes of the recording.
-    pub fn read(&mut self, bytes: &[u8]) {
+    /// Takes the next events of the recording, one a line.
+    pub fn read(&mut self, lines: &str) {
         let changes = &mut self.touched.changes;
         if let Some(recording) = &mut self.recording {
-            recording.feed(bytes, &mut |change| {
+            // The decoder writes nothing but events.
+            let envelopes = lines.lines().filter_map(|line| Envelope::parse(line).ok());
+            recording.absorb(envelopes, &mut |change| {
                 changes.insert(change);
             });
         }

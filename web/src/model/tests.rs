@@ -108,11 +108,10 @@ fn a_recording_stands_in_the_place_of_a_conversation() {
     let mut model = opened();
     take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":3}"#);
     take(&mut model, &batch(1, 3, EVENTS));
-    let decoder = shared::dialect::decoder("openai-chat", shared::dialect::DecodeOptions::default()).unwrap();
-    let frames = model.open_recording(decoder);
+    let frames = model.open_recording();
     assert_eq!(frames, [ClientFrame::Unsub { sub: 2 }]);
-    model.read(b"data: {\"choices\":[{\"delta\":{\"content\":\"from a fi");
-    model.read(b"le\"},\"finish_reason\":\"stop\"}]}\n\n");
+    model.read("{\"k\":\"run.start\",\"run\":\"f\"}\n{\"k\":\"part.start\",\"run\":\"f\",\"part\":\"p\",\"kind\":\"text\"}\n");
+    model.read("{\"k\":\"part.delta\",\"run\":\"f\",\"part\":\"p\",\"text\":\"from a file\"}\n");
     assert!(!model.is_live());
     model.read_all();
     assert!(model.is_live() && model.take_touched().replaced);

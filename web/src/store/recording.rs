@@ -1,7 +1,6 @@
 //! A recording in the place of a conversation.
 
 use leptos::prelude::*;
-use shared::dialect::Decode;
 
 use super::{Painter, Store};
 use crate::model::Model;
@@ -20,12 +19,12 @@ pub(crate) struct Opened {
 }
 
 impl Store {
-    /// Looks at a recording of which nothing is read yet. Without a decoder it stays empty.
-    pub(crate) fn open_recording(self, opened: Opened, decoder: Option<Box<dyn Decode>>) {
-        let frames = self.model.try_update_value(|model| match decoder {
-            Some(decoder) => model.open_recording(decoder),
-            None => model.open(None),
-        });
+    /// Looks at a recording of which nothing is read yet. Where nobody can decode it, it stays empty.
+    pub(crate) fn open_recording(self, opened: Opened) {
+        let is_readable = opened.dialect.is_some() && opened.failure.is_none();
+        let frames = self
+            .model
+            .try_update_value(|model| if is_readable { model.open_recording() } else { model.open(None) });
         self.send(frames.unwrap_or_default());
         self.painter.update_value(Painter::forget);
         self.unseen.set(0);
@@ -35,26 +34,19 @@ impl Store {
         self.ask_painting();
     }
 
-    /// Takes the next bytes of the recording with the number `number`; false when another one is looked at by now.
-    pub(crate) fn read(self, number: u32, bytes: &[u8], read: u32) -> bool {
-        if !self.reads(number) {
-            return false;
-        }
-        self.model.update_value(|model| model.read(bytes));
+    /// Takes the next events of the recording that is looked at, of which so much is `read`.
+    pub(crate) fn read(self, lines: &str, read: u32) {
+        self.model.update_value(|model| model.read(lines));
         self.recording.update(|opened| {
             if let Some(opened) = opened {
                 opened.read = read;
             }
         });
         self.ask_painting();
-        true
     }
 
-    /// The recording with the number `number` is read to its end, or to where it failed.
-    pub(crate) fn read_all(self, number: u32, failure: Option<String>) {
-        if !self.reads(number) {
-            return;
-        }
+    /// The recording is read to its end, or to where it failed.
+    pub(crate) fn read_all(self, failure: Option<String>) {
         self.model.update_value(Model::read_all);
         self.recording.update(|opened| {
             if let Some(opened) = opened {
@@ -64,7 +56,8 @@ impl Store {
         self.ask_painting();
     }
 
-    fn reads(self, number: u32) -> bool {
+    /// Whether the recording with the number `number` is still looked at.
+    pub(crate) fn reads(self, number: u32) -> bool {
         self.recordings.get_untracked() == number && self.recording.with_untracked(Option::is_some)
     }
 

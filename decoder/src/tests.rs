@@ -1,0 +1,38 @@
+//! What comes out folds to what the hub would have.
+
+use shared::envelope::Envelope;
+use shared::recording::{Recording, Told};
+
+use super::*;
+
+const STREAM: &str = concat!(
+    "event: message_start\n",
+    r#"data: {"type":"message_start","message":{"id":"m","role":"assistant","model":"x","content":[],"usage":{"input_tokens":3,"output_tokens":0}}}"#,
+    "\n\nevent: content_block_start\n",
+    r#"data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"look","input":{}}}"#,
+    "\n\nevent: content_block_delta\n",
+    r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"q\":\"größer\"}"}}"#,
+    "\n\nevent: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\nnonsense\n\n",
+);
+
+#[test]
+fn i6_events_that_went_through_lines_fold_to_the_same_view() {
+    let mut whole = Recording::new(decoder("anthropic", DecodeOptions::default()).unwrap());
+    whole.feed(STREAM.as_bytes(), &mut |_| {});
+    whole.end(&mut |_| {});
+    let mut told = Told::default();
+    let mut reader = Reader::of("anthropic").unwrap();
+    let mut lines: Vec<String> = STREAM.as_bytes().chunks(7).map(|piece| reader.feed(piece)).collect();
+    lines.push(reader.end());
+    for line in lines.iter().flat_map(|lines| lines.lines()) {
+        told.absorb([Envelope::parse(line).unwrap()], &mut |_| {});
+    }
+    told.end(&mut |_| {});
+    assert_eq!(told.view(), whole.view());
+    assert_eq!(told.view().runs[0].tools[0].arguments.text, r#"{"q":"größer"}"#);
+}
+
+#[test]
+fn a_dialect_that_nobody_knows_has_no_reader() {
+    assert!(Reader::of("klingon").is_none());
+}

@@ -1,0 +1,76 @@
+//! The module that decodes recordings (the crate `decoder`): a program of its own beside the page's, fetched when the
+//! first recording is opened. Most readers never open one, and the dialects are a third of everything.
+
+use js_sys::{Function, Object, Promise, Reflect, Uint8Array};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::Event;
+
+use crate::browser;
+
+/// What the module puts into the window, and the event that says so.
+const NAME: &str = "fanlightDecoder";
+
+/// What a reader is told who opens a recording while the hub is away.
+const AWAY: &str = "the part of the page that decodes recordings cannot be loaded; is the hub away?";
+
+/// The module, loaded. It reads one recording at a time.
+pub(crate) struct Decoder(Object);
+
+impl Decoder {
+    /// The module; fetched at the first call, and again where that failed.
+    pub(crate) async fn load() -> Result<Self, String> {
+        if let Some(loaded) = Self::loaded() {
+            return Ok(loaded);
+        }
+        let promise = Promise::new(&mut |done, failed| {
+            if add_script(&failed).is_none() {
+                drop(failed.call0(&JsValue::NULL));
+            }
+            browser::listen(&browser::window(), NAME, move |_: Event| drop(done.call0(&JsValue::NULL)));
+        });
+        JsFuture::from(promise).await.map_err(|_event| AWAY.to_owned())?;
+        Self::loaded().ok_or_else(|| AWAY.to_owned())
+    }
+
+    fn loaded() -> Option<Self> {
+        Reflect::get(&browser::window(), &NAME.into()).ok()?.dyn_into().ok().map(Self)
+    }
+
+    /// The dialect that a recording with this beginning speaks; empty when nobody knows.
+    pub(crate) fn detect(&self, bytes: &[u8]) -> String {
+        self.call("detect", &Uint8Array::from(bytes)).as_string().unwrap_or_default()
+    }
+
+    /// Begins a recording in `dialect`; false when there is no such dialect.
+    pub(crate) fn open(&self, dialect: &str) -> bool {
+        self.call("open", &dialect.into()).is_truthy()
+    }
+
+    /// The events that the next bytes complete, one a line.
+    pub(crate) fn feed(&self, bytes: &[u8]) -> String {
+        self.call("feed", &Uint8Array::from(bytes)).as_string().unwrap_or_default()
+    }
+
+    /// The events that the end completes.
+    pub(crate) fn end(&self) -> String {
+        self.call("end", &JsValue::UNDEFINED).as_string().unwrap_or_default()
+    }
+
+    fn call(&self, name: &str, argument: &JsValue) -> JsValue {
+        let function = Reflect::get(&self.0, &name.into()).ok().and_then(|it| it.dyn_into::<Function>().ok());
+        function.and_then(|it| it.call1(&JsValue::NULL, argument).ok()).unwrap_or(JsValue::UNDEFINED)
+    }
+}
+
+/// Adds the script that the page's head names; `failed` is called when it does not come.
+fn add_script(failed: &Function) -> Option<()> {
+    let document = browser::document();
+    let named = document.query_selector("meta[name=decoder]").ok()??;
+    let script = document.create_element("script").ok()?;
+    script.set_attribute("type", "module").ok()?;
+    script.set_attribute("src", &named.get_attribute("content")?).ok()?;
+    script.add_event_listener_with_callback("error", failed).ok()?;
+    document.document_element()?.append_child(&script).ok()?;
+    Some(())
+}

@@ -1,0 +1,111 @@
+//! The files of the page as they travel: beside each stands its brotli and its gzip form, made once and as small as they
+//! get, so that the hub compresses nothing. And how much that is: a page that grows past its budget does not build.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::{files, html, read, write};
+use crate::console::say;
+use crate::failure::{Failure, Outcome};
+use crate::workspace::Workspace;
+
+/// Most bytes of WebAssembly and scripts that a browser fetches for the first picture, brotli. On a phone's slow network
+/// (1.6 Mbit/s) these are three seconds.
+const PAGE_BYTES_MAX: usize = 600_000;
+
+/// What is worth compressing.
+const TEXTS: [&str; 5] = ["wasm", "js", "css", "html", "svg"];
+
+/// Packs each file of `folder` and holds the page to its budget.
+pub(super) fn pack(ws: &Workspace, folder: &Path) -> Outcome {
+    let kept = ws.target().join("page-packed");
+    fs::create_dir_all(&kept).map_err(Failure::io(format!("creating {}", kept.display())))?;
+    let mut sizes = Vec::new();
+    for file in files(folder)? {
+        let path = file.to_string_lossy().into_owned();
+        let plain = read(&folder.join(&file))?;
+        if !TEXTS.iter().any(|end| path.ends_with(&format!(".{end}"))) {
+            continue;
+        }
+        let name = html::hash(&plain);
+        let brotli = once(&kept.join(format!("{name}.br")), || brotli(&plain))?;
+        let gzip = once(&kept.join(format!("{name}.gz")), || gzip(&plain))?;
+        for (end, packed) in [("br", &brotli), ("gz", &gzip)] {
+            if packed.len() < plain.len() {
+                write(&folder.join(format!("{path}.{end}")), packed)?;
+            }
+        }
+        sizes.push(Size { path, plain: plain.len(), brotli: brotli.len(), gzip: gzip.len() });
+    }
+    weigh(&sizes)
+}
+
+/// A file of the page, in bytes.
+struct Size {
+    path: String,
+    plain: usize,
+    brotli: usize,
+    gzip: usize,
+}
+
+impl Size {
+    /// Whether a browser fetches it at once and it counts.
+    fn is_program(&self) -> bool {
+        let ends = [".wasm", ".js"].iter().any(|end| self.path.ends_with(end));
+        ends && !self.path.starts_with("decoder-")
+    }
+}
+
+/// Says how large everything is, and refuses what is too large.
+fn weigh(sizes: &[Size]) -> Outcome {
+    for Size { path, plain, brotli, gzip } in sizes.iter().filter(|size| size.plain > 10_000) {
+        say(format!("{path}: {plain} bytes, gzip {gzip}, brotli {brotli}"));
+    }
+    let program: usize = sizes.iter().filter(|size| size.is_program()).map(|size| size.brotli).sum();
+    say(format!("WebAssembly and scripts of the first picture: {program} bytes of {PAGE_BYTES_MAX}, brotli"));
+    if program > PAGE_BYTES_MAX {
+        let over = program - PAGE_BYTES_MAX;
+        return Err(Failure::new(format!("the page is {over} bytes over its budget (PAGE_BYTES_MAX)")).mend(
+            "move what few readers need into a module of its own, as `decoder` is; or make it smaller",
+        ));
+    }
+    Ok(())
+}
+
+/// The bytes that `make` gives, kept from an earlier build where there was one.
+fn once(kept: &Path, make: impl FnOnce() -> std::io::Result<Vec<u8>>) -> Outcome<Vec<u8>> {
+    if let Ok(bytes) = fs::read(kept) {
+        return Ok(bytes);
+    }
+    let bytes = make().map_err(Failure::io(format!("packing for {}", kept.display())))?;
+    let partial = kept.with_extension("partial");
+    write(&partial, &bytes)?;
+    fs::rename(&partial, kept).map_err(Failure::io(format!("renaming {}", partial.display())))?;
+    Ok(bytes)
+}
+
+/// The best quality, and the largest window that browsers take.
+fn brotli(plain: &[u8]) -> std::io::Result<Vec<u8>> {
+    let params = brotli::enc::BrotliEncoderParams {
+        quality: 11,
+        lgwin: 24,
+        size_hint: plain.len(),
+        ..Default::default()
+    };
+    let mut packed = Vec::new();
+    brotli::BrotliCompress(&mut &*plain, &mut packed, &params)?;
+    Ok(packed)
+}
+
+fn gzip(plain: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+    packer.write_all(plain)?;
+    packer.finish()
+}
+
+#[cfg(test)]
+mod tests;
