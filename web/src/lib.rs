@@ -8,15 +8,20 @@
 //! Frames are folded into the [`model`] as they come. What changed is painted once for each frame of the screen: only
 //! then are signals set, so that a burst of a thousand events costs one painting.
 
+pub mod exports;
+pub mod failed;
+pub mod find;
 pub mod fleet;
 pub mod follow;
 pub mod latency;
 pub mod link;
 pub mod markdown;
+pub mod matching;
 pub mod model;
 pub mod open;
 pub mod plain;
 pub mod route;
+pub mod search;
 pub mod starts;
 pub mod window;
 

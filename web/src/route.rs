@@ -1,6 +1,81 @@
-//! Which conversation an address names, and the address of a conversation.
+//! Which conversation an address names, what of it, and the address of a conversation.
 
-use shared::ConversationId;
+use shared::{ConversationId, MessageId, PartId, RunId, ToolCallId};
+
+use crate::find::Place;
+use crate::open::Level;
+use crate::search;
+
+/// What an address says beside the conversation: `?level=All&run=r&tool=t&find=word`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Looks {
+    /// How much is shown.
+    pub level: Option<Level>,
+    /// What is in view.
+    pub place: Option<Place>,
+    /// What is looked for.
+    pub find: Option<String>,
+}
+
+impl Looks {
+    /// What the query of an address says.
+    pub fn parse(query: &str) -> Self {
+        let value = |name: &str| {
+            let pairs = query.trim_start_matches('?').split('&').filter_map(|pair| pair.split_once('='));
+            pairs.rev().find(|(key, _)| *key == name).and_then(|(_, value)| decoded(value))
+        };
+        let run = || value("run").map(|run| RunId::new(&run));
+        let tool = || Some(Place::Tool(run()?, ToolCallId::new(&value("tool")?)));
+        let part = || Some(Place::Part(run()?, PartId::new(&value("part")?)));
+        let message = || Some(Place::Message(MessageId::new(&value("message")?)));
+        Self {
+            level: value("level").and_then(|word| Level::parse(&word)),
+            place: tool().or_else(part).or_else(message),
+            find: value("find").filter(|word| !word.is_empty()),
+        }
+    }
+
+    /// Where something was found.
+    pub fn at(hit: &search::Hit, find: &str) -> Self {
+        let run = || hit.run.as_deref().map(RunId::new);
+        let place = match hit.kind.as_str() {
+            "message" => Some(Place::Message(MessageId::new(&hit.item))),
+            "arguments" | "result" => run().map(|run| Place::Tool(run, ToolCallId::new(&hit.item))),
+            _ => run().map(|run| Place::Part(run, PartId::new(&hit.item))),
+        };
+        Self { level: None, place, find: Some(find.trim().to_owned()).filter(|word| !word.is_empty()) }
+    }
+
+    /// The query that says it; empty where there is nothing to say.
+    pub fn query(&self) -> String {
+        let mut pairs = Vec::new();
+        let mut say = |name: &str, value: &str| pairs.push(format!("{name}={}", search::encoded(value)));
+        if let Some(level) = self.level {
+            say("level", level.word());
+        }
+        match &self.place {
+            Some(Place::Message(message)) => say("message", message.as_str()),
+            Some(Place::Part(run, part)) => {
+                say("run", run.as_str());
+                say("part", part.as_str());
+            }
+            Some(Place::Tool(run, tool)) => {
+                say("run", run.as_str());
+                say("tool", tool.as_str());
+            }
+            None => {}
+        }
+        if let Some(find) = &self.find {
+            say("find", find);
+        }
+        if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
+    }
+}
+
+/// The address of a conversation and what of it is shown.
+pub fn link(conversation: &ConversationId, looks: &Looks) -> String {
+    path_of(conversation) + &looks.query()
+}
 
 /// The conversation that the path names: `/c/{conversation}`.
 pub fn conversation_of(path: &str) -> Option<ConversationId> {
@@ -53,6 +128,29 @@ mod tests {
     //! Tests of addresses.
 
     use super::*;
+
+    #[test]
+    fn a_link_says_what_is_looked_at_and_is_read_again() {
+        let conversation = ConversationId::parse("a b").unwrap();
+        let (run, odd) = (RunId::new("r/1"), "t&x=1#?");
+        let places = [
+            None,
+            Some(Place::Tool(run.clone(), ToolCallId::new(odd))),
+            Some(Place::Part(run, PartId::new("p"))),
+            Some(Place::Message(MessageId::new("größe"))),
+        ];
+        for place in places {
+            let looks = Looks { level: Some(Level::All), place, find: Some("a b&c".to_owned()) };
+            let link = link(&conversation, &looks);
+            let (path, query) = link.split_once('?').unwrap();
+            assert_eq!(conversation_of(path), Some(conversation.clone()));
+            assert_eq!(Looks::parse(query), looks, "{link}");
+        }
+        assert_eq!(link(&conversation, &Looks::default()), "/c/a%20b");
+        for nothing in ["", "?", "?level=Some", "?tool=t", "?find=", "?find=%zz&view=bare"] {
+            assert_eq!(Looks::parse(nothing), Looks::default(), "{nothing}");
+        }
+    }
 
     #[test]
     fn a_path_names_a_conversation_and_back() {

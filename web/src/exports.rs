@@ -1,0 +1,48 @@
+//! The forms in which a conversation can be taken away.
+
+use shared::ConversationId;
+
+use crate::route;
+
+/// A form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Export {
+    /// Its name in addresses.
+    pub name: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// What it is good for.
+    pub hint: &'static str,
+}
+
+/// All of them.
+pub const EXPORTS: [Export; 5] = [
+    Export { name: "md", title: "Markdown", hint: "to read and to paste" },
+    Export { name: "html", title: "HTML", hint: "one file that looks like this page" },
+    Export { name: "native", title: "Fanlight", hint: "every event; import it into any hub" },
+    Export { name: "openai", title: "OpenAI messages", hint: "to go on with the conversation" },
+    Export { name: "anthropic", title: "Anthropic messages", hint: "to go on with the conversation" },
+];
+
+/// Where the hub has the conversation as `export`.
+pub fn path(conversation: &ConversationId, export: Export) -> String {
+    let name = route::path_of(conversation);
+    format!("/v1/conversations/{}/export/{}", name.trim_start_matches("/c/"), export.name)
+}
+
+#[cfg(test)]
+mod tests {
+    //! The forms are those that the hub has.
+
+    use super::*;
+
+    #[test]
+    fn every_form_is_one_of_the_hubs() {
+        for export in EXPORTS {
+            let is_known = export.name == "native" || shared::document::export::format(export.name).is_some();
+            assert!(is_known, "{}", export.name);
+        }
+        let conversation = ConversationId::parse("a b").unwrap();
+        assert_eq!(path(&conversation, EXPORTS[0]), "/v1/conversations/a%20b/export/md");
+    }
+}

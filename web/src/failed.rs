@@ -1,0 +1,65 @@
+//! Which failure a page shows by itself: the newest, as long as nothing has begun since.
+
+use shared::event::ToolState;
+use shared::view::Item;
+use shared::{RunId, ToolCallId, View};
+
+/// Whether the call failed and nothing had begun since, in the newest run. Calls that ran beside it do not count.
+pub fn failed_last(view: &View, run: &RunId, id: &ToolCallId) -> bool {
+    let Some((_, it)) = view.runs.last().filter(|(newest, _)| *newest == run) else { return false };
+    let Some(tool) = it.tools.get(id).filter(|tool| tool.state == ToolState::Error) else { return false };
+    let Some(ended_at) = tool.ended_at else { return false };
+    let after = it.items.iter().rev().take_while(|item| !matches!(item, Item::Tool(other) if other == id));
+    let mut after = after.map(|item| match item {
+        Item::Tool(other) => it.tools.get(other).is_some_and(|other| other.started_at < ended_at),
+        _ => false,
+    });
+    after.all(|ran_beside| ran_beside)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of what counts as newest.
+
+    use shared::Envelope;
+    use shared::fold::fold;
+
+    use super::*;
+
+    fn view(lines: &[&str]) -> View {
+        let mut view = View::default();
+        for line in lines {
+            fold(&mut view, &Envelope::parse(line).unwrap(), &mut |_| {});
+        }
+        view
+    }
+
+    const BEGINNING: [&str; 4] = [
+        r#"{"k":"run.start","run":"r","seq":1,"at":1}"#,
+        r#"{"k":"tool.call","run":"r","tool":"a","name":"look","arguments":"{}","seq":2,"at":2}"#,
+        r#"{"k":"tool.call","run":"r","tool":"b","name":"look","arguments":"{}","seq":3,"at":3}"#,
+        r#"{"k":"tool.result","run":"r","tool":"a","output":"no","is_error":true,"seq":4,"at":9}"#,
+    ];
+
+    fn shown(more: &[&str]) -> bool {
+        let lines: Vec<&str> = BEGINNING.into_iter().chain(more.iter().copied()).collect();
+        failed_last(&view(&lines), &RunId::new("r"), &ToolCallId::new("a"))
+    }
+
+    #[test]
+    fn a_failure_is_the_newest_until_something_begins() {
+        assert!(shown(&[]), "a call that ran beside it is nothing new");
+        assert!(!shown(&[
+            r#"{"k":"tool.call","run":"r","tool":"c","name":"look","arguments":"{}","seq":5,"at":11}"#
+        ]));
+        assert!(!shown(&[r#"{"k":"part.start","run":"r","part":"p","kind":"text","seq":5,"at":11}"#]));
+        assert!(!shown(&[r#"{"k":"run.start","run":"s","seq":5,"at":11}"#]));
+    }
+
+    #[test]
+    fn what_did_not_fail_is_never_shown_by_itself() {
+        let view = view(&BEGINNING);
+        assert!(!failed_last(&view, &RunId::new("r"), &ToolCallId::new("b")));
+        assert!(!failed_last(&view, &RunId::new("r"), &ToolCallId::new("z")));
+    }
+}

@@ -1,0 +1,109 @@
+//! Searching all conversations: the address to ask, and what the hub answers.
+
+use serde_json::Value;
+
+/// Most hits that are asked for.
+const HITS: usize = 30;
+
+/// Something found in another conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Hit {
+    /// The conversation.
+    pub conversation: String,
+    /// What it is: `message`, `text`, `thinking`, `arguments`, `result`.
+    pub kind: String,
+    /// The run, where it is in one.
+    pub run: Option<String>,
+    /// The part, the call or the message.
+    pub item: String,
+    /// The tool, or who speaks.
+    pub name: String,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// The text around it, in pieces; those that stand at odd places are the words.
+    pub pieces: Vec<String>,
+}
+
+/// Where to ask for `query`.
+pub fn path(query: &str) -> String {
+    format!("/v1/search?limit={HITS}&q={}", encoded(query.trim()))
+}
+
+/// A text as it stands in a query.
+pub fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.extend(["%", &format!("{byte:02X}")]);
+        }
+    }
+    out
+}
+
+/// What the hub found; nothing where its answer is none.
+pub fn hits(answer: &str) -> Vec<Hit> {
+    let Ok(answer) = serde_json::from_str::<Value>(answer) else { return Vec::new() };
+    let hits = answer.get("hits").and_then(Value::as_array);
+    hits.map(|hits| hits.iter().filter_map(hit).collect()).unwrap_or_default()
+}
+
+fn hit(value: &Value) -> Option<Hit> {
+    let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let snippet = text("snippet").unwrap_or_default();
+    let marks = value.get("marks").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    Some(Hit {
+        conversation: text("conversation")?,
+        kind: text("kind")?,
+        run: text("run"),
+        item: text("item").unwrap_or_default(),
+        name: text("name").unwrap_or_default(),
+        at: value.get("at").and_then(Value::as_u64).unwrap_or(0),
+        pieces: pieces(&snippet, marks),
+    })
+}
+
+/// `text` cut at its marks.
+fn pieces(text: &str, marks: &[Value]) -> Vec<String> {
+    let number = |mark: &Value, at: usize| usize::try_from(mark.get(at)?.as_u64()?).ok();
+    let (mut pieces, mut from) = (Vec::new(), 0);
+    for mark in marks {
+        let (Some(start), Some(end)) = (number(mark, 0), number(mark, 1)) else { continue };
+        if let (Some(before), Some(word)) = (text.get(from..start), text.get(start..end)) {
+            pieces.extend([before.to_owned(), word.to_owned()]);
+            from = end;
+        }
+    }
+    pieces.push(text.get(from..).unwrap_or_default().to_owned());
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    //! The answers of the hub.
+
+    use super::*;
+
+    #[test]
+    fn a_hit_comes_in_pieces_of_which_every_second_is_the_word() {
+        let answer = r#"{"hits":[{"id":3,"conversation":"a b","run":"r","kind":"result","item":"t","name":"sql","seq":4,
+            "at":5,"snippet":"größe EMEA rose","marks":[[8,12]]}],"next":3}"#;
+        let [hit] = &hits(answer)[..] else { panic!("{answer}") };
+        assert_eq!(hit.pieces, ["größe ", "EMEA", " rose"]);
+        assert_eq!((hit.conversation.as_str(), hit.run.as_deref(), hit.at), ("a b", Some("r"), 5));
+        assert_eq!(hits("{}"), []);
+        assert_eq!(hits("no json"), []);
+    }
+
+    #[test]
+    fn marks_that_do_not_fit_lose_nothing_of_the_text() {
+        let marks: Vec<Value> = serde_json::from_str(r#"[[1,99],["x"]]"#).unwrap();
+        assert_eq!(pieces("größe", &marks).concat(), "größe");
+    }
+
+    #[test]
+    fn a_query_of_any_text_stays_one_value() {
+        assert_eq!(path(" a&b=ö "), "/v1/search?limit=30&q=a%26b%3D%C3%B6");
+    }
+}
