@@ -60,6 +60,10 @@ async fn each_file_travels_in_the_smallest_form_that_the_browser_takes() {
     for path in paths(&hub).await {
         let plain = get(&hub, &path, &[]).await;
         assert_eq!((plain.status, plain.header("content-encoding")), (200, ""), "{path}");
+        // What is short does not always get shorter.
+        if plain.body.len() < 1_000 {
+            continue;
+        }
         let mut tags = vec![plain.header("etag").to_owned()];
         let mut sizes = vec![plain.body.len()];
         for (accepted, encoding) in [("gzip, deflate", "gzip"), ("gzip, deflate, br, zstd", "br")] {

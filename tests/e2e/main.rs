@@ -1,6 +1,8 @@
 //! The page in a real Chromium, against the real hub.
 
 mod delivery; // packed, kept, policed
+mod finding; // a word everywhere, links, commands, keys
+mod first; // an empty hub, the first event, what opens by itself
 mod heal; // reload, crash of the hub
 mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came

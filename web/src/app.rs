@@ -12,15 +12,12 @@ use crate::link::Status;
 use crate::navigation::{self, Navigation};
 use crate::pages::{Bare, Full};
 use crate::session;
-use crate::store::Store;
+use crate::settings;
+use crate::store::{Store, Tab};
 
 /// Starts the page.
 pub fn start() {
-    if let Some(theme) = browser::setting("theme")
-        && let Some(root) = browser::document().document_element()
-    {
-        drop(root.set_attribute("data-theme", &theme));
-    }
+    settings::apply();
     mount_to_body(App);
 }
 
@@ -41,6 +38,7 @@ fn App() -> impl IntoView {
         }
     });
     settle(store, navigation);
+    look(store, navigation);
     Effect::new(move |_| {
         let title = title(store);
         browser::document().set_title(&if title.is_empty() {
@@ -66,21 +64,60 @@ fn App() -> impl IntoView {
     if is_bare { view! { <Bare /> }.into_any() } else { view! { <Full /> }.into_any() }
 }
 
-/// An address without a conversation shows the newest one: what runs first, else what was last heard of.
-fn settle(store: Store, navigation: Navigation) {
+/// Shows what the address says of the conversation, once that is there.
+fn look(store: Store, navigation: Navigation) {
+    let wanted = RwSignal::new(None);
     Effect::new(move |_| {
+        let looks = navigation.looks();
+        if let Some(level) = looks.level {
+            store.show_level(level);
+        }
+        if let Some(word) = looks.find {
+            store.query.set(word);
+            store.show_tab(Tab::Find);
+        }
+        wanted.set(looks.place);
+    });
+    Effect::new(move |_| {
+        let Some(place) = wanted.get() else { return };
+        store.seq.track();
+        let is_shown = store.conversation.with(|shown| *shown == navigation.conversation());
+        if is_shown && store.live.get() {
+            wanted.set(None);
+            // The rows are made by the painting that goes on now.
+            browser::after(0, move || store.reveal_text(&place));
+        }
+    });
+}
+
+/// How long the page says that the first event has come, before it shows it; in milliseconds.
+const FIRST_MS: i32 = 900;
+
+/// An address without a conversation shows the newest one: what runs first, else what was last heard of. When there was
+/// none, the reader waits for the first: then the page says that it has come.
+fn settle(store: Store, navigation: Navigation) {
+    Effect::new(move |was_empty: Option<bool>| {
         store.track_fleet();
         if navigation.conversation().is_some() || store.recording.with(Option::is_some) {
-            return;
+            return false;
         }
         let newest: Option<ConversationId> = store.model(|model| {
             let rows = model.fleet()?.values();
             let newest = rows.max_by_key(|row| (row.state == Some(RunStatus::Running), row.at))?;
             Some(newest.conversation.clone())
         });
-        if let Some(newest) = newest {
+        let Some(newest) = newest else { return store.model(|model| model.fleet().is_some()) };
+        if was_empty != Some(true) {
             navigation.settle(&newest);
+        } else if store.first.with_untracked(Option::is_none) {
+            store.first.set(Some(newest.to_string()));
+            browser::after(FIRST_MS, move || {
+                if navigation.conversation().is_none() {
+                    navigation.settle(&newest);
+                }
+            });
         }
+        was_empty == Some(true)
     });
 }
 

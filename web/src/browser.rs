@@ -6,7 +6,7 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen::{JsCast, convert::FromWasmAbi};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Document, EventTarget, HtmlTextAreaElement, Response, Window};
+use web_sys::{Document, EventTarget, HtmlElement, HtmlTextAreaElement, Response, Window};
 
 /// The window.
 pub(crate) fn window() -> Window {
@@ -47,6 +47,34 @@ pub(crate) fn origin() -> String {
 /// How wide the window is, in CSS pixels.
 pub(crate) fn width() -> f64 {
     window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or(1440.0)
+}
+
+/// Gives the focus to the element with the id `id`.
+pub(crate) fn focus(id: &str) {
+    let element = document().get_element_by_id(id).and_then(|it| it.dyn_into::<HtmlElement>().ok());
+    if let Some(element) = element {
+        drop(element.focus());
+    }
+}
+
+/// Gives the focus to the first element of `selector` below the one with the id `id`.
+pub(crate) fn focus_in(id: &str, selector: &str) {
+    let inside = document().get_element_by_id(id).and_then(|it| it.query_selector(selector).ok().flatten());
+    if let Some(element) = inside.and_then(|it| it.dyn_into::<HtmlElement>().ok()) {
+        drop(element.focus());
+    }
+}
+
+/// Goes where a link of the page to `href` would go.
+pub(crate) fn follow_link(href: &str) {
+    let link = document().create_element("a").ok().and_then(|it| it.dyn_into::<HtmlElement>().ok());
+    let Some((link, body)) = link.zip(document().body()) else { return };
+    if link.set_attribute("href", href).is_ok() && link.set_attribute("data-in", "").is_ok() {
+        // Only what stands in the document is heard there.
+        drop(body.append_child(&link));
+        link.click();
+        link.remove();
+    }
 }
 
 /// A setting of this reader.

@@ -1,26 +1,132 @@
-//! The keyboard: single keys, off inside inputs and with a modifier.
+//! The keyboard: every command with its key, in one table that the keys, their explanation and the palette read.
+//! Single keys are off inside inputs, with a modifier, and where the reader has switched them off.
+
+use std::cell::Cell;
 
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, KeyboardEvent};
 
 use crate::browser;
+use crate::find::Place;
 use crate::open::Level;
-use crate::store::{Sheet, Store};
+use crate::store::{Over, Sheet, Store, Tab};
 use leptos::prelude::*;
+use shared::event::ToolState;
+use shared::{MessageId, PartId, RunId, ToolCallId};
+
+/// Something that a key does.
+#[derive(Clone, Copy)]
+pub(crate) struct Command {
+    /// Its keys, as the browser names them; two with a space between are pressed one after the other.
+    keys: &'static [&'static str],
+    /// How they are shown.
+    pub(crate) shown: &'static str,
+    /// What it does.
+    pub(crate) title: &'static str,
+    run: fn(Store),
+}
+
+impl Command {
+    /// Does it.
+    pub(crate) fn run(self, store: Store) {
+        (self.run)(store);
+    }
+}
+
+const fn command(
+    keys: &'static [&'static str],
+    shown: &'static str,
+    title: &'static str,
+    run: fn(Store),
+) -> Command {
+    Command { keys, shown, title, run }
+}
+
+/// All commands, in the order in which they are explained.
+pub(crate) const COMMANDS: [Command; 24] = [
+    command(&["1"], "1", "Show the answers alone", |store| store.choose_level(Level::Answer)),
+    command(&["2"], "2", "Show the steps", |store| store.choose_level(Level::Steps)),
+    command(&["3"], "3", "Show everything", |store| store.choose_level(Level::All)),
+    command(&["c"], "c", "Fold the steps, and back", Store::toggle_level),
+    command(&["f", "End"], "f End", "Follow the end", Store::follow),
+    command(&["j"], "j", "Next row", |store| step(store, ROWS, 1)),
+    command(&["k"], "k", "Row before", |store| step(store, ROWS, -1)),
+    command(&["]"], "]", "Next turn", |store| step(store, TURNS, 1)),
+    command(&["["], "[", "Turn before", |store| step(store, TURNS, -1)),
+    command(&["o"], "o Enter", "Open or close the row", |_| toggle_focused()),
+    command(&["e"], "e", "Next failed call", |store| next_call(store, &[ToolState::Error])),
+    command(&["r"], "r", "Next running call", |store| next_call(store, &[ToolState::Executing])),
+    command(&["a"], "a", "Next call that waits for consent", |store| {
+        next_call(store, &[ToolState::Approval])
+    }),
+    command(&["/"], "/ Ctrl F", "Find", |store| store.show_tab(Tab::Find)),
+    command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
+    command(&["s"], "s", "Tools", Store::toggle_tools),
+    command(&["g l"], "g l", "Filter conversations", focus_filter),
+    command(&["g s"], "g s", "Settings", |store| store.over.set(Over::Settings)),
+    command(&["g e"], "g e", "Export", |store| store.over.set(Over::Export)),
+    command(&["y"], "y", "Copy the output of the row", copy_output),
+    command(&["Y"], "Y", "Copy a link to the row", copy_link),
+    command(&[], "Ctrl K", "All commands and conversations", |store| store.over.set(Over::Palette)),
+    command(&["?"], "?", "Keys", |store| store.toggle_over(Over::Help)),
+    command(&["Escape"], "Esc", "Close", close),
+];
+
+/// What a row is: what the keys go through.
+const ROWS: &str = ".scroll [data-nav]";
+/// The first row of each turn.
+const TURNS: &str = ".scroll .user, .scroll .turn";
+
+/// How long the first of two keys counts, in milliseconds.
+const PREFIX_MS: u64 = 1_500;
+
+thread_local! {
+    /// When `g` was pressed last.
+    static PREFIX_AT: Cell<u64> = const { Cell::new(0) };
+}
 
 /// Listens for as long as the page lives.
 pub(crate) fn listen(store: Store) {
     browser::listen(&browser::document(), "keydown", move |event: KeyboardEvent| {
-        if event.ctrl_key() || event.meta_key() || event.alt_key() || event.is_composing() {
+        if event.is_composing() {
             return;
         }
         let key = event.key();
-        let is_taken =
-            if is_in_input(&event) { key == "Escape" && leave_input() } else { press(store, &key) };
+        let is_taken = if event.ctrl_key() || event.meta_key() {
+            with_control(store, &key)
+        } else if event.alt_key() {
+            false
+        } else if is_in_input(&event) {
+            match key.as_str() {
+                "Escape" if store.over.get_untracked() != Over::Nothing => press(store, "Escape"),
+                "Escape" => leave_input(),
+                "F3" => press_f3(store, &event),
+                _ => false,
+            }
+        } else if key == "F3" {
+            press_f3(store, &event)
+        } else {
+            let is_single = key.chars().count() == 1 && key != "?";
+            !(is_single && store.keys_off.get_untracked()) && press(store, &key)
+        };
         if is_taken {
             event.prevent_default();
         }
     });
+}
+
+fn with_control(store: Store, key: &str) -> bool {
+    match key {
+        "k" | "K" => store.toggle_over(Over::Palette),
+        "f" | "F" => store.show_tab(Tab::Find),
+        _ => return false,
+    }
+    true
+}
+
+fn press_f3(store: Store, event: &KeyboardEvent) -> bool {
+    step_hit(store, if event.shift_key() { -1 } else { 1 });
+    true
 }
 
 fn is_in_input(event: &KeyboardEvent) -> bool {
@@ -35,52 +141,165 @@ fn leave_input() -> bool {
 
 /// Does what `key` says; false when it says nothing here.
 fn press(store: Store, key: &str) -> bool {
-    match key {
-        "1" => store.choose_level(Level::Answer),
-        "2" => store.choose_level(Level::Steps),
-        "3" => store.choose_level(Level::All),
-        "c" => store.toggle_level(),
-        "f" | "End" => store.follow(),
-        // The browser's own keys that move up: the view no longer follows, the browser moves.
-        "ArrowUp" | "PageUp" | "Home" => {
-            store.release();
-            return false;
-        }
-        "s" => store.toggle_tools(),
-        "/" => focus_filter(store),
-        "?" => store.help.update(|on| *on = !*on),
-        "j" => move_focus(store, 1),
-        "k" => move_focus(store, -1),
-        "Escape" if store.help.get_untracked() => store.help.set(false),
-        "Escape" if store.sheet.get_untracked() != Sheet::None => store.sheet.set(Sheet::None),
-        _ => return false,
+    let now = browser::now_ms();
+    let is_second = PREFIX_AT.with(|at| now.saturating_sub(at.replace(0)) < PREFIX_MS);
+    let pressed = if is_second { format!("g {key}") } else { key.to_owned() };
+    if key == "g" {
+        PREFIX_AT.with(|at| at.set(now));
+        return true;
     }
+    // The browser's own keys that move up: the view no longer follows, the browser moves.
+    if matches!(key, "ArrowUp" | "PageUp" | "Home") {
+        store.release();
+        return false;
+    }
+    if key == "Escape"
+        && store.over.get_untracked() == Over::Nothing
+        && store.sheet.get_untracked() == Sheet::None
+    {
+        return false;
+    }
+    let Some(command) = COMMANDS.iter().find(|command| command.keys.contains(&pressed.as_str())) else {
+        return false;
+    };
+    command.run(store);
     true
+}
+
+fn close(store: Store) {
+    if store.over.get_untracked() != Over::Nothing {
+        store.over.set(Over::Nothing);
+    } else {
+        store.sheet.set(Sheet::None);
+    }
 }
 
 fn focus_filter(store: Store) {
     if browser::width() < 800.0 {
         store.sheet.set(Sheet::List);
     }
-    let filter = browser::document().get_element_by_id("filter");
-    if let Some(filter) = filter.and_then(|it| it.dyn_into::<HtmlElement>().ok()) {
-        drop(filter.focus());
-    }
+    browser::focus("filter");
 }
 
-/// Moves the focus among the rows of the conversation, from the focused one or from the first that can be seen.
-fn move_focus(store: Store, by: isize) {
+/// Moves the focus among the elements of `selector`, from the focused one or from the first that can be seen.
+fn step(store: Store, selector: &str, by: isize) {
     store.release();
     let document = browser::document();
-    let Ok(found) = document.query_selector_all(".scroll [data-nav]") else { return };
+    let Ok(found) = document.query_selector_all(selector) else { return };
     let rows: Vec<HtmlElement> = (0..found.length()).filter_map(|n| found.get(n)?.dyn_into().ok()).collect();
     let focused = document.active_element();
-    let at = rows.iter().position(|row| focused.as_ref().is_some_and(|it| it.is_same_node(Some(row))));
+    let at = rows.iter().rposition(|row| focused.as_ref().is_some_and(|it| row.contains(Some(it))));
     let next = match at {
         Some(at) => at.checked_add_signed(by),
         None => rows.iter().position(|row| row.get_bounding_client_rect().top() >= 44.0),
     };
     if let Some(row) = next.and_then(|next| rows.get(next)) {
+        if row.tab_index() < 0 {
+            // A turn is no control: it takes the focus only so that the keys know where the reader is.
+            row.set_tab_index(-1);
+        }
         drop(row.focus());
+    }
+}
+
+fn toggle_focused() {
+    let focused = browser::document().active_element().and_then(|it| it.dyn_into::<HtmlElement>().ok());
+    if let Some(row) = focused.filter(|it| it.has_attribute("data-nav")) {
+        row.click();
+    }
+}
+
+/// Shows the next call in one of the `states`, after the focused one; at the end the first again.
+fn next_call(store: Store, states: &[ToolState]) {
+    let calls: Vec<(RunId, ToolCallId)> = store.view(|view| {
+        let calls =
+            view.runs.iter().flat_map(|(run, it)| it.tools.iter().map(move |(id, tool)| (run, id, tool)));
+        let wanted = calls.filter(|(.., tool)| states.contains(&tool.state));
+        wanted.map(|(run, id, _)| (run.clone(), id.clone())).collect()
+    });
+    let here = match focused_place() {
+        Some(Place::Tool(run, id)) => calls.iter().position(|call| *call == (run.clone(), id.clone())),
+        _ => None,
+    };
+    let next = here.and_then(|at| calls.get(at.saturating_add(1))).or_else(|| calls.first());
+    if let Some(call) = next {
+        store.reveal(call);
+        let id = crate::store::card_id(&call.0, &call.1);
+        browser::after(50, move || browser::focus_in(&id, "button"));
+    } else {
+        store.spoken.set("No such call".to_owned());
+    }
+}
+
+/// Goes to another hit of the panel, round and round.
+fn step_hit(store: Store, by: isize) {
+    if store.tab.get_untracked() != Tab::Find {
+        store.show_tab(Tab::Find);
+    }
+    let Ok(found) = browser::document().query_selector_all("[data-t=hit]") else { return };
+    let hits: Vec<HtmlElement> = (0..found.length()).filter_map(|n| found.get(n)?.dyn_into().ok()).collect();
+    let Some(last) = hits.len().checked_sub(1) else { return };
+    let now = hits.iter().position(|hit| hit.has_attribute("aria-current"));
+    let next = match (now, by) {
+        (None, 1..) => 0,
+        (None, _) => last,
+        (Some(now), 1..) => {
+            if now >= last {
+                0
+            } else {
+                now.saturating_add(1)
+            }
+        }
+        (Some(now), _) => now.checked_sub(1).unwrap_or(last),
+    };
+    for (at, hit) in hits.iter().enumerate() {
+        if at == next {
+            drop(hit.set_attribute("aria-current", "true"));
+            hit.scroll_into_view_with_bool(false);
+            hit.click();
+        } else {
+            drop(hit.remove_attribute("aria-current"));
+        }
+    }
+}
+
+/// What the focus stands in.
+fn focused_place() -> Option<Place> {
+    let focused = browser::document().active_element()?;
+    let named = focused.closest("[data-call], [data-part], [data-message]").ok()??;
+    if let Some(message) = named.get_attribute("data-message") {
+        return Some(Place::Message(MessageId::new(&message)));
+    }
+    let run = RunId::new(&named.closest("[data-run]").ok()??.get_attribute("data-run")?);
+    match named.get_attribute("data-call") {
+        Some(call) => Some(Place::Tool(run, ToolCallId::new(&call))),
+        None => Some(Place::Part(run, PartId::new(&named.get_attribute("data-part")?))),
+    }
+}
+
+fn copy_output(store: Store) {
+    let text = focused_place().and_then(|place| {
+        store.view(|view| match &place {
+            Place::Tool(run, id) => view.runs.get(run)?.tools.get(id).map(|tool| match &tool.result {
+                Some(result) => result.to_text().into_owned(),
+                None => tool.output.text.clone(),
+            }),
+            Place::Part(run, id) => Some(view.runs.get(run)?.parts.get(id)?.body.text.clone()),
+            Place::Message(id) => Some(view.messages.get(id)?.text.clone()),
+        })
+    });
+    match text {
+        Some(text) => {
+            browser::copy(&text);
+            store.spoken.set("Copied".to_owned());
+        }
+        None => store.spoken.set("No row has the focus".to_owned()),
+    }
+}
+
+fn copy_link(store: Store) {
+    if let Some(link) = store.link(focused_place()) {
+        browser::copy(&link);
+        store.spoken.set("Link copied".to_owned());
     }
 }

@@ -52,6 +52,8 @@ mod scroll;
 #[cfg(target_arch = "wasm32")]
 mod session;
 #[cfg(target_arch = "wasm32")]
+mod settings;
+#[cfg(target_arch = "wasm32")]
 mod store;
 
 #[cfg(target_arch = "wasm32")]

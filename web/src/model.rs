@@ -57,6 +57,7 @@ pub struct Model {
     /// The hub's clock minus ours, in milliseconds.
     ahead_ms: Option<i64>,
     event_at: Option<u64>,
+    viewers: u64,
     is_resyncing: bool,
     problem: Option<String>,
     touched: Touched,
@@ -114,6 +115,17 @@ impl Model {
         self.event_at
     }
 
+    /// How many watch the conversation; 0 before the hub has said it.
+    pub fn viewers(&self) -> u64 {
+        self.viewers
+    }
+
+    /// How far a catching up is, from 0 to 1000; nothing when everything is there.
+    pub fn caught_up(&self) -> Option<u64> {
+        let (seq, head) = (self.tracker.view().seq, self.tracker.head());
+        (!self.is_live() && head > seq).then(|| seq.saturating_mul(1000) / head)
+    }
+
     /// What the hub said against the subscription.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
@@ -164,7 +176,7 @@ impl Model {
             self.kept.push((old, tracker));
         }
         self.progress.clear();
-        (self.rate, self.event_at, self.problem) = (None, None, None);
+        (self.rate, self.event_at, self.problem, self.viewers) = (None, None, None, 0);
         self.is_resyncing = false;
         self.touched = Touched { replaced: true, fleet: self.touched.fleet, ..Touched::default() };
     }
@@ -211,6 +223,7 @@ impl Model {
                 self.problem = Some(std::mem::take(message));
                 self.touched.replaced = true;
             }
+            ServerFrame::Presence { sub, viewers } if *sub == self.sub => self.viewers = *viewers,
             ServerFrame::Batch { sub, ts, .. } if *sub == self.sub => {
                 self.hear_time(*ts, now);
                 return self.follow(&mut frame, now);

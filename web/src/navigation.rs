@@ -8,19 +8,23 @@ use shared::ConversationId;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, MouseEvent};
 
-use crate::{browser, route};
+use crate::browser;
+use crate::route::{self, Looks};
 
 /// Where the page is.
 #[derive(Clone, Copy)]
 pub(crate) struct Navigation {
     path: RwSignal<String>,
+    looks: RwSignal<Looks>,
 }
 
 impl Navigation {
     /// Reads the address and listens to its changes.
     pub(crate) fn start() -> Self {
-        let it = Self { path: RwSignal::new(path_now()) };
-        browser::listen(&browser::window(), "popstate", move |_: web_sys::Event| it.path.set(path_now()));
+        let it = Self { path: RwSignal::new(path_now()), looks: RwSignal::new(Looks::parse(&query_now())) };
+        browser::listen(&browser::window(), "popstate", move |_: web_sys::Event| {
+            it.go(path_now(), &query_now())
+        });
         browser::listen(&browser::document(), "click", move |event: MouseEvent| it.click(&event));
         it
     }
@@ -28,6 +32,16 @@ impl Navigation {
     /// The conversation that the address names.
     pub(crate) fn conversation(self) -> Option<ConversationId> {
         self.path.with(|path| route::conversation_of(path))
+    }
+
+    /// What of it the address that was gone to last says.
+    pub(crate) fn looks(self) -> Looks {
+        self.looks.get()
+    }
+
+    fn go(self, path: String, query: &str) {
+        self.path.set(path);
+        self.looks.set(Looks::parse(query));
     }
 
     /// Goes to a conversation without a new entry in the history.
@@ -57,15 +71,16 @@ impl Navigation {
         let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
         let link = target.and_then(|target| target.closest("a[data-in]").ok().flatten());
         let path = link.and_then(|link| link.get_attribute("href"));
-        let (true, Some(path)) = (is_plain, path) else { return };
+        let (true, Some(address)) = (is_plain, path) else { return };
         event.prevent_default();
-        if path == self.path.get_untracked() {
+        if address == path_now() + &query_now() {
             return;
         }
         if let Ok(history) = browser::window().history() {
-            drop(history.push_state_with_url(&JsValue::NULL, "", Some(&path)));
+            drop(history.push_state_with_url(&JsValue::NULL, "", Some(&address)));
         }
-        self.path.set(path);
+        let (path, query) = address.split_once('?').unwrap_or((&address, ""));
+        self.go(path.to_owned(), query);
     }
 }
 
@@ -73,7 +88,11 @@ fn path_now() -> String {
     browser::window().location().pathname().unwrap_or_default()
 }
 
+fn query_now() -> String {
+    browser::window().location().search().unwrap_or_default()
+}
+
 /// Whether the address asks for the conversation alone.
 pub(crate) fn is_bare() -> bool {
-    route::is_bare(&browser::window().location().search().unwrap_or_default())
+    route::is_bare(&query_now())
 }

@@ -44,8 +44,13 @@ pub enum Fold {
         /// Whether it still grows.
         streaming: bool,
     },
-    /// A tool call, a message or a note.
-    Card,
+    /// A tool call.
+    Card {
+        /// Whether it failed and is the newest there is.
+        failed: bool,
+    },
+    /// A message or a note.
+    Line,
     /// The steps of a sub-agent.
     Agent,
 }
@@ -56,7 +61,8 @@ impl Fold {
         match self {
             Self::Steps => level != Level::Answer,
             Self::Thinking { streaming } => level == Level::All || (streaming && level == Level::Steps),
-            Self::Card | Self::Agent => level == Level::All,
+            Self::Card { failed } => level == Level::All || (failed && level == Level::Steps),
+            Self::Line | Self::Agent => level == Level::All,
         }
     }
 }
@@ -128,7 +134,18 @@ mod tests {
         choices.set("p", false);
         assert!(!choices.is_open("p", thinking(true)));
         choices.choose_level(Level::All);
-        assert!(choices.is_open("p", thinking(false)) && choices.is_open("t", Fold::Card));
+        assert!(choices.is_open("p", thinking(false)) && choices.is_open("t", Fold::Line));
+    }
+
+    #[test]
+    fn a_failure_shows_what_failed_unless_the_reader_closed_it() {
+        let mut choices = Choices::at(Level::Steps);
+        let card = |failed| Fold::Card { failed };
+        assert!(choices.is_open("t", card(true)) && !choices.is_open("t", card(false)));
+        choices.set("t", false);
+        assert!(!choices.is_open("t", card(true)));
+        choices.choose_level(Level::Answer);
+        assert!(!choices.is_open("t", card(true)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{Connection, Conversations, DropVeil, Help, StatusBar, Tools, TopBar, Transcript};
+use crate::components::{Connection, Conversations, DropVeil, Overlay, Panel, StatusBar, TopBar, Transcript};
 use crate::store::{Sheet, use_store};
 
 /// Everything.
@@ -15,13 +15,13 @@ pub(crate) fn Full() -> impl IntoView {
             <TopBar />
             <Conversations />
             <Transcript />
-            <Tools />
+            <Panel />
             <StatusBar />
         </div>
         {move || (store.sheet.get() != Sheet::None).then(|| view! {
             <div class="veil under" on:click=move |_| store.sheet.set(Sheet::None)></div>
         })}
-        <Help />
+        <Overlay />
         <DropVeil />
     }
 }

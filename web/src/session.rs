@@ -7,8 +7,9 @@ use shared::frame::{ClientFrame, ServerFrame, VERSION, parse_server};
 use web_sys::Event;
 
 use crate::browser;
-use crate::link::{Act, Input, Link};
+use crate::link::{Act, Input, Link, Status};
 use crate::store::Store;
+use leptos::prelude::{Set as _, WithUntracked as _};
 
 mod socket;
 
@@ -16,6 +17,9 @@ use socket::{Socket, Word};
 
 /// How often time is looked at, in milliseconds.
 const TICK_MS: i32 = 250;
+
+/// How often the way to the hub and back is measured, in milliseconds.
+const MEASURE_MS: i32 = 10_000;
 
 /// The only owner of the socket.
 pub(crate) struct Session {
@@ -54,6 +58,21 @@ pub(crate) fn start(store: Store, with_fleet: bool) {
     });
     step(&session, Input::Start);
     browser::every(TICK_MS, move || step(&session, Input::Tick));
+    browser::after(MEASURE_MS / 10, move || measure(store));
+    browser::every(MEASURE_MS, move || measure(store));
+}
+
+/// Measures the way to the hub and back, while somebody looks. Sockets have no pings that a page may send.
+fn measure(store: Store) {
+    if store.status.with_untracked(|status| *status != Status::Up) || browser::document().hidden() {
+        return;
+    }
+    leptos::task::spawn_local(async move {
+        let from = browser::now_ms();
+        let is_there = browser::fetch_text("/healthz").await.is_ok();
+        let rtt = browser::now_ms().saturating_sub(from).max(1);
+        store.rtt_ms.set(is_there.then_some(rtt));
+    });
 }
 
 /// A hub on the same machine needs no network.

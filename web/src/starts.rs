@@ -7,54 +7,60 @@ pub struct Start {
     pub title: &'static str,
     /// One sentence more.
     pub hint: &'static str,
-    /// The line.
-    pub line: String,
+    /// The lines: what each is for, and what to paste.
+    pub lines: Vec<(&'static str, String)>,
 }
 
 /// The ways that there are, for a hub at `origin`, like `http://127.0.0.1:4600`.
 pub fn starts(origin: &str) -> [Start; 3] {
-    let socket = origin.replacen("http", "ws", 1);
     [
         Start {
-            title: "Post a stream",
-            hint: "Any supported dialect; events show while the body is still arriving.",
-            line: format!("curl -N -T - -X POST {origin}/v1/ingest/openai-chat/my-agent < stream.sse"),
+            title: "Point an SDK here",
+            hint: "Calls of the model go through the hub, byte for byte in both directions, and show while they stream.",
+            lines: vec![
+                ("OpenAI", format!("export OPENAI_BASE_URL={origin}/proxy/openai/v1")),
+                ("Anthropic", format!("export ANTHROPIC_BASE_URL={origin}/proxy/anthropic")),
+            ],
         },
         Start {
             title: "Pipe an agent",
-            hint: "Its output passes through untouched, even when the hub is down.",
-            line: format!(
-                "your-agent | fanlight tee --url {origin} --dialect anthropic --conversation my-agent"
-            ),
+            hint: "What it prints passes through untouched, even when the hub is down.",
+            lines: vec![(
+                "Shell",
+                format!(
+                    "your-agent | fanlight tee --url {origin} --dialect anthropic --conversation my-agent"
+                ),
+            )],
         },
         Start {
-            title: "Publish over a WebSocket",
-            hint: "Subprotocol fanlight.v1: hello first, then pub frames with native events.",
-            line: format!(
-                r#"websocat --protocol fanlight.v1 {socket}/v1/ws <<< $'{{"t":"hello","versions":["1"]}}\n{{"t":"pub","id":1,"conv":"my-agent","events":[{{"k":"status","run":"r1","text":"hello"}}]}}'"#
-            ),
+            title: "Post a stream",
+            hint: "From any language, in any dialect; events show while the body is still arriving.",
+            lines: vec![(
+                "HTTP",
+                format!("curl -N -T - -X POST {origin}/v1/ingest/openai-chat/my-agent < stream.sse"),
+            )],
         },
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    //! The lines that people paste hold frames that the hub takes.
-
-    use shared::frame::parse_client;
+    //! The lines that people paste name what the hub has.
 
     use super::*;
 
     #[test]
-    fn the_frames_of_the_websocket_line_are_frames() {
-        let [post, pipe, socket] = starts("http://h:1");
-        assert!(post.line.contains("http://h:1/v1/ingest/openai-chat/"));
-        assert!(pipe.line.contains("--url http://h:1 "));
-        let dialect = pipe.line.split("--dialect ").nth(1).unwrap().split(' ').next().unwrap();
-        assert!(shared::dialect::DECODED.contains(&dialect), "{dialect} cannot be decoded");
-        let (_, frames) = socket.line.split_once("$'").unwrap();
-        for frame in frames.trim_end_matches('\'').split("\\n") {
-            parse_client(frame).unwrap();
+    fn the_lines_name_this_hub_and_dialects_that_it_knows() {
+        let ways = starts("http://h:1");
+        let lines: Vec<&str> =
+            ways.iter().flat_map(|way| &way.lines).map(|(_, line)| line.as_str()).collect();
+        assert!(lines.iter().all(|line| line.contains("http://h:1") && !line.contains('\n')), "{lines:?}");
+        let word_after = |mark: &str| {
+            let line = lines.iter().find_map(|line| line.split_once(mark)).unwrap().1;
+            line.split([' ', '/']).next().unwrap().to_owned()
+        };
+        for dialect in [word_after("--dialect "), word_after("/v1/ingest/")] {
+            assert!(shared::dialect::DECODED.contains(&dialect.as_str()), "{dialect} cannot be decoded");
         }
     }
 }

@@ -19,9 +19,11 @@ use crate::scroll::Scroller;
 
 mod paint;
 mod recording;
+mod reveal;
 
 use paint::Painter;
 pub(crate) use recording::Opened;
+pub(crate) use reveal::{agent_key, card_id, message_id, part_id, steps_key, thinking_key};
 
 /// Which sheet lies over a narrow page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +35,32 @@ pub(crate) enum Sheet {
     List,
     /// The tools.
     Tools,
+}
+
+/// What lies over the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Over {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The keys, explained.
+    Help,
+    /// All commands and conversations.
+    Palette,
+    /// What the reader prefers.
+    Settings,
+    /// The conversation as a file.
+    Export,
+}
+
+/// What the panel beside the conversation shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Tab {
+    /// Every call.
+    #[default]
+    Tools,
+    /// Where a word stands.
+    Find,
 }
 
 /// A handle; copies are the same store, which lives as long as the page.
@@ -79,8 +107,16 @@ pub(crate) struct Parts {
     pub(crate) sheet: RwSignal<Sheet>,
     /// Whether the tools stand beside the conversation on a wide page.
     pub(crate) panel: RwSignal<bool>,
-    /// Whether the keys are explained.
-    pub(crate) help: RwSignal<bool>,
+    /// What the panel shows.
+    pub(crate) tab: RwSignal<Tab>,
+    /// The word that is looked for.
+    pub(crate) query: RwSignal<String>,
+    /// What lies over the page.
+    pub(crate) over: RwSignal<Over>,
+    /// Whether single keys do nothing.
+    pub(crate) keys_off: RwSignal<bool>,
+    /// Whether thinking stays closed while it streams.
+    pub(crate) thinking_closed: RwSignal<bool>,
     /// The recording that is looked at instead of a conversation.
     pub(crate) recording: RwSignal<Option<Opened>>,
     /// How many recordings were opened or closed: their items may have the same names.
@@ -93,6 +129,12 @@ pub(crate) struct Parts {
     pub(crate) reopen: StoredValue<Option<Reopen>, LocalStorage>,
     /// The polite announcement.
     pub(crate) spoken: RwSignal<String>,
+    /// The first conversation that came while the page showed how to make one.
+    pub(crate) first: RwSignal<Option<String>>,
+    /// How many watch the conversation, as the hub last said.
+    pub(crate) viewers: RwSignal<u64>,
+    /// From a request to its answer, in milliseconds.
+    pub(crate) rtt_ms: RwSignal<Option<u64>>,
     /// Whether the page shows the conversation alone, with everything open.
     pub(crate) is_bare: bool,
     choice: Trigger,
@@ -141,13 +183,20 @@ impl Store {
             level: RwSignal::new(level),
             sheet: RwSignal::new(Sheet::None),
             panel: RwSignal::new(panel),
-            help: RwSignal::new(false),
+            tab: RwSignal::new(Tab::default()),
+            query: RwSignal::new(String::new()),
+            over: RwSignal::new(Over::default()),
+            keys_off: RwSignal::new(browser::setting("keys").is_some_and(|word| word == "off")),
+            thinking_closed: RwSignal::new(browser::setting("thinking").is_some_and(|word| word == "closed")),
             recording: RwSignal::new(None),
             recordings: RwSignal::new(0),
             dragging: RwSignal::new(false),
             choose_file: StoredValue::new_local(None),
             reopen: StoredValue::new_local(None),
             spoken: RwSignal::new(String::new()),
+            first: RwSignal::new(None),
+            viewers: RwSignal::new(0),
+            rtt_ms: RwSignal::new(None),
             is_bare,
             choice: Trigger::new(),
             items: Trigger::new(),
@@ -208,6 +257,7 @@ impl Store {
     pub(crate) fn open(self, conversation: Option<ConversationId>) {
         if conversation.is_some() {
             self.recording.set(None);
+            self.first.set(None);
         }
         let frames = self.model.try_update_value(|model| model.open(conversation)).unwrap_or_default();
         self.send(frames);
@@ -313,6 +363,13 @@ impl Store {
         self.choices.with_value(|choices| choices.has(key))
     }
 
+    /// Goes to a level of detail, for as long as the page lives.
+    pub(crate) fn show_level(self, level: Level) {
+        self.choices.update_value(|choices| choices.choose_level(level));
+        self.level.set(level);
+        self.choice.notify();
+    }
+
     /// Goes to a level of detail.
     pub(crate) fn choose_level(self, level: Level) {
         self.choices.update_value(|choices| choices.choose_level(level));
@@ -340,6 +397,21 @@ impl Store {
             browser::keep_setting("panel", if self.panel.get_untracked() { "on" } else { "off" });
         } else {
             self.toggle_sheet(Sheet::Tools);
+        }
+    }
+
+    /// Lays `over` over the page, or takes it away.
+    pub(crate) fn toggle_over(self, over: Over) {
+        self.over.update(|now| *now = if *now == over { Over::Nothing } else { over });
+    }
+
+    /// Shows the panel with `tab`: beside the conversation where there is room, else over it.
+    pub(crate) fn show_tab(self, tab: Tab) {
+        self.tab.set(tab);
+        if browser::width() < 1200.0 {
+            self.sheet.set(Sheet::Tools);
+        } else if !self.panel.get_untracked() {
+            self.toggle_tools();
         }
     }
 
@@ -374,35 +446,4 @@ impl Store {
     pub(crate) fn is_current(self) -> bool {
         self.status.with(|status| *status == Status::Up)
     }
-
-    /// Opens everything that hides a call and brings it into view.
-    pub(crate) fn reveal(self, call: &CallKey) {
-        let (run, tool) = call;
-        let mut agent = self.view(|view| view.runs.get(run)?.tools.get(tool)?.agent.clone());
-        self.choose(&steps_key(run), true);
-        while let Some(id) = agent {
-            self.choose(&agent_key(run, &id), true);
-            let parent = self.view(|view| view.runs.get(run)?.agents.get(&id)?.parent.clone());
-            agent = parent.filter(|parent| *parent != id);
-        }
-        self.sheet.set(Sheet::None);
-        self.release();
-        let id = card_id(run, tool);
-        browser::before_paint(move || self.scroller.with_value(|scroller| scroller.reveal(&id)));
-    }
-}
-
-/// What the steps of a run are called among the reader's choices.
-pub(crate) fn steps_key(run: &RunId) -> String {
-    format!("steps/{run}")
-}
-
-/// What the steps of a sub-agent are called.
-pub(crate) fn agent_key(run: &RunId, agent: &shared::AgentId) -> String {
-    format!("agent/{run}/{agent}")
-}
-
-/// What the card of a call is called, among the choices and as an element.
-pub(crate) fn card_id(run: &RunId, tool: &ToolCallId) -> String {
-    format!("card/{run}/{tool}")
 }

@@ -10,6 +10,7 @@ use web_sys::Element;
 use super::body::Body;
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, tool_icon};
+use crate::failed::failed_last;
 use crate::open::Fold;
 use crate::preview::{self, Output};
 use crate::store::{Store, card_id, use_store};
@@ -109,7 +110,9 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let head = Memo::new(move |_| store.tool(&its_run, &its_id, Head::of).unwrap_or_else(Head::none));
     let preview = preview_of(store, &run, &id);
     let word = state_word(store, &run, &id, head);
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card)));
+    let failed = just_failed(store, &run, &id, head);
+    let open =
+        Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card { failed: failed.get() })));
     let toggle = move |event: leptos::ev::MouseEvent| {
         hold(&event, store);
         key.with_value(|key| store.choose(key, !open.get_untracked()));
@@ -140,6 +143,15 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
             {move || open.get().then(|| view! { <Body ids=ids head=head /> })}
         </div>
     }
+}
+
+/// Whether a call failed and nothing had begun since. Once so, always so: nothing closes by itself.
+fn just_failed(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> Memo<bool> {
+    let (run, id) = (run.clone(), id.clone());
+    Memo::new(move |was: Option<&bool>| {
+        let is_error = head.with(|head| head.state == ToolState::Error);
+        was == Some(&true) || (is_error && store.view(|view| failed_last(view, &run, &id)))
+    })
 }
 
 /// How far a call says that it is, while it runs.

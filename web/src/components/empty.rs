@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::copy::Copy;
+use super::icon::icon;
 use crate::browser;
 use crate::link::Status;
 use crate::starts::starts;
@@ -57,13 +58,12 @@ pub(super) fn Empty() -> impl IntoView {
                 .into_any()
         }
         Why::NothingYet => {
-            let problem = store.model(|model| model.problem().map(str::to_owned));
-            let text = problem.unwrap_or_else(|| "Nothing has happened here yet.".to_owned());
-            view! { <Starts title=text /> }.into_any()
+            match store.model(|model| model.problem().map(str::to_owned)) {
+                Some(problem) => view! { <div class="empty"><h2>{problem}</h2></div> }.into_any(),
+                None => view! { <Starts title="Nothing has happened here yet" /> }.into_any(),
+            }
         }
-        Why::NoConversation => {
-            view! { <Starts title="No conversations yet. Make an agent visible:".to_owned() /> }.into_any()
-        }
+        Why::NoConversation => view! { <Starts title="Connect an agent" /> }.into_any(),
     }
     }
 }
@@ -79,30 +79,49 @@ fn NoHub() -> impl IntoView {
             <p class="meta">"The page connects by itself as soon as it is there. "
                 <button type="button" class="link" on:click=move |_| store.retry_now()>"Try now"</button>
             </p>
-            <p class="meta">"Recordings need no hub: drop a file on the page."</p>
         </div>
     }
 }
 
 #[component]
-fn Starts(title: String) -> impl IntoView {
+fn Starts(title: &'static str) -> impl IntoView {
     let ways = starts(&browser::origin()).map(|start| {
+        let lines = start.lines.into_iter().map(|(name, line)| view! { <Line name=name line=line /> });
         view! {
             <section>
                 <h3>{start.title}</h3>
                 <p class="meta">{start.hint}</p>
-                <Line line=start.line />
+                {lines.collect_view()}
             </section>
         }
     });
-    view! { <div class="empty"><h2>{title}</h2>{ways}</div> }
+    view! { <div class="empty" data-t="starts"><h2>{title}</h2><Waiting />{ways}</div> }
+}
+
+/// Whether anything has come: it lights up with the first event.
+#[component]
+fn Waiting() -> impl IntoView {
+    let store = use_store();
+    let heard = move || store.first.get();
+    let state = move || if store.first.with(Option::is_some) { "heard" } else { "waiting" };
+    view! {
+        <p class="waiting" role="status" data-t="waiting" data-state=state>
+            {move || match heard() {
+                Some(name) => view! { {icon("#check", "ok")} " The first event is here: " <strong>{name}</strong> }.into_any(),
+                None => view! { {icon("#ring", "run spin")} " Waiting for the first event…" }.into_any(),
+            }}
+        </p>
+    }
 }
 
 /// A line to paste, with its copy button.
 #[component]
-fn Line(line: String) -> impl IntoView {
+fn Line(#[prop(optional)] name: &'static str, line: String) -> impl IntoView {
     let copied = line.clone();
     view! {
-        <div class="paste"><pre tabindex="0">{line}</pre><Copy text=move || copied.clone() /></div>
+        <div class="paste">
+            {(!name.is_empty()).then(|| view! { <span class="meta">{name}</span> })}
+            <pre tabindex="0">{line}</pre><Copy text=move || copied.clone() />
+        </div>
     }
 }

@@ -13,7 +13,7 @@ use super::thinking::Thinking;
 use crate::flow::{Bracket, Flow, Rank};
 use crate::format;
 use crate::open::Level;
-use crate::store::use_store;
+use crate::store::{part_id, use_store};
 use crate::window;
 
 /// The rows of an agent; `open` tells whether the steps are shown.
@@ -73,8 +73,12 @@ fn Row(run: RunId, agent: Option<AgentId>, item: Item, flow: Memo<Flow>) -> impl
         Some(Bracket { is_last: true, .. }) => "row-of par last",
         Some(_) => "row-of par",
     };
+    let (dom_id, part) = match &item {
+        Item::Part(id) => (Some(part_id(&run, id)), Some(id.to_string())),
+        _ => (None, None),
+    };
     view! {
-        <div class=class data-row="">
+        <div class=class data-row="" id=dom_id data-part=part>
             {move || bracket.get().filter(|bracket| bracket.is_first).map(|bracket| {
                 view! { <div class="meta num">{bracket_text(bracket)}</div> }
             })}

@@ -10,25 +10,27 @@ use super::text::Written;
 use crate::format;
 use crate::open::Fold;
 use crate::preview::{PREVIEW_CHARS, cut};
-use crate::store::use_store;
+use crate::store::{message_id, use_store};
 
 /// A message: the user's stands at the right, an earlier answer as an answer, everything else in one line.
 #[component]
 pub(super) fn Message(id: MessageId) -> impl IntoView {
     let store = use_store();
-    let key = StoredValue::new(format!("message/{id}"));
+    let (dom_id, name) = (message_id(&id), id.to_string());
+    let key = StoredValue::new(dom_id.clone());
     let message = Memo::new(move |_| {
         store.track(&Change::Message(id.clone()));
         store.view(|view| view.messages.get(&id).cloned())
     });
-    move || {
+    let content = move || {
         let Some(MessageView { role, text, .. }) = message.get() else { return ().into_any() };
         match role.as_str() {
             "user" => view! { <UserMessage text=text key=key /> }.into_any(),
             "assistant" => view! { <Written text=text /> }.into_any(),
             _ => view! { <OtherMessage role=role.to_string() text=text key=key /> }.into_any(),
         }
-    }
+    };
+    view! { <div class="message" id=dom_id data-message=name>{content}</div> }
 }
 
 /// Longest message that is shown whole at once, in characters.
@@ -39,7 +41,7 @@ fn UserMessage(text: String, key: StoredValue<String>) -> impl IntoView {
     let store = use_store();
     let (start, is_long) = cut(&text, WHOLE_CHARS);
     let (start, size) = (start.to_owned(), format::bytes(text.len() as u64));
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card)));
+    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Line)));
     let whole = move || if is_long && !open.get() { format!("{start}…") } else { text.clone() };
     view! {
         <div class="user" data-row="">
@@ -57,7 +59,7 @@ fn OtherMessage(role: String, text: String, key: StoredValue<String>) -> impl In
     let store = use_store();
     let line = cut(&crate::preview::one_line(&text), PREVIEW_CHARS).0.to_owned();
     let size = format::bytes(text.len() as u64);
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card)));
+    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Line)));
     let toggle = move |event: leptos::ev::MouseEvent| {
         super::card::hold(&event, store);
         key.with_value(|key| store.choose(key, !open.get_untracked()));

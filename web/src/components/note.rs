@@ -53,7 +53,7 @@ fn Event(name: String, json: String, key: String) -> impl IntoView {
     let store = use_store();
     let line = preview::one_line(&json);
     let key = StoredValue::new(key);
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card)));
+    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Line)));
     let toggle = move |event: leptos::ev::MouseEvent| {
         super::card::hold(&event, store);
         key.with_value(|key| store.choose(key, !open.get_untracked()));

@@ -6,7 +6,7 @@ use shared::frame::LogHealth;
 use crate::browser;
 use crate::format;
 use crate::link::Status;
-use crate::store::{Store, use_store};
+use crate::store::{Over, Store, use_store};
 
 /// Without an event for this long while a run goes on, the page says that it is quiet; in milliseconds.
 const QUIET_MS: u64 = 10_000;
@@ -22,7 +22,7 @@ fn words(store: Store) -> (&'static str, String) {
                 format!("Catching up {} / {}", format::grouped(seq), format::grouped(head.max(seq))),
             )
         }
-        Status::Up => ("live", quiet(store).unwrap_or_else(|| "Live".to_owned())),
+        Status::Up => ("live", quiet(store).unwrap_or_else(|| live(store))),
         Status::Reconnecting { is_stale: true, since, .. } => {
             ("stale", format!("Shown as of {}", browser::time_of_day(since)))
         }
@@ -36,6 +36,11 @@ fn words(store: Store) -> (&'static str, String) {
         Status::Ended(why) if why.is_empty() => ("ended", "The hub ended the connection".to_owned()),
         Status::Ended(why) => ("ended", format!("The hub ended the connection: {why}")),
     }
+}
+
+/// The link is well: how long the way to the hub and back is.
+fn live(store: Store) -> String {
+    store.rtt_ms.get().map_or_else(|| "Live".to_owned(), |ms| format!("Live {ms} ms"))
 }
 
 /// A slow agent is no dead link: say which it is.
@@ -115,7 +120,7 @@ pub(crate) fn StatusBar() -> impl IntoView {
             <span class="hide">{last}</span>
             {move || anomalies().map(|text| view! { <span class="hide" title=oddities>{text}</span> })}
             <span class="grow"></span>
-            <button type="button" class="plain" on:click=move |_| store.help.update(|on| *on = !*on)>
+            <button type="button" class="plain" on:click=move |_| store.toggle_over(Over::Help)>
                 <kbd>"?"</kbd> " keys"
             </button>
             <span class="sr" role="status" aria-live="polite">{move || store.spoken.get()}</span>

@@ -7,7 +7,7 @@ use super::elapsed::{Span, span_text};
 use super::icon::Chevron;
 use super::text::{Growing, part};
 use crate::open::Fold;
-use crate::store::use_store;
+use crate::store::{thinking_key, use_store};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Head {
@@ -20,7 +20,7 @@ struct Head {
 #[component]
 pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
     let store = use_store();
-    let key = StoredValue::new(format!("thinking/{run}/{id}"));
+    let key = StoredValue::new(thinking_key(&run, &id));
     let ids = StoredValue::new((run, id));
     let head = Memo::new(move |_| {
         let (run, id) = ids.get_value();
@@ -40,7 +40,8 @@ pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
     });
     let is_growing = Memo::new(move |_| head.get().is_growing);
     let open = Memo::new(move |_| {
-        key.with_value(|key| store.is_open(key, Fold::Thinking { streaming: is_growing.get() }))
+        let streaming = is_growing.get() && !store.thinking_closed.get();
+        key.with_value(|key| store.is_open(key, Fold::Thinking { streaming }))
     });
     // When it ends while somebody reads elsewhere, it stays as it is: closing it would move what is read.
     Effect::new(move |was: Option<bool>| {

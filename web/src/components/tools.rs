@@ -6,11 +6,11 @@ use shared::{RunId, ToolCallId};
 
 use super::card::{Head, preview_of};
 use super::elapsed::{Span, span_text};
-use super::icon::{StateIcon, icon, tool_icon};
+use super::icon::{StateIcon, tool_icon};
 use crate::browser;
 use crate::format;
 use crate::latency::{self, CallKey, Group, taken_ms};
-use crate::store::{Sheet, Store, use_store};
+use crate::store::{Store, use_store};
 use crate::window;
 
 /// Which calls are shown.
@@ -74,9 +74,9 @@ fn calls_of(store: Store, group: &Group, now: u64) -> Vec<Call> {
     })
 }
 
-/// The panel.
+/// The calls.
 #[component]
-pub(crate) fn Tools() -> impl IntoView {
+pub(super) fn Tools() -> impl IntoView {
     let store = use_store();
     let filter = RwSignal::new(None::<Filter>);
     let groups = Memo::new(move |_| {
@@ -111,24 +111,14 @@ pub(crate) fn Tools() -> impl IntoView {
         }
     });
     view! {
-        <aside class="tools" class:off=move || !store.panel.get() class:sheet=move || store.sheet.get() == Sheet::Tools
-            aria-label="Tools" on:pointerenter=move |_| is_pointed.set_value(true)
+        <div class="chips">{chips}</div>
+        <div class="rows" on:pointerenter=move |_| is_pointed.set_value(true)
             on:pointerleave=move |_| is_pointed.set_value(false)>
-            <div class="atabs"><h2>"Tools"</h2>
-                <span class="meta num">{move || groups.with(|all| all.iter().map(|group| group.calls.len()).sum::<usize>())}</span>
-                <span class="grow"></span>
-                <button type="button" class="icon close" aria-label="Close" on:click=move |_| store.sheet.set(Sheet::None)>
-                    {icon("#cross", "")}
-                </button>
-            </div>
-            <div class="chips">{chips}</div>
-            <div class="rows">
                 <For each=shown key=Clone::clone let:name>
                     <GroupOf name=name groups=groups calls=calls filter=filter longest=longest />
                 </For>
                 {move || groups.with(Vec::is_empty).then(|| view! { <p class="meta pad">"No tool calls yet"</p> })}
-            </div>
-        </aside>
+        </div>
     }
 }
 

@@ -8,8 +8,9 @@ use super::icon::{StateIcon, icon, run_icon};
 use crate::browser;
 use crate::flow::Flow;
 use crate::format;
+use crate::link::Status;
 use crate::open::Level;
-use crate::store::{Sheet, Store, use_store};
+use crate::store::{Over, Sheet, Store, Tab, use_store};
 
 /// The newest run, as far as the bar tells of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +74,7 @@ pub(crate) fn TopBar() -> impl IntoView {
             {move || newest.with(Option::is_some).then(|| view! { <Pill newest=newest /> })}
             <Counts newest=newest />
             <span class="grow"></span>
+            <Watching />
             <span class="seg" role="group" aria-label="Detail">{levels}</span>
             <button type="button" class="plain hide" aria-pressed=move || store.following.get().to_string()
                 on:click=move |_| if store.following.get_untracked() { store.release() } else { store.follow() }>
@@ -80,9 +82,47 @@ pub(crate) fn TopBar() -> impl IntoView {
             </button>
             <button type="button" class="icon" aria-label="Tools" title="Tools (s)"
                 on:click=move |_| store.toggle_tools()>{icon("#panel", "")}</button>
-            <button type="button" class="icon hide" aria-label="Light or dark" title="Light or dark"
-                on:click=move |_| toggle_theme()>{icon("#moon", "")}</button>
+            <button type="button" class="icon hide" aria-label="Find" title="Find (/)"
+                on:click=move |_| store.show_tab(Tab::Find)>{icon("#find", "")}</button>
+            <button type="button" class="icon hide" aria-label="Export" title="Export (g e)"
+                on:click=move |_| store.over.set(Over::Export)>{icon("#save", "")}</button>
+            <button type="button" class="icon hide" aria-label="Settings" title="Settings (g s)"
+                on:click=move |_| store.over.set(Over::Settings)>{icon("#moon", "")}</button>
+            <Progress />
         </header>
+    }
+}
+
+/// How many others look at the same.
+#[component]
+fn Watching() -> impl IntoView {
+    let store = use_store();
+    move || {
+        let viewers = store.viewers.get();
+        (viewers > 1).then(|| {
+            view! {
+                <span class="pill num hide" data-t="watching" title="Viewers of this conversation, you among them">
+                    {icon("#eye", "")} {viewers} " watching"
+                </span>
+            }
+        })
+    }
+}
+
+/// A line that grows while the page catches up.
+#[component]
+fn Progress() -> impl IntoView {
+    let store = use_store();
+    let part = Memo::new(move |_| {
+        store.seq.track();
+        let is_catching_up = !store.live.get() && store.status.with(|status| *status == Status::Up);
+        is_catching_up.then(|| store.model(crate::model::Model::caught_up)).flatten()
+    });
+    move || {
+        part.get().map(|part| {
+            let width = format!("{}%", part / 10);
+            view! { <i class="progress" role="presentation" style:width=width></i> }
+        })
     }
 }
 
@@ -137,18 +177,4 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         [steps, tokens, rate].into_iter().flatten().collect::<Vec<_>>().join(" · ")
     };
     view! { <span class="meta num hide counts-of-run">{text}</span> }
-}
-
-/// Between light and dark, from whatever is shown now.
-fn toggle_theme() {
-    let Some(root) = browser::document().document_element() else { return };
-    let prefers_dark = browser::window()
-        .match_media("(prefers-color-scheme: dark)")
-        .ok()
-        .flatten()
-        .is_some_and(|query| query.matches());
-    let is_dark = root.get_attribute("data-theme").map_or(prefers_dark, |theme| theme == "dark");
-    let theme = if is_dark { "light" } else { "dark" };
-    drop(root.set_attribute("data-theme", theme));
-    browser::keep_setting("theme", theme);
 }

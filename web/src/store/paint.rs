@@ -170,12 +170,13 @@ impl Store {
 
     /// The few words that stand in signals of their own; the seq comes last.
     fn tell_words(self) {
-        let (seq, is_live, is_running) = self.model(|model| {
+        let (seq, is_live, is_running, viewers) = self.model(|model| {
             let view = model.view();
             // Runs that go on are among the newest; to look at all of ten thousand would cost at each painting.
             let is_running = view.runs.values().rev().take(16).any(shared::view::RunView::is_running);
-            (view.seq, model.is_live(), is_running)
+            (view.seq, model.is_live(), is_running, model.viewers())
         });
+        set(self.viewers, viewers);
         set(self.live, is_live);
         set(self.running, is_running);
         set(self.seq, seq);

@@ -1,0 +1,152 @@
+//! Finding, links, the palette and the other keys.
+
+use serde_json::json;
+use tests::Page;
+use tests::browser::DESKTOP;
+
+use crate::scene::{ANSWER, CALLS, OPENING, THINKING, hub_and_publisher};
+
+/// Types into what has the focus.
+async fn types(page: &Page, text: &str) {
+    page.devtools("Input.insertText", json!({"text": text})).await;
+}
+
+/// Presses a key that writes nothing.
+async fn key(page: &Page, key: &str, code: u32, modifiers: u32) {
+    for kind in ["rawKeyDown", "keyUp"] {
+        let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
+        page.devtools("Input.dispatchKeyEvent", event).await;
+    }
+}
+
+const HITS: &str = "return [...document.querySelectorAll('[data-t=hit]')].map(it => it.dataset.kind)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_word_is_found_everywhere_also_while_it_streams_and_a_click_shows_it() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let mut head = 0;
+    for lines in [OPENING, THINKING, CALLS] {
+        head = publisher.says(lines).await.seq;
+    }
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.press("/").await;
+    page.holds("return document.activeElement?.id === 'find'").await;
+    types(&page, "REGION").await;
+    let kinds = ["message", "thinking", "thinking", "arguments", "arguments", "arguments", "arguments"];
+    page.run_until(HITS, |hits| hits.as_array().is_some_and(|hits| hits.len() >= 5)).await;
+    let hits = page.run(HITS).await;
+    assert!(hits.as_array().unwrap().iter().all(|hit| kinds.contains(&hit.as_str().unwrap())), "{hits}");
+    let before = hits.as_array().unwrap().clone();
+    publisher.says(ANSWER).await;
+    let grown = page.run_until(HITS, |hits| hits.as_array().is_some_and(|it| it.len() > before.len())).await;
+    assert_eq!(&grown.as_array().unwrap()[..before.len()], before.as_slice(), "the list only grows");
+    page.text_until("found", |text| text.contains("answer") && text.contains("thinking")).await;
+    page.screenshot("find-light").await;
+    // A hit in arguments opens its card and brings it into view.
+    page.run("[...document.querySelectorAll('[data-t=hit]')].filter(it => it.dataset.kind === 'arguments').at(-1).click()")
+        .await;
+    page.holds(
+        "const card = document.querySelector('[data-t=tool-card][data-call=t4]'), box = card?.getBoundingClientRect();
+         return card?.querySelector('button').getAttribute('aria-expanded') === 'true' && box.top > 44 && box.top < innerHeight",
+    )
+    .await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_conversations_are_searched_and_a_link_goes_to_the_very_place() {
+    let (hub, mut publisher) = hub_and_publisher("old").await;
+    for lines in [OPENING, THINKING, CALLS, ANSWER] {
+        publisher.says(lines).await;
+    }
+    publisher.says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await;
+    let mut other = hub.publisher("new").await;
+    other.says(r#"{"k":"run.start","run":"n"}"#).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/new?find=expired")).await;
+    page.holds("return document.getElementById('find')?.value === 'expired'").await;
+    let link = "return document.querySelector('[data-t=other-hit]')?.getAttribute('href') ?? ''";
+    page.run_until(link, |link| link.as_str().is_some_and(|it| it.starts_with("/c/old?run=r&tool=t2"))).await;
+    page.run("document.querySelector('[data-t=other-hit]').click()").await;
+    page.run_until("return location.pathname", |path| path == "/c/old").await;
+    let in_view = "const card = document.querySelector('[data-t=tool-card][data-call=t2]'), box = card?.getBoundingClientRect();
+         return card?.querySelector('button').getAttribute('aria-expanded') === 'true' && box.top > 44 && box.top < innerHeight";
+    page.holds(in_view).await;
+    // The address alone is enough, for another browser too.
+    let another = Page::open(DESKTOP).await;
+    another.goto(&hub.url("/c/old?level=Steps&run=r&tool=t2")).await;
+    another.holds(in_view).await;
+    another.close().await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_are_found_by_a_few_letters_and_settings_stay() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says(OPENING).await.seq;
+    hub.publisher("nightly-import").await.says(OPENING).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    key(&page, "k", 75, 2).await;
+    page.holds("return document.activeElement?.getAttribute('role') === 'combobox'").await;
+    types(&page, "sett").await;
+    let first = "return document.querySelector('[data-t=option] .n')?.textContent";
+    page.run_until(first, |it| it == "Settings").await;
+    page.screenshot("palette-light").await;
+    key(&page, "Enter", 13, 0).await;
+    page.run("document.querySelector('[data-setting=theme-dark]').click()").await;
+    page.run("document.querySelector('[data-setting=contrast-more]').click()").await;
+    page.screenshot("settings-dark-contrast").await;
+    key(&page, "Escape", 27, 0).await;
+    page.holds("return !document.querySelector('[data-t=dialog]')").await;
+    page.reload().await;
+    page.holds(
+        "const it = document.documentElement.dataset; return it.theme === 'dark' && it.contrast === 'more'",
+    )
+    .await;
+    // Conversations are there too.
+    page.painted(head).await;
+    key(&page, "k", 75, 2).await;
+    page.holds("return document.activeElement?.getAttribute('role') === 'combobox'").await;
+    types(&page, "quarterly").await;
+    page.holds("return document.querySelectorAll('[data-t=option]').length >= 2").await;
+    key(&page, "Escape", 27, 0).await;
+    page.holds("return !document.querySelector('[data-t=palette]')").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_has_a_key_and_the_keys_are_explained() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let mut head = 0;
+    for lines in [OPENING, THINKING, CALLS] {
+        head = publisher.says(lines).await.seq;
+    }
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    let focused = "return document.activeElement?.closest('[data-call]')?.dataset.call ?? ''";
+    page.press("e").await;
+    page.run_until(focused, |call| call == "t2").await;
+    page.press("r").await;
+    page.run_until(focused, |call| call == "t3").await;
+    page.press("o").await;
+    let open = "return document.querySelector('[data-call=t3] > button').getAttribute('aria-expanded')";
+    page.run_until(open, |open| open == "true").await;
+    page.press("?").await;
+    page.holds("return document.querySelectorAll('[data-t=dialog] dt').length >= 20").await;
+    page.screenshot("keys-light").await;
+    key(&page, "Escape", 27, 0).await;
+    page.press("g").await;
+    page.press("e").await;
+    page.run_until("return document.querySelector('[data-export=md]')?.getAttribute('href') ?? ''", |href| {
+        href == "/v1/conversations/c/export/md"
+    })
+    .await;
+    page.screenshot("export-light").await;
+    page.close().await;
+}

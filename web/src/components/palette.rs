@@ -1,0 +1,103 @@
+//! All commands and conversations, by a few letters of their names.
+
+use leptos::html;
+use leptos::prelude::*;
+use shared::ConversationId;
+
+use crate::browser;
+use crate::fleet;
+use crate::keys::{COMMANDS, Command};
+use crate::matching;
+use crate::route;
+use crate::store::{Over, Store, use_store};
+
+/// Most lines.
+const LINES_MAX: usize = 12;
+
+#[derive(Clone)]
+enum Line {
+    Do(Command),
+    Go(ConversationId, String),
+}
+
+impl Line {
+    fn title(&self) -> &str {
+        match self {
+            Self::Do(command) => command.title,
+            Self::Go(_, title) => title,
+        }
+    }
+}
+
+/// The lines for what the reader has typed, the best first.
+fn lines(store: Store, typed: &str) -> Vec<Line> {
+    let commands = COMMANDS.into_iter().filter(|command| !matches!(command.shown, "Ctrl K" | "Esc"));
+    let mut lines: Vec<Line> = commands.map(Line::Do).collect();
+    store.model(|model| {
+        let rows = model.fleet().into_iter().flat_map(|fleet| fleet.values());
+        lines.extend(rows.map(|row| Line::Go(row.conversation.clone(), fleet::title(row).to_owned())));
+    });
+    matching::best(lines, typed, Line::title, LINES_MAX)
+}
+
+/// The palette.
+#[component]
+pub(super) fn Palette() -> impl IntoView {
+    let store = use_store();
+    let (typed, at) = (RwSignal::new(String::new()), RwSignal::new(0_usize));
+    let input = NodeRef::<html::Input>::new();
+    Effect::new(move |_| {
+        if let Some(input) = input.get() {
+            drop(input.focus());
+        }
+    });
+    let lines = StoredValue::new_local(Vec::<Line>::new());
+    let choose = move |number: usize| {
+        let line = lines.with_value(|lines| lines.get(number).cloned());
+        store.over.set(Over::Nothing);
+        match line {
+            Some(Line::Do(command)) => command.run(store),
+            Some(Line::Go(conversation, _)) => browser::follow_link(&route::path_of(&conversation)),
+            None => {}
+        }
+    };
+    let press = move |event: leptos::ev::KeyboardEvent| {
+        let last = lines.with_value(Vec::len).saturating_sub(1);
+        match event.key().as_str() {
+            "ArrowDown" => at.update(|at| *at = if *at >= last { 0 } else { at.saturating_add(1) }),
+            "ArrowUp" => at.update(|at| *at = at.checked_sub(1).unwrap_or(last)),
+            "Enter" => choose(at.get_untracked()),
+            _ => return,
+        }
+        event.prevent_default();
+    };
+    let rows = move || {
+        let found = self::lines(store, &typed.get());
+        lines.set_value(found.clone());
+        let rows = found.into_iter().enumerate().map(|(number, line)| {
+            let key = match &line {
+                Line::Do(command) => view! { <kbd>{command.shown}</kbd> }.into_any(),
+                Line::Go(..) => view! { <span class="meta">"conversation"</span> }.into_any(),
+            };
+            view! {
+                <div class="option" role="option" id=format!("option-{number}") data-t="option"
+                    aria-selected=move || (at.get() == number).to_string() on:click=move |_| choose(number)>
+                    <span class="n">{line.title().to_owned()}</span> {key}
+                </div>
+            }
+        });
+        rows.collect_view()
+    };
+    view! {
+        <div class="veil top-veil" on:click=move |_| store.over.set(Over::Nothing)>
+            <div class="dialog" role="dialog" aria-modal="true" aria-label="Commands" data-t="palette"
+                on:click=|event| event.stop_propagation()>
+                <input type="text" class="typed" placeholder="A command or a conversation" aria-label="A command or a conversation"
+                    role="combobox" aria-expanded="true" aria-controls="options" autocomplete="off"
+                    aria-activedescendant=move || format!("option-{}", at.get()) node_ref=input
+                    on:input=move |event| { typed.set(event_target_value(&event)); at.set(0); } on:keydown=press />
+                <div id="options" role="listbox" aria-label="Commands">{rows}</div>
+            </div>
+        </div>
+    }
+}

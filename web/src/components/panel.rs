@@ -1,0 +1,37 @@
+//! The panel beside the conversation: every call, or where a word stands.
+
+use leptos::prelude::*;
+
+use super::find::Find;
+use super::icon::icon;
+use super::tools::Tools;
+use crate::store::{Sheet, Tab, use_store};
+
+/// The panel.
+#[component]
+pub(crate) fn Panel() -> impl IntoView {
+    let store = use_store();
+    let tab = |it: Tab, word: &'static str| {
+        view! {
+            <button type="button" role="tab" data-tab=word aria-selected=move || (store.tab.get() == it).to_string()
+                on:click=move |_| store.tab.set(it)>{word}</button>
+        }
+    };
+    let tabs = [tab(Tab::Tools, "Tools"), tab(Tab::Find, "Find")];
+    view! {
+        <aside class="tools" class:off=move || !store.panel.get() class:sheet=move || store.sheet.get() == Sheet::Tools
+            aria-label="Tools and finding">
+            <div class="atabs panel-tabs">
+                <span role="tablist" aria-label="Panel">{tabs}</span>
+                <span class="grow"></span>
+                <button type="button" class="icon close" aria-label="Close" on:click=move |_| store.sheet.set(Sheet::None)>
+                    {icon("#cross", "")}
+                </button>
+            </div>
+            {move || match store.tab.get() {
+                Tab::Tools => view! { <Tools /> }.into_any(),
+                Tab::Find => view! { <Find /> }.into_any(),
+            }}
+        </aside>
+    }
+}

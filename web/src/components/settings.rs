@@ -1,0 +1,77 @@
+//! The dialog of what the reader prefers.
+
+use leptos::prelude::*;
+
+use super::overlay::Dialog;
+use crate::browser;
+use crate::settings::{SETTINGS, Setting, apply};
+use crate::store::use_store;
+
+/// The dialog.
+#[component]
+pub(super) fn Settings() -> impl IntoView {
+    let store = use_store();
+    let rows = SETTINGS.each_ref().map(|setting| view! { <Choice setting=setting /> });
+    let thinking = move |closed: bool| {
+        browser::keep_setting("thinking", if closed { "closed" } else { "live" });
+        store.thinking_closed.set(closed);
+    };
+    let keys = move |off: bool| {
+        browser::keep_setting("keys", if off { "off" } else { "on" });
+        store.keys_off.set(off);
+    };
+    view! {
+        <Dialog title="Settings">
+            {rows}
+            <Pair title="Thinking" words=["Show while it streams", "Always closed"] second=store.thinking_closed set=thinking />
+            <Pair title="Single keys" words=["On", "Off"] second=store.keys_off set=keys />
+            <p class="meta pad">"Kept in this browser."</p>
+        </Dialog>
+    }
+}
+
+/// One preference.
+#[component]
+fn Choice(setting: &'static Setting) -> impl IntoView {
+    let Setting { name, title, values } = setting;
+    let chosen = RwSignal::new(browser::setting(name).unwrap_or_else(|| "system".to_owned()));
+    let buttons = values.iter().map(|(value, word)| {
+        let choose = move |_| {
+            browser::keep_setting(name, value);
+            apply();
+            chosen.set((*value).to_owned());
+        };
+        view! {
+            <button type="button" data-setting=format!("{name}-{value}")
+                aria-pressed=move || (chosen.get() == *value).to_string() on:click=choose>{*word}</button>
+        }
+    });
+    view! {
+        <div class="setting" role="group" aria-label=*title>
+            <span>{*title}</span><span class="seg">{buttons.collect_view()}</span>
+        </div>
+    }
+}
+
+/// A preference with two values.
+#[component]
+fn Pair(
+    title: &'static str,
+    words: [&'static str; 2],
+    /// Whether the second is chosen.
+    second: RwSignal<bool>,
+    set: impl Fn(bool) + Copy + 'static,
+) -> impl IntoView {
+    let [first_word, second_word] = words;
+    let button = move |is_second: bool, word: &'static str| {
+        view! {
+            <button type="button" aria-pressed=move || (second.get() == is_second).to_string()
+                on:click=move |_| set(is_second)>{word}</button>
+        }
+    };
+    view! {
+        <div class="setting" role="group" aria-label=title>
+            <span>{title}</span><span class="seg">{button(false, first_word)}{button(true, second_word)}</span>
+        </div>
+    }
+}

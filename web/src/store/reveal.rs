@@ -1,0 +1,98 @@
+//! Bringing into view what somebody asked for, and what things are called.
+
+use leptos::prelude::*;
+use shared::{AgentId, MessageId, PartId, RunId, ToolCallId};
+
+use super::{Sheet, Store, Tab};
+use crate::browser;
+use crate::find::Place;
+use crate::latency::CallKey;
+use crate::route::{self, Looks};
+
+impl Store {
+    /// The address of what is looked at, with `place` in view; nothing where no conversation is.
+    pub(crate) fn link(self, place: Option<Place>) -> Option<String> {
+        let conversation = self.conversation.get_untracked()?;
+        let query = self.query.get_untracked();
+        let is_finding = self.tab.get_untracked() == Tab::Find && !query.trim().is_empty();
+        let looks = Looks {
+            level: Some(self.level.get_untracked()),
+            place,
+            find: is_finding.then(|| query.trim().to_owned()),
+        };
+        Some(browser::origin() + &route::link(&conversation, &looks))
+    }
+
+    /// Opens everything that hides a call and brings it into view.
+    pub(crate) fn reveal(self, call: &CallKey) {
+        let (run, tool) = call;
+        let agent = self.view(|view| view.runs.get(run)?.tools.get(tool)?.agent.clone());
+        self.reveal_in(run, agent, card_id(run, tool));
+    }
+
+    /// Opens what hides the text at `place` and brings it into view.
+    pub(crate) fn reveal_text(self, place: &Place) {
+        match place {
+            Place::Tool(run, tool) => {
+                self.choose(&card_id(run, tool), true);
+                self.reveal(&(run.clone(), tool.clone()));
+            }
+            Place::Part(run, part) => {
+                let agent = self.view(|view| view.runs.get(run)?.parts.get(part)?.agent.clone());
+                self.choose(&thinking_key(run, part), true);
+                self.reveal_in(run, agent, part_id(run, part));
+            }
+            Place::Message(message) => {
+                let id = message_id(message);
+                self.choose(&id, true);
+                self.bring(id);
+            }
+        }
+    }
+
+    fn reveal_in(self, run: &RunId, mut agent: Option<AgentId>, id: String) {
+        self.choose(&steps_key(run), true);
+        while let Some(id) = agent {
+            self.choose(&agent_key(run, &id), true);
+            let parent = self.view(|view| view.runs.get(run)?.agents.get(&id)?.parent.clone());
+            agent = parent.filter(|parent| *parent != id);
+        }
+        self.bring(id);
+    }
+
+    fn bring(self, id: String) {
+        self.sheet.set(Sheet::None);
+        self.release();
+        browser::before_paint(move || self.scroller.with_value(|scroller| scroller.reveal(&id)));
+    }
+}
+
+/// What the steps of a run are called among the reader's choices.
+pub(crate) fn steps_key(run: &RunId) -> String {
+    format!("steps/{run}")
+}
+
+/// What the steps of a sub-agent are called.
+pub(crate) fn agent_key(run: &RunId, agent: &AgentId) -> String {
+    format!("agent/{run}/{agent}")
+}
+
+/// What a thinking section is called among the choices.
+pub(crate) fn thinking_key(run: &RunId, part: &PartId) -> String {
+    format!("thinking/{run}/{part}")
+}
+
+/// What a streamed text is called as an element.
+pub(crate) fn part_id(run: &RunId, part: &PartId) -> String {
+    format!("part/{run}/{part}")
+}
+
+/// What a message is called, among the choices and as an element.
+pub(crate) fn message_id(message: &MessageId) -> String {
+    format!("message/{message}")
+}
+
+/// What the card of a call is called, among the choices and as an element.
+pub(crate) fn card_id(run: &RunId, tool: &ToolCallId) -> String {
+    format!("card/{run}/{tool}")
+}
