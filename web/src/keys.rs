@@ -59,7 +59,7 @@ pub(crate) const COMMANDS: [Command; 24] = [
     command(&["a"], "a", "Next call that waits for consent", |store| {
         next_call(store, &[ToolState::Approval])
     }),
-    command(&["/"], "/ Ctrl F", "Find", |store| store.show_tab(Tab::Find)),
+    command(&["/"], "/ Ctrl F", "Find", find),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
     command(&["s"], "s", "Tools", Store::toggle_tools),
     command(&["g l"], "g l", "Filter conversations", focus_filter),
@@ -118,7 +118,7 @@ pub(crate) fn listen(store: Store) {
 fn with_control(store: Store, key: &str) -> bool {
     match key {
         "k" | "K" => store.toggle_over(Over::Palette),
-        "f" | "F" => store.show_tab(Tab::Find),
+        "f" | "F" => find(store),
         _ => return false,
     }
     true
@@ -172,6 +172,12 @@ fn close(store: Store) {
     } else {
         store.sheet.set(Sheet::None);
     }
+}
+
+/// Shows where to type a word; also where that is there already.
+fn find(store: Store) {
+    store.show_tab(Tab::Find);
+    browser::after(0, || browser::focus("find"));
 }
 
 fn focus_filter(store: Store) {

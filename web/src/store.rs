@@ -11,7 +11,6 @@ use shared::{ConversationId, RunId, ToolCallId, View};
 
 use crate::browser;
 use crate::flow::Flow;
-use crate::latency::CallKey;
 use crate::link::Status;
 use crate::model::Model;
 use crate::open::{Choices, Fold, Level};
