@@ -37,7 +37,7 @@ async fn paths(hub: &Hub) -> Vec<String> {
     let mut paths: Vec<String> = quoted.map(str::to_owned).collect();
     let boot = paths.iter().find(|path| path.starts_with("/boot-")).unwrap().clone();
     let boot = String::from_utf8(get(hub, &boot, &[]).await.body).unwrap();
-    paths.extend(boot.split(['"', '\'']).filter(|word| word.ends_with(".wasm")).map(str::to_owned));
+    paths.extend(boot.split(['"', '\'']).filter(|word| word.ends_with("_bg.wasm")).map(str::to_owned));
     paths.sort();
     paths.dedup();
     assert!(paths.iter().any(|path| path.ends_with("_bg.wasm")), "{paths:?}");
