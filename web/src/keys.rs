@@ -57,7 +57,7 @@ pub(crate) const COMMANDS: [Command; 24] = [
     command(&["e"], "e", "Next failed call", |store| next_call(store, &[ToolState::Error])),
     command(&["r"], "r", "Next running call", |store| next_call(store, &[ToolState::Executing])),
     command(&["a"], "a", "Next call that waits for consent", |store| {
-        next_call(store, &[ToolState::Approval])
+        next_call(store, &[ToolState::Approval]);
     }),
     command(&["/"], "/ Ctrl F", "Find", find),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),

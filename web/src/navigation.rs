@@ -23,7 +23,7 @@ impl Navigation {
     pub(crate) fn start() -> Self {
         let it = Self { path: RwSignal::new(path_now()), looks: RwSignal::new(Looks::parse(&query_now())) };
         browser::listen(&browser::window(), "popstate", move |_: web_sys::Event| {
-            it.go(path_now(), &query_now())
+            it.go(path_now(), &query_now());
         });
         browser::listen(&browser::document(), "click", move |event: MouseEvent| it.click(&event));
         it
