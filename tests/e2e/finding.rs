@@ -32,7 +32,7 @@ async fn a_word_is_found_everywhere_also_while_it_streams_and_a_click_shows_it()
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.press("/").await;
-    page.holds("return document.activeElement?.id === 'find'").await;
+    page.holds("return document.activeElement?.id === 'find-word'").await;
     types(&page, "REGION").await;
     let kinds = ["message", "thinking", "thinking", "arguments", "arguments", "arguments", "arguments"];
     page.run_until(HITS, |hits| hits.as_array().is_some_and(|hits| hits.len() >= 5)).await;
@@ -67,7 +67,7 @@ async fn other_conversations_are_searched_and_a_link_goes_to_the_very_place() {
     other.says(r#"{"k":"run.start","run":"n"}"#).await;
     let page = Page::open(DESKTOP).await;
     page.goto(&hub.url("/c/new?find=expired")).await;
-    page.holds("return document.getElementById('find')?.value === 'expired'").await;
+    page.holds("return document.getElementById('find-word')?.value === 'expired'").await;
     let link = "return document.querySelector('[data-t=other-hit]')?.getAttribute('href') ?? ''";
     page.run_until(link, |link| link.as_str().is_some_and(|it| it.starts_with("/c/old?run=r&tool=t2"))).await;
     page.run("document.querySelector('[data-t=other-hit]').click()").await;

@@ -177,7 +177,7 @@ fn close(store: Store) {
 /// Shows where to type a word; also where that is there already.
 fn find(store: Store) {
     store.show_tab(Tab::Find);
-    browser::after(0, || browser::focus("find"));
+    browser::after(0, || browser::focus("find-word"));
 }
 
 fn focus_filter(store: Store) {

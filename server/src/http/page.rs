@@ -43,7 +43,7 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
 fn kept(path: &str) -> &'static str {
     let hashed = path
         .split(['-', '.', '_'])
-        .any(|piece| piece.len() >= 16 && piece.bytes().all(|b| b.is_ascii_hexdigit()));
+        .any(|piece| piece.len() >= 12 && piece.bytes().all(|b| b.is_ascii_hexdigit()));
     if hashed { "public, max-age=31536000, immutable" } else { "no-cache" }
 }
 

@@ -34,7 +34,8 @@ fn found(store: Store) -> Memo<Found> {
         finder.update_value(Finder::forget);
     });
     Memo::new(move |_| {
-        grown.track();
+        // Read, not only tracked: a memo that nobody reads never begins.
+        grown.with(|_seq| ());
         let query = store.query.get();
         finder.try_update_value(|finder| store.view(|view| finder.look(view, &query))).unwrap_or_default()
     })
@@ -73,7 +74,7 @@ pub(super) fn Find() -> impl IntoView {
     view! {
         <div class="search">
             {icon("#find", "")}
-            <input type="search" id="find" placeholder="Find in this conversation" aria-label="Find in this conversation"
+            <input type="search" id="find-word" placeholder="Find in this conversation" aria-label="Find in this conversation"
                 node_ref=input prop:value=move || store.query.get()
                 on:input=move |event| store.query.set(event_target_value(&event)) />
         </div>
