@@ -1,5 +1,6 @@
 //! How the page travels: packed by the build, kept by browsers under names that change with the content, and allowed to
 //! do no more than it needs.
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::io::Read as _;
 
