@@ -5,9 +5,10 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tests::Hub;
 use tests::actor::{ANSWER, Actor, FAREWELL, PLACES, TOOL};
+use tests::browser::DESKTOP;
 use tests::wait::{patiently, patiently_until};
+use tests::{Hub, Page};
 
 use crate::installed;
 
@@ -47,6 +48,18 @@ fn state_of(summary: &Value, place: &str) -> Option<String> {
     Some(call["state"].as_str()?.to_owned())
 }
 
+/// Looks at the conversation in a browser while its tools work.
+async fn watch(hub: &Hub, file: &str) {
+    let list = hub.json("/v1/conversations").await;
+    let name = list["conversations"][0]["conversation"].as_str().unwrap();
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url(&format!("/c/{name}"))).await;
+    let executing = "return document.querySelectorAll('[data-t=tool-card][data-state=executing]').length";
+    page.run_until(executing, |count| *count == json!(PLACES.len())).await;
+    page.screenshot(&format!("loop-{}", file.trim_end_matches(".py"))).await;
+    page.close().await;
+}
+
 /// Follows the agent in `file` through its two turns.
 async fn follow(file: &str) {
     let actor = Actor::start().await;
@@ -65,6 +78,7 @@ async fn follow(file: &str) {
         }
     };
     assert_eq!(executing["runs"][0]["status"], "running", "{file}: {executing:#}");
+    watch(&hub, file).await;
     for place in PLACES {
         std::fs::write(folder.path().join(place), "").unwrap();
     }
