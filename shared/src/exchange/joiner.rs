@@ -20,6 +20,7 @@ mod find;
 mod memory;
 mod steps;
 mod tell;
+mod title;
 
 use asked::{Asked, hash};
 use find::{Found, Search};

@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::asked::{Asked, piece};
 use super::memory::{Loop, Mark, Memory, Point, State};
 use super::tell::{self, Teller};
+use super::title::title;
 use super::{Call, Fork, Placement, Why, conversation_name};
 use crate::dialect::Decoded;
-use crate::dialect::framing::excerpt;
 use crate::event::RunStatus;
 use crate::exchange::answer::{Answer, Opening, Ticket};
 use crate::exchange::request::{Piece, Request};
@@ -221,11 +221,9 @@ impl<'a> Step<'a> {
     /// What the conversation is about: the beginning of what the user said first.
     fn title(self) -> Option<String> {
         let turn = self.asked.turns.iter().find(|turn| turn.side == Side::User)?;
-        let texts = turn.pieces.iter().filter_map(|place| match piece(self.request, *place) {
-            Some(Piece::Text(text)) => Some(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        title(turn.pieces.iter().filter_map(|place| match piece(self.request, *place) {
+            Some(Piece::Text(text)) => Some(text.as_str()),
             _ => None,
-        });
-        let text = texts.collect::<Vec<_>>().join(" ");
-        Some(excerpt(&text).to_owned()).filter(|title| !title.is_empty())
+        }))
     }
 }
