@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use tests::Hub;
-use tests::upstream::Upstream;
+use tests::stand_in::StandIn;
+use tests::upstream;
 use tokio::process::Command;
 
 use crate::own::{Installed, printed, python_example};
@@ -10,7 +11,7 @@ use crate::own::{Installed, printed, python_example};
 const ANSWER: &str = "It is 21 degrees and sunny in Lisbon ☀.";
 
 /// An agent whose model is not real, with nothing of this machine's settings.
-fn agent(mut example: Command, upstream: &Upstream) -> Command {
+fn agent(mut example: Command, upstream: &StandIn) -> Command {
     example.env("OPENAI_BASE_URL", upstream.url("/v1")).env("OPENAI_API_KEY", "none");
     // What the frameworks tell their makers stays here.
     example.env("AGNO_TELEMETRY", "false").arg("weather");
@@ -20,7 +21,7 @@ fn agent(mut example: Command, upstream: &Upstream) -> Command {
 /// Runs the example, and asserts that its one run is seen whole: the answer, and the call with what came of it and how
 /// long that took.
 async fn is_seen(example: impl Fn(&str) -> Command) -> Value {
-    let (hub, upstream) = (Hub::start().await, Upstream::start().await);
+    let (hub, upstream) = (Hub::start().await, upstream::start().await);
     let answer = printed("the agent", agent(example(&hub.url("")), &upstream).spawn().unwrap()).await;
     assert!(answer.contains(ANSWER), "{answer}");
     let seen = hub.summary("weather").await;

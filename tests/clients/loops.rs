@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tests::actor::{ANSWER, Actor, FAREWELL, PLACES, TOOL};
+use tests::actor::{self, ANSWER, FAREWELL, PLACES, TOOL};
 use tests::browser::DESKTOP;
 use tests::wait::{patiently, patiently_until};
 use tests::{Hub, Page};
@@ -62,7 +62,7 @@ async fn watch(hub: &Hub, file: &str) {
 
 /// Follows the agent in `file` through its two turns.
 async fn follow(file: &str) {
-    let actor = Actor::start().await;
+    let actor = actor::start().await;
     let (openai, anthropic) = (actor.named("openai"), actor.named("anthropic"));
     let hub = Hub::start_with(&["--upstream", &openai, "--upstream", &anthropic]).await;
     let folder = TempDir::new().unwrap();

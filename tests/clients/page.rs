@@ -7,7 +7,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tests::Hub;
 use tests::hub::binary;
-use tests::upstream::Upstream;
+use tests::stand_in::StandIn;
+use tests::upstream;
 use tests::wait::patiently;
 use tokio::process::Command;
 
@@ -49,7 +50,7 @@ impl Page {
     }
 
     /// The program, where nothing of this machine's settings reaches it.
-    fn agent(&self, folder: &TempDir, upstream: &Upstream) -> Command {
+    fn agent(&self, folder: &TempDir, upstream: &StandIn) -> Command {
         std::fs::write(folder.path().join(&self.file), &self.program).unwrap();
         let mut agent = match self.interpreter.as_str() {
             "python" => installed::python(),
@@ -67,7 +68,7 @@ impl Page {
 }
 
 /// Lets `agent` see nothing of this machine's settings, and ask `upstream` in place of any model.
-pub(crate) fn isolated(agent: &mut Command, folder: &TempDir, upstream: &Upstream) {
+pub(crate) fn isolated(agent: &mut Command, folder: &TempDir, upstream: &StandIn) {
     agent.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", folder.path());
     agent.env("OPENAI_BASE_URL", upstream.url("/v1")).env("OPENAI_API_KEY", "none");
     agent.env("ANTHROPIC_BASE_URL", upstream.url("")).env("ANTHROPIC_API_KEY", "none");
@@ -90,7 +91,7 @@ fn fenced(text: &str, language: &str) -> Option<String> {
 /// Does what the page `name` says, and gives the short form of what is seen of it, once all of it is over.
 pub(crate) async fn follow(name: &str) -> Value {
     let page = Page::read(name);
-    let (hub, upstream, folder) = (Hub::start().await, Upstream::start().await, TempDir::new().unwrap());
+    let (hub, upstream, folder) = (Hub::start().await, upstream::start().await, TempDir::new().unwrap());
     let mut agent =
         page.agent(&folder, &upstream).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let lines: Stdio = agent.stdout.take().unwrap().try_into().unwrap();

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tests::Hub;
-use tests::replayer::{Exchange, Replayer, exchanges};
+use tests::replayer::{self, Exchange, exchanges};
 use tests::wait::patiently;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -95,7 +95,7 @@ async fn run(program: &mut Command, lines: &str, places: &[(&str, String)]) -> S
 async fn is_the_same(file: &str, dialects: &[&str]) {
     let all = exchanges(Path::new(RECORDED)).into_iter().chain(own());
     let asked: Vec<_> = all.filter(|exchange| dialects.contains(&exchange.dialect.as_str())).collect();
-    let upstream = Replayer::start(&asked).await;
+    let upstream = replayer::start(&asked).await;
     let hub = Hub::start_with(&[
         "--upstream",
         &upstream.named("openai"),

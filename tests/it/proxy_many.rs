@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tests::actor::{ANSWER, Actor, FAREWELL, PLACES};
+use tests::actor::{self, ANSWER, FAREWELL, PLACES};
 use tests::raw;
 use tests::wait::until;
 use tests::{Hub, wait::within};
@@ -48,7 +48,7 @@ async fn agent(hub: &Hub, number: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_with_one_key_do_not_mix() {
-    let actor = Actor::start().await;
+    let actor = actor::start().await;
     let hub = std::sync::Arc::new(Hub::start_with(&["--upstream", &actor.named("x")]).await);
     let agents = (0..AGENTS).map(|number| {
         let hub = std::sync::Arc::clone(&hub);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tests::replayer::{Exchange, RECORDING, Replayer, exchanges};
+use tests::replayer::{self, Exchange, RECORDING, exchanges};
 use tests::wait::patiently_until;
 use tests::{Hub, raw};
 
@@ -26,7 +26,7 @@ async fn body_of(address: std::net::SocketAddr, base: &str, exchange: &Exchange)
 async fn i12_recorded_calls_pass_and_are_seen_to_their_end() {
     let all = exchanges(Path::new(RECORDED));
     let calls: Vec<_> = all.into_iter().filter(|exchange| exchange.path.starts_with('/')).collect();
-    let upstream = Replayer::start(&calls).await;
+    let upstream = replayer::start(&calls).await;
     let mut options = Vec::new();
     for name in ["openai", "ollama", "other"] {
         options.extend([String::from("--upstream"), upstream.named(name)]);

@@ -1,7 +1,7 @@
 //! What becomes of a loop between its calls: while its tools are at work, and when the hub stops meanwhile.
 
 use serde_json::{Value, json};
-use tests::actor::{ANSWER, Actor, PLACES};
+use tests::actor::{self, ANSWER, PLACES};
 use tests::{Hub, raw};
 
 /// Asks with `messages` in the conversation `c`, and gives the message that is answered.
@@ -32,7 +32,7 @@ fn all_are(summary: &Value, state: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_tools_are_at_work_is_not_taken_for_lost() {
-    let actor = Actor::start().await;
+    let actor = actor::start().await;
     let options = ["--upstream", &actor.named("x"), "--stalled-after", "1", "--interrupted-after", "2"];
     let hub = Hub::start_with(&options).await;
     let said = ask(&hub, &question()).await;
@@ -54,7 +54,7 @@ async fn a_run_whose_tools_are_at_work_is_not_taken_for_lost() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_goes_on_in_its_conversation_after_the_hub_was_stopped() {
-    let actor = Actor::start().await;
+    let actor = actor::start().await;
     let mut hub = Hub::start_with(&["--upstream", &actor.named("x")]).await;
     let said = ask(&hub, &question()).await;
     hub.json_until("/v1/conversations/c?summary", |summary| all_are(summary, "executing")).await;

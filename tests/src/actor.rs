@@ -6,15 +6,13 @@
 //! there is an answer. Anything else is answered at once.
 #![expect(clippy::indexing_slicing, reason = "what is not there in JSON is null")]
 
-use std::net::SocketAddr;
-
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+
+use crate::stand_in::StandIn;
 
 /// What is said once the results are there.
 pub const ANSWER: &str = "It is sunny in Lisbon and in Porto; Atlantis cannot be found.";
@@ -28,49 +26,18 @@ pub const PLACES: [&str; 3] = ["Lisbon", "Porto", "Atlantis"];
 /// The tool.
 pub const TOOL: &str = "look_up";
 
-/// A running server. Stopped when dropped.
-#[derive(Debug)]
-pub struct Actor {
-    address: SocketAddr,
-    serving: JoinHandle<()>,
-}
-
 /// What it does next.
 enum Act {
     Call(Vec<(String, String)>),
     Say(&'static str),
 }
 
-impl Actor {
-    /// Starts a server on any free port.
-    ///
-    /// # Panics
-    /// When there is none.
-    pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("a bound socket has an address");
-        let app = Router::new().fallback(answer);
-        let serving = tokio::spawn(async move {
-            axum::serve(listener, app).await.expect("the server goes on until it is stopped");
-        });
-        Self { address, serving }
-    }
-
-    /// As `--upstream` wants it.
-    pub fn named(&self, name: &str) -> String {
-        format!("{name}=http://{}", self.address)
-    }
-
-    /// Its base URL with `path` added.
-    pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
-    }
-}
-
-impl Drop for Actor {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
+/// Starts it.
+///
+/// # Panics
+/// When there is no free port.
+pub async fn start() -> StandIn {
+    StandIn::start(Router::new().fallback(answer)).await
 }
 
 async fn answer(uri: Uri, body: Bytes) -> Response {

@@ -13,6 +13,7 @@ pub mod recordings;
 pub mod relay;
 pub mod replayer;
 pub mod secure;
+pub mod stand_in;
 pub mod upstream;
 pub mod viewer;
 pub mod wait;

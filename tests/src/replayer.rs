@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,8 +14,8 @@ use axum::response::{IntoResponse as _, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+
+use crate::stand_in::StandIn;
 
 /// Names the recording.
 pub const RECORDING: &str = "x-recording";
@@ -61,47 +60,16 @@ pub fn exchanges(folder: &Path) -> Vec<Exchange> {
     files.iter().enumerate().filter_map(read).flatten().collect()
 }
 
-/// A running server. Stopped when dropped.
-#[derive(Debug)]
-pub struct Replayer {
-    address: SocketAddr,
-    serving: JoinHandle<()>,
-}
-
 type Answers = Arc<BTreeMap<String, String>>;
 
-impl Replayer {
-    /// Starts a server that knows `exchanges`.
-    ///
-    /// # Panics
-    /// When there is no free port.
-    pub async fn start(exchanges: &[Exchange]) -> Self {
-        let known = exchanges.iter().map(|exchange| (exchange.name.clone(), exchange.answer.clone()));
-        let known: Answers = Arc::new(known.collect());
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("a bound socket has an address");
-        let app = Router::new().fallback(answer).with_state(known);
-        let serving = tokio::spawn(async move {
-            axum::serve(listener, app).await.expect("the server goes on until it is stopped");
-        });
-        Self { address, serving }
-    }
-
-    /// As `--upstream` wants it.
-    pub fn named(&self, name: &str) -> String {
-        format!("{name}=http://{}", self.address)
-    }
-
-    /// Its base URL with `path` added.
-    pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
-    }
-}
-
-impl Drop for Replayer {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
+/// Starts one that knows `exchanges`.
+///
+/// # Panics
+/// When there is no free port.
+pub async fn start(exchanges: &[Exchange]) -> StandIn {
+    let known = exchanges.iter().map(|exchange| (exchange.name.clone(), exchange.answer.clone()));
+    let known: Answers = Arc::new(known.collect());
+    StandIn::start(Router::new().fallback(answer).with_state(known)).await
 }
 
 /// Takes the whole request before it answers, as models do.

@@ -7,7 +7,6 @@
 //! | may call `task`, and has not | `task.sse` |
 //! | any other | `call.sse` |
 
-use std::net::SocketAddr;
 use std::path::Path;
 
 use axum::Router;
@@ -15,8 +14,8 @@ use axum::body::Bytes;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::Value;
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+
+use crate::stand_in::StandIn;
 
 /// Where the streams are.
 const STREAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream");
@@ -25,38 +24,12 @@ const STREAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream");
 const APIS: [(&str, &str); 3] =
     [("/chat/completions", "chat"), ("/responses", "responses"), ("/messages", "messages")];
 
-/// A running server. Stopped when dropped.
-#[derive(Debug)]
-pub struct Upstream {
-    address: SocketAddr,
-    serving: JoinHandle<()>,
-}
-
-impl Upstream {
-    /// Starts a server on any free port.
-    ///
-    /// # Panics
-    /// When there is none.
-    pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("a bound socket has an address");
-        let app = Router::new().fallback(answer);
-        let serving = tokio::spawn(async move {
-            axum::serve(listener, app).await.expect("the server goes on until it is stopped");
-        });
-        Self { address, serving }
-    }
-
-    /// Its base URL with `path` added.
-    pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
-    }
-}
-
-impl Drop for Upstream {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
+/// Starts it.
+///
+/// # Panics
+/// When there is no free port.
+pub async fn start() -> StandIn {
+    StandIn::start(Router::new().fallback(answer)).await
 }
 
 async fn answer(uri: Uri, body: Bytes) -> Response {
