@@ -19,6 +19,7 @@ mod hub;
 mod log;
 mod metrics;
 mod proxy;
+mod rank;
 mod retention;
 mod ring;
 pub mod runner;

@@ -19,6 +19,7 @@ mod headers;
 mod inflate;
 mod order;
 mod record;
+mod recorders;
 mod send;
 mod tape;
 mod target;
@@ -36,6 +37,7 @@ use crate::http::problem::Problem;
 use crate::log::blocking;
 use headers::Fingerprints;
 use order::{Order, Waiting};
+use recorders::Recorders;
 use send::{Roots, Sender};
 use tape::Budget;
 
@@ -51,6 +53,7 @@ pub(crate) struct Proxy {
     fingerprints: Fingerprints,
     budget: Arc<Budget>,
     order: Arc<Order>,
+    recorders: Recorders,
     joiner: Mutex<Joiner>,
     waiting: Waiting,
 }
@@ -75,6 +78,7 @@ impl Proxy {
             fingerprints: Fingerprints::default(),
             budget: Arc::default(),
             order: Arc::default(),
+            recorders: Recorders::default(),
             joiner: Mutex::default(),
             waiting: Waiting::default(),
         }

@@ -37,6 +37,8 @@ struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Arm {
     Direct,
+    /// Through the proxy, to a place that it does not record.
+    Passed,
     Proxy,
 }
 
@@ -57,31 +59,31 @@ fn main() -> Outcome<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     let named = format!("x=http://{upstream}");
     let hub = runtime.block_on(Hub::start_with(&["--trace", "warn", "--upstream", &named]));
-    let (mut direct, mut proxy) = (Found::default(), Found::default());
+    let mut all = [Arm::Direct, Arm::Passed, Arm::Proxy].map(|arm| (arm, Found::default()));
     // The first calls open connections and files; they are not counted.
-    for arm in [Arm::Direct, Arm::Proxy] {
-        turn(&args, arm, place(arm, upstream, &hub), begun, u64::MAX)?;
+    for (arm, _) in &all {
+        turn(&args, place(*arm, upstream, &hub), begun, u64::MAX)?;
     }
     for round in 0..args.rounds {
-        let mut arms = [(Arm::Direct, &mut direct), (Arm::Proxy, &mut proxy)];
-        if round % 2 == 1 {
-            arms.reverse();
-        }
-        for (arm, found) in arms {
+        all.rotate_left(1);
+        for (arm, found) in &mut all {
             let cpu = cpu_us(hub.pid());
-            let turn = turn(&args, arm, place(arm, upstream, &hub), begun, round)?;
+            let turn = turn(&args, place(*arm, upstream, &hub), begun, round)?;
             found.cpu_us += cpu_us(hub.pid()).saturating_sub(cpu);
             found.first.extend(turn.first);
             found.pieces.extend(turn.pieces);
             found.calls += turn.calls;
         }
     }
-    report(&args, direct, proxy)
+    let mut of = |arm| all.iter_mut().find(|(it, _)| *it == arm).map(|(_, found)| std::mem::take(found));
+    let (direct, passed, proxy) = (of(Arm::Direct), of(Arm::Passed), of(Arm::Proxy));
+    report(&args, [direct, passed, proxy].map(Option::unwrap_or_default))
 }
 
 fn place(arm: Arm, upstream: SocketAddr, hub: &Hub) -> (SocketAddr, &'static str) {
     match arm {
         Arm::Direct => (upstream, "/v1/chat/completions"),
+        Arm::Passed => (hub.address(), "/proxy/x/v1/elsewhere"),
         Arm::Proxy => (hub.address(), "/proxy/x/v1/chat/completions"),
     }
 }
@@ -181,13 +183,7 @@ fn head(reader: &mut impl std::io::BufRead) -> Outcome<u64> {
 }
 
 /// One turn of an arm.
-fn turn(
-    args: &Args,
-    _arm: Arm,
-    place: (SocketAddr, &'static str),
-    begun: Instant,
-    round: u64,
-) -> Outcome<Found> {
+fn turn(args: &Args, place: (SocketAddr, &'static str), begun: Instant, round: u64) -> Outcome<Found> {
     let agents: Vec<_> = (0..args.agents)
         .map(|agent| {
             let args = args.clone();
@@ -270,19 +266,21 @@ fn cpu_us(pid: u32) -> u64 {
     ticks * 1_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
-fn report(args: &Args, mut direct: Found, mut proxy: Found) -> Outcome<()> {
+fn report(args: &Args, [mut direct, mut passed, mut proxy]: [Found; 3]) -> Outcome<()> {
     let mut out = std::io::stdout();
     writeln!(out, "{args:?}\n")?;
     writeln!(out, "| in µs | p50 | p90 | p99 | largest |\n|---|---|---|---|---|")?;
     let mut figures = serde_json::Map::new();
     let kinds = [
-        ("first byte", &mut direct.first, &mut proxy.first),
-        ("piece", &mut direct.pieces, &mut proxy.pieces),
+        ("first byte", &mut direct.first, &mut passed.first, &mut proxy.first),
+        ("piece", &mut direct.pieces, &mut passed.pieces, &mut proxy.pieces),
     ];
-    for (name, direct, proxy) in kinds {
-        let (direct, proxy) = (quantiles(direct), quantiles(proxy));
+    for (name, direct, passed, proxy) in kinds {
+        let [direct, passed, proxy] = [direct, passed, proxy].map(|values| quantiles(values));
         let added: Vec<f64> = proxy.iter().zip(&direct).map(|(with, without)| with - without).collect();
-        for (arm, values) in [("direct", &direct), ("proxy", &proxy), ("added", &added)] {
+        for (arm, values) in
+            [("direct", &direct), ("passed on only", &passed), ("proxy", &proxy), ("added", &added)]
+        {
             let cells = values.iter().map(|value| format!("{value:.0}")).collect::<Vec<_>>().join(" | ");
             writeln!(out, "| {name}, {arm} | {cells} |")?;
             figures.insert(format!("{name}, {arm}"), json!(values));
@@ -292,8 +290,9 @@ fn report(args: &Args, mut direct: Found, mut proxy: Found) -> Outcome<()> {
     let cpu = per_call(&proxy);
     writeln!(
         out,
-        "\nCPU of the hub: {cpu} µs for each proxied call of {} pieces, {} while it is not used",
+        "\nCPU of the hub: {cpu} µs for each proxied call of {} pieces, {} where it only passes it on, {} while it is not used",
         args.pieces,
+        per_call(&passed),
         per_call(&direct)
     )?;
     writeln!(out, "{} calls through it, {} pieces", proxy.calls, proxy.pieces.len())?;

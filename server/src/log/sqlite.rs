@@ -33,6 +33,7 @@ use super::{
     Stored, Ticket, ToolFigures,
 };
 use crate::clock;
+use crate::rank::{Rank, step_back};
 
 mod blocks;
 mod commit;
@@ -129,7 +130,10 @@ impl SqliteLog {
         };
         let packing = {
             let (packer, queue, path) = (Arc::clone(&packer), Arc::clone(&queue), path.to_path_buf());
-            move || packer.run(&path, &queue)
+            move || {
+                step_back(Rank::Packing);
+                packer.run(&path, &queue);
+            }
         };
         let threads = Threads {
             writer: spawn("log-writer", Box::new(move || writer.run()))?,

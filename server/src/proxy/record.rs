@@ -88,7 +88,7 @@ pub(super) fn start(shared: &Arc<Shared>, facts: Facts) -> Started {
         attendant,
         tell: Some(tell),
     };
-    shared.tasks.spawn(recording.run());
+    shared.proxy.recorders.spawn(&shared.tasks, recording.run());
     Started { recorded: Recorded::new(tape), known, told }
 }
 

@@ -1,0 +1,28 @@
+//! Which threads go first where there are more of them than cores: those that carry bytes between peers. What can wait
+//! steps back, and the kernel then takes the core from it the moment one of the others wakes.
+
+/// How far a thread steps back behind those that serve peers. In the units of `nice`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// What viewers soon see, but nobody waits for.
+    Recording = 5,
+    /// What only saves room and time later.
+    Packing = 15,
+}
+
+/// Lets this thread step back for good. Where the system has no ranks for threads, or does not let it, it stays.
+pub(crate) fn step_back(rank: Rank) {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        // Threads have numbers as processes do there, and each its own place.
+        let this = rustix::thread::gettid();
+        let placed = rustix::process::getpriority_process(Some(this)).and_then(|now| {
+            rustix::process::setpriority_process(Some(this), now.saturating_add(rank as i32))
+        });
+        if let Err(error) = placed {
+            tracing::debug!(%error, ?rank, "this thread stays among the others");
+        }
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let _: Rank = rank;
+}
