@@ -3,8 +3,6 @@
 //! The commands, the demo, the tests and the benches all use these, so they go through the same public doors as
 //! everybody else.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-
 mod address;
 mod comeback;
 mod courier;
@@ -20,11 +18,6 @@ pub use download::download;
 pub use publisher::{PublishError, Publisher, Taken};
 pub use session::{Session, SessionError, Update};
 pub use spool::{Spool, SpoolStanding};
-
-/// Any number, for spreading clients in time; not for secrets.
-fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
-}
 
 #[cfg(test)]
 mod tests;

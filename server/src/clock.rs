@@ -37,6 +37,11 @@ pub fn fresh_name() -> CompactString {
     base36(hasher.finish())
 }
 
+/// Any number, for spreading what would happen at once in time; not for secrets.
+pub(crate) fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
 fn base36(mut number: u64) -> CompactString {
     let mut text = CompactString::default();
     while number > 0 || text.is_empty() {

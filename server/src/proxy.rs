@@ -26,8 +26,10 @@ mod target;
 mod upstream;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::{Arc, OnceLock};
 
+use axum::body::HttpBody;
 use compact_str::CompactString;
 use parking_lot::Mutex;
 use shared::code::ErrorCode;
@@ -35,14 +37,17 @@ use shared::exchange::Joiner;
 
 use crate::http::problem::Problem;
 use crate::log::blocking;
+use copied::Asking;
 use headers::Fingerprints;
 use order::{Order, Waiting};
 use recorders::Recorders;
-use send::{Roots, Sender};
+use send::Roots;
 use tape::Budget;
 
-pub(crate) use call::{Passed, call};
+pub(crate) use call::{Passed, call, retry_after_ms};
 pub(crate) use record::{close, keep_up};
+pub(crate) use send::{Sender, reason};
+pub(crate) use tape::Fault;
 pub use upstream::{Api, Upstream, UpstreamError};
 
 /// What all calls share.
@@ -62,7 +67,7 @@ pub(crate) struct Proxy {
 #[derive(Debug)]
 struct Place {
     upstream: Upstream,
-    sender: OnceLock<Result<Sender, rustls::Error>>,
+    sender: OnceLock<Result<Sender<Asking>, rustls::Error>>,
 }
 
 impl Proxy {
@@ -85,7 +90,7 @@ impl Proxy {
     }
 
     /// The upstream `name`, and what calls it.
-    fn find(&self, name: &str) -> Result<(&Upstream, &Sender), Problem> {
+    fn find(&self, name: &str) -> Result<(&Upstream, &Sender<Asking>), Problem> {
         let Some(place) = self.upstreams.get(name) else {
             let known = self.upstreams.keys().map(CompactString::as_str).collect::<Vec<_>>().join(", ");
             let detail = format!(
@@ -105,6 +110,14 @@ impl Proxy {
                 Err(Problem::new(ErrorCode::Internal, detail))
             }
         }
+    }
+
+    /// A way to `upstream` for the hub's own calls.
+    pub(crate) fn way<B>(&self, upstream: &Upstream) -> Result<Sender<B>, rustls::Error>
+    where
+        B: HttpBody<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
+    {
+        blocking(|| Sender::new(upstream, self.roots.get_or_init(Roots::load)))
     }
 
     /// Bytes of calls that wait to be recorded.

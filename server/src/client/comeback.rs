@@ -44,7 +44,7 @@ impl Comeback {
 
     /// It is gone, or did not come about. Returns in how many milliseconds the next attempt is due.
     pub(super) fn lost(&mut self) -> u64 {
-        let random = super::random();
+        let random = crate::clock::random();
         self.attempt = self.attempt.saturating_add(1);
         let retry_ms = match self.asked_ms.take() {
             Some(asked) => backoff::asked_ms(asked, random),

@@ -182,7 +182,7 @@ fn escaped(conversation: &ConversationId) -> String {
 }
 
 /// When the answer says to come back, in milliseconds.
-fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
+pub(crate) fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let ms = number("retry-after-ms").or_else(|| number("retry-after").map(|seconds| seconds * 1_000.0))?;
     let span = Duration::try_from_secs_f64(ms / 1_000.0).ok()?;

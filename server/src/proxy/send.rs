@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{Request, Response};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -14,7 +14,6 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::{ClientConfig, RootCertStore};
 use shared::limits::PROXY_CONNECT_MS;
 
-use super::copied::Asking;
 use super::tape::Fault;
 use super::upstream::Upstream;
 
@@ -29,9 +28,12 @@ const WINDOW_BYTES: u32 = 256 << 10;
 
 /// Sends calls to one upstream.
 #[derive(Debug, Clone)]
-pub(super) struct Sender(Client<HttpsConnector<HttpConnector>, Asking>);
+pub(crate) struct Sender<B>(Client<HttpsConnector<HttpConnector>, B>);
 
-impl Sender {
+impl<B> Sender<B>
+where
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
+{
     /// For one upstream.
     pub(super) fn new(upstream: &Upstream, roots: &Roots) -> Result<Self, rustls::Error> {
         let mut store = (*roots.0).clone();
@@ -60,7 +62,7 @@ impl Sender {
     }
 
     /// Sends a request. To drop this breaks the request off.
-    pub(super) async fn send(&self, request: Request<Asking>) -> Result<Response<Incoming>, Fault> {
+    pub(crate) async fn send(&self, request: Request<B>) -> Result<Response<Incoming>, Fault> {
         self.0.request(request).await.map_err(|error| {
             let reason = reason(&error);
             if error.is_connect() { Fault::Unreachable(reason) } else { Fault::Failed(reason) }
@@ -84,7 +86,7 @@ impl Roots {
 }
 
 /// What went wrong, with its causes. None of them quotes what was sent.
-pub(super) fn reason(error: &dyn Error) -> String {
+pub(crate) fn reason(error: &dyn Error) -> String {
     let mut causes = vec![error.to_string()];
     let mut next = error.source();
     while let Some(cause) = next {

@@ -83,7 +83,7 @@ pub(super) enum End {
 
 /// Why there was no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// Nobody could be reached.
     Unreachable(String),
     /// Who was reached did not answer.

@@ -172,7 +172,7 @@ impl Upstream {
     }
 
     /// Where a call of `rest` (a path and perhaps a query, beginning with a slash, or nothing) goes.
-    pub(super) fn uri(&self, rest: &str) -> Option<Uri> {
+    pub(crate) fn uri(&self, rest: &str) -> Option<Uri> {
         let whole = format!("{}{rest}", self.path);
         let target = if whole.starts_with('/') { whole } else { format!("/{whole}") };
         let builder = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone());
@@ -180,7 +180,7 @@ impl Upstream {
     }
 
     /// Those that are known by name, and `named` with them; of two with one name the one that the user named.
-    pub(super) fn all(named: &[Self]) -> Vec<Self> {
+    pub(crate) fn all(named: &[Self]) -> Vec<Self> {
         let mut all = named.to_vec();
         for (name, url, api) in KNOWN {
             if !all.iter().any(|other| other.name == name) {
