@@ -28,6 +28,7 @@ pub mod openai;
 mod names;
 
 pub use history::{Unfinished, history};
+pub use names::tool_name;
 
 /// A response that broke off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,7 +42,7 @@ pub struct Partial {
 
 impl Partial {
     /// The note that tells the model.
-    fn note(self) -> String {
+    pub fn note(self) -> String {
         match self.completion_percentage {
             Some(percent) => format!("[Previous response was interrupted at {percent}%]"),
             None => "[Previous response was interrupted]".to_owned(),

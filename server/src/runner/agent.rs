@@ -9,6 +9,7 @@ use shared::{Event, Json, Kind, RunId, ToolCallId};
 use super::calls::{Calls, Execute};
 use super::ids::Ids;
 use super::plan::Plan;
+use super::{NAME, PARTIAL};
 
 mod model;
 mod resume;
@@ -137,6 +138,11 @@ impl Agent {
         self.phase == Phase::Over
     }
 
+    /// Does nothing more: the run is as it is.
+    pub fn leave(&mut self) {
+        self.phase = Phase::Over;
+    }
+
     /// When the next [`Input::Time`] is due at the latest, in milliseconds since 1970.
     pub fn due(&self) -> Option<u64> {
         let own = match self.phase {
@@ -154,8 +160,7 @@ impl Agent {
             return;
         }
         if self.phase == Phase::Fresh {
-            let (model, name) = (Some(self.plan.model.clone()), self.plan.name.clone());
-            self.log(Kind::RunStart(RunStart { model, name, ..RunStart::default() }), out);
+            self.log(self.start(), out);
             self.ask(None, now, out);
         }
         match input {
@@ -178,6 +183,12 @@ impl Agent {
             out.push(Command::Execute(execute));
         }
         self.go_on(now, out);
+    }
+
+    /// That the run begins, or goes on.
+    fn start(&self) -> Kind {
+        let (model, name) = (Some(self.plan.model.clone()), self.plan.name.clone());
+        Kind::RunStart(RunStart { model, name, dialect: Some(NAME.into()), title: None })
     }
 
     fn log(&self, kind: Kind, out: &mut Vec<Command>) {

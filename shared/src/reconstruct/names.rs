@@ -30,7 +30,7 @@ pub(super) fn plain_id(id: &ToolCallId) -> ToolCallId {
 }
 
 /// The name of a tool in the letters that both APIs take.
-pub(super) fn tool_name(name: &str) -> String {
+pub fn tool_name(name: &str) -> String {
     name.chars().map(|c| if is_plain_char(c) { c } else { '_' }).take(NAME_BYTES_MAX).collect()
 }
 

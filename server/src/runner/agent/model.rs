@@ -3,9 +3,9 @@
 use shared::anomaly::{Anomaly, AnomalyCode};
 use shared::event::{ErrorFact, RunStatus, RunUpdate, ToolState};
 use shared::reconstruct::Partial;
-use shared::{Event, Kind, ToolCallId, backoff};
+use shared::{Event, Json, Kind, ToolCallId, backoff};
 
-use super::{Agent, Ask, Command, Phase, failure};
+use super::{Agent, Ask, Command, PARTIAL, Phase, failure};
 
 impl Agent {
     /// Asks for the next answer, or once more for the one that broke off.
@@ -100,6 +100,10 @@ impl Agent {
             self.change(tool, ToolState::Interrupted, out);
         }
         self.calls.all_written();
+        if let Some(partial) = failure.as_ref().and_then(|_| self.partial()) {
+            let value = Json::of(&partial);
+            self.log(Kind::Custom { name: PARTIAL.into(), value }, out);
+        }
         match failure {
             None => {
                 self.attempt = 0;

@@ -3,8 +3,7 @@
 use shared::view::{Item, RunView, ToolView};
 
 use super::{
-    Agent, Command, Event, Kind, PartEnd, Phase, Plan, RunId, RunStart, ToolCallId, ToolState,
-    ToolStateChange,
+    Agent, Command, Event, Kind, PartEnd, Phase, Plan, RunId, ToolCallId, ToolState, ToolStateChange,
 };
 
 impl Agent {
@@ -13,8 +12,7 @@ impl Agent {
     /// executed again: it may have had effects, and the model is told that.
     pub fn resume(run: RunId, plan: Plan, view: &RunView, now: u64, out: &mut Vec<Command>) -> Self {
         let mut agent = Self::new(run, plan);
-        let (model, name) = (Some(agent.plan.model.clone()), agent.plan.name.clone());
-        agent.log(Kind::RunStart(RunStart { model, name, ..RunStart::default() }), out);
+        agent.log(agent.start(), out);
         agent.ids.taken(view.tools.keys());
         let mut broke_off = !view.is_running();
         for item in &view.open {
@@ -43,10 +41,11 @@ impl Agent {
         }
         agent.calls.all_written();
         agent.step = 1;
-        agent.has_begun = !view.items.is_empty();
+        // What went wrong before is noted in the run as well, and nothing of an answer.
+        let has_said = view.items.iter().any(|item| matches!(item, Item::Part(_) | Item::Tool(_)));
+        agent.has_begun = has_said;
         agent.has_called = broke_off || !is_answered(view);
-        agent.phase =
-            if broke_off || view.items.is_empty() { Phase::Again { at: now } } else { Phase::Answered };
+        agent.phase = if broke_off || !has_said { Phase::Again { at: now } } else { Phase::Answered };
         agent
     }
 
