@@ -15,12 +15,13 @@ use shared::code::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt as _;
 
+use crate::agents::Agents;
 use crate::clock;
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
-    conversations, events, export, guard, health, import, ingest, native, page, results, schema, search,
-    stream, traces as spans,
+    commands, conversations, events, export, guard, health, import, ingest, native, page, results, schema,
+    search, stream, traces as spans,
 };
 use crate::hub::Bounds;
 use crate::log::blocking;
@@ -47,7 +48,8 @@ pub(crate) async fn run(
     let orphans = shared.fanout.watch_orphans();
     let presence = shared.fanout.tell_presence();
     let health = shared.watch_log();
-    shared.hub.read_back();
+    let unfinished = shared.hub.read_back();
+    Agents::resume_all(&shared, unfinished.iter().map(|found| found.id().clone()).collect());
     sink::start(&shared);
     let retention = retention::run(&shared);
     let proxied = proxy::keep_up(&shared);
@@ -180,6 +182,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         )
         .route("/v1/conversations/{conversation}/export/{format}", get(export::export))
         .route("/v1/conversations/{conversation}/results/{hash}", get(results::result))
+        .route("/v1/conversations/{conversation}/commands", post(commands::command))
         .route("/v1/conversations/{conversation}/wait", get(conversations::wait))
         .route("/v1/conversations/{conversation}/stream/{dialect}", get(stream::get).post(stream::post))
         .route(

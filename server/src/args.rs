@@ -3,6 +3,7 @@
 
 use clap::{Parser, Subcommand};
 
+mod agents;
 mod amount;
 mod client;
 mod dialect;

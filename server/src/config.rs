@@ -6,8 +6,13 @@ use std::time::Duration;
 use shared::dialect::custom::UserDialect;
 use shared::limits;
 
+pub use crate::agents::settings::{
+    AgentConfig, AgentKind, ModelApi, Provider, ProviderError, Reach, RemoteConfig, RemoteKind, RunnerConfig,
+    ToolServer,
+};
 pub use crate::proxy::{Api, Upstream, UpstreamError};
 pub use crate::retention::Retain;
+pub use crate::runner::Plan;
 pub use crate::sink::{FileTarget, Flush, Sink, Target};
 
 /// How a hub behaves. The default is right for one machine.
@@ -21,6 +26,10 @@ pub struct Config {
     pub dialects: Vec<UserDialect>,
     /// Model APIs that calls are passed on to, beside those that are known anyway.
     pub upstreams: Vec<Upstream>,
+    /// Agents that can be asked.
+    pub agents: Vec<AgentConfig>,
+    /// Servers with tools for them.
+    pub tools: Vec<ToolServer>,
     /// What the log keeps of what is over.
     pub retain: Retain,
     /// Between two rounds of dropping what need not stay.
@@ -72,6 +81,8 @@ impl Default for Config {
             hosts: Vec::new(),
             dialects: Vec::new(),
             upstreams: Vec::new(),
+            agents: Vec::new(),
+            tools: Vec::new(),
             retain: Retain::default(),
             retain_every: Duration::from_mins(1),
             sinks: Vec::new(),

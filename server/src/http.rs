@@ -1,5 +1,6 @@
 //! The HTTP edge: ingest, native events, snapshots, whole results, lists, server-sent events, health, the page, schemas.
 
+pub(crate) mod commands;
 pub(crate) mod conversations;
 pub(crate) mod events;
 pub(crate) mod export;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
+mod agents;
 mod app;
 pub mod client;
 pub mod clock;

@@ -100,6 +100,8 @@ fn proxying(page: &mut Page, shared: &Shared) {
     let it = &TALLY;
     page.counter("fanlight_proxy_calls_total", "Requests that were passed on.", it.proxied.get());
     page.counter("fanlight_proxy_copies_lost_total", "Recordings with a hole.", it.copies_lost.get());
+    let runs = shared.agents.count() as u64;
+    page.gauge("fanlight_agent_runs", "Runs that the hub's own agents do.", runs);
     page.gauge("fanlight_proxy_recording", "Calls that are being recorded.", shared.proxy.recording());
     page.gauge("fanlight_proxy_copy_bytes", "Bytes that wait to be recorded.", shared.proxy.held());
 }

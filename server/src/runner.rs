@@ -14,8 +14,22 @@
 mod agent;
 mod calls;
 mod ids;
+mod model;
 mod plan;
+mod shell;
 
 pub use agent::{Agent, Answer, Ask, Command, Input};
 pub use calls::Execute;
 pub use plan::Plan;
+
+pub(crate) use model::Way;
+pub(crate) use shell::{Parts, Place, Shell, Word};
+
+/// What the runs of the hub's own agents name as their dialect.
+pub(crate) const NAME: &str = "runner";
+
+/// The agent's own event that says that an answer broke off, and how much there is of it.
+const PARTIAL: &str = "partial_answer";
+
+/// The failure of runs that the hub ended because it stopped; they can go on.
+pub(crate) const HUB_STOPPED: &str = "hub_stopped";

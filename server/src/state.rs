@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::agents::Agents;
 use crate::config::{Config, LogChoice};
 use crate::fanout::{Fanout, Outbox};
 use crate::hub::Hub;
@@ -35,6 +36,8 @@ pub(crate) struct Shared {
     pub(crate) traces: Traces,
     /// Everything that runs; the drain waits for it.
     pub(crate) tasks: TaskTracker,
+    /// Agents that can be asked.
+    pub(crate) agents: Agents,
     /// What passes calls of models on.
     pub(crate) proxy: Proxy,
     /// How often the log stopped writing or began to again.
@@ -56,6 +59,7 @@ impl Shared {
         let fanout = Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat);
         let sockets = Sockets::default();
         let proxy = Proxy::new(&config.upstreams);
+        let agents = Agents::new(&config.agents);
         Ok(Arc::new(Self {
             config,
             hub,
@@ -64,6 +68,7 @@ impl Shared {
             drain: CancellationToken::new(),
             traces: Traces::default(),
             tasks,
+            agents,
             proxy,
             log_turns: AtomicU64::new(0),
         }))

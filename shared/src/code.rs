@@ -130,6 +130,14 @@ error_codes! {
     UnknownUpstream = "unknown_upstream", 404;
     /// The proxy passes requests and answers, and no other protocols.
     UpgradeRefused = "upgrade_refused", 501;
+    /// No agent of that name.
+    UnknownAgent = "unknown_agent", 404;
+    /// The agent cannot be asked: of a kind that is not called yet, or without a way to its model.
+    AgentUnavailable = "agent_unavailable", 501;
+    /// The run cannot go on: it does already, it is complete, or no agent of this hub does it.
+    NotResumable = "not_resumable", 409;
+    /// The run does not go on, or has no such call that waits for consent.
+    NotRunning = "not_running", 409;
     /// The upstream of a call could not be reached.
     UpstreamUnreachable = "upstream_unreachable", 502;
     /// The upstream of a call was reached and gave no answer.

@@ -11,6 +11,7 @@
 pub mod limits;
 
 pub mod code;
+pub mod command;
 pub mod ids;
 pub mod json;
 pub mod position;

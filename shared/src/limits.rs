@@ -117,6 +117,15 @@ pub const PROXY_COPIES_BYTES_MAX: usize = 512 << 20;
 /// How long the proxy tries to connect to an upstream, in milliseconds.
 pub const PROXY_CONNECT_MS: u64 = 10_000;
 
+/// Most runs that the hub's own agents do at the same time.
+pub const RUNS_AT_ONCE_MAX: usize = 256;
+
+/// Longest command, in bytes.
+pub const COMMAND_BYTES_MAX: usize = 1 << 20;
+
+/// Most commands whose answers are remembered for those who repeat themselves.
+pub const COMMANDS_REMEMBERED_MAX: usize = 1_000;
+
 /// Deepest nesting of JSON that is taken from outside.
 pub const JSON_DEPTH_MAX: usize = 64;
 

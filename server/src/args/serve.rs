@@ -11,6 +11,7 @@ use figment::providers::{Format as _, Serialized, Toml};
 use serde::{Deserialize, Serialize};
 
 use super::SinkSettings;
+use super::agents::{AgentSettings, McpSettings};
 use super::amount::{ByteSize, Span};
 use super::upstreams::{UpstreamSettings, as_tables, named};
 use shared::limits::{IDLE_MS, INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
@@ -138,6 +139,10 @@ pub(crate) struct Settings {
     pub(crate) interrupted_after: u64,
     /// Where what is taken in goes out again; in the file alone, as tables `[[sinks]]`.
     pub(crate) sinks: Vec<SinkSettings>,
+    /// The hub's agents, by name; in the file alone, as tables `[agents.NAME]`.
+    pub(crate) agents: BTreeMap<String, AgentSettings>,
+    /// Servers with tools for them, by name; in the file alone, as tables `[mcp.NAME]`.
+    pub(crate) mcp: BTreeMap<String, McpSettings>,
     /// What the trace tells.
     pub(crate) trace: String,
     /// How it is written.
@@ -159,6 +164,8 @@ impl Default for Settings {
             dialects: Vec::new(),
             upstreams: BTreeMap::new(),
             sinks: Vec::new(),
+            agents: BTreeMap::new(),
+            mcp: BTreeMap::new(),
             idle_after: IDLE_MS / 1000,
             stalled_after: STALLED_AFTER_MS / 1000,
             interrupted_after: INTERRUPTED_AFTER_MS / 1000,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use server::client::HubAddress;
-use server::config::{Config, LogChoice, Retain};
+use server::config::{AgentConfig, Config, LogChoice, Retain, ToolServer, Upstream};
 use server::telemetry;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
@@ -50,16 +50,19 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         mend: String::from("docs/operations.md says what a sink looks like"),
     })?;
     let upstreams = settings.upstreams.iter().map(|(name, upstream)| upstream.upstream(name));
-    let upstreams = upstreams.collect::<Result<_, _>>().map_err(|what| Failure::Usage {
+    let upstreams = upstreams.collect::<Result<Vec<_>, _>>().map_err(|what| Failure::Usage {
         what,
         mend: String::from("docs/integrations/proxy.md says what an upstream looks like"),
     })?;
+    let (agents, tools) = agents(settings, &upstreams)?;
     Ok(Config {
         log,
         hosts,
         dialects,
         sinks,
         upstreams,
+        agents,
+        tools,
         idle: Duration::from_secs(settings.idle_after),
         retain: Retain {
             age: settings.retain_age.map(|age| age.0),
@@ -105,6 +108,21 @@ fn dialects(settings: &Settings) -> Result<Vec<UserDialect>, Failure> {
         dialects.push(dialect);
     }
     Ok(dialects)
+}
+
+/// The agents of the hub, and the servers with tools for them.
+fn agents(
+    settings: &Settings,
+    upstreams: &[Upstream],
+) -> Result<(Vec<AgentConfig>, Vec<ToolServer>), Failure> {
+    let wrong = |what: String| Failure::Usage {
+        what,
+        mend: String::from("docs/integrations/runner.md says what an agent looks like"),
+    };
+    let servers = settings.mcp.iter().map(|(name, server)| server.server(name));
+    let servers = servers.collect::<Result<_, _>>().map_err(wrong)?;
+    let agents = settings.agents.iter().map(|(name, agent)| agent.agent(name, upstreams, &settings.mcp));
+    Ok((agents.collect::<Result<_, _>>().map_err(wrong)?, servers))
 }
 
 async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Result<(), Failure> {

@@ -1,0 +1,381 @@
+//! Agents that can be asked by name: those that the hub runs itself, and those elsewhere that it calls. Whoever asks (a
+//! person on the page, a client of one of the served APIs) starts a turn with [`Agents::start`] and then watches it as
+//! everybody does, in the conversation. A caller who hangs up leaves the run going.
+//!
+//! ```text
+//! caller ──Turn──▶ start ──▶ messages, run.start in the conversation ──▶ Started { conversation, run, after }
+//!                    └─ task: runner::Shell ──▶ events of the run ──▶ log, viewers, the caller
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
+
+use compact_str::{CompactString, format_compact};
+use parking_lot::Mutex;
+use shared::code::ErrorCode;
+use shared::dialect::Decoded;
+use shared::event::{Kind, Message, RunStatus};
+use shared::limits::RUNS_AT_ONCE_MAX;
+use shared::{ConversationId, MessageId, Position, RunId, ToolCallId};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock;
+use crate::config::{AgentConfig, AgentKind, RemoteKind, RunnerConfig};
+use crate::hub::{Publication, PublishError};
+use crate::log::{ListQuery, blocking};
+use crate::runner::{Answer, HUB_STOPPED, NAME, Parts, Place, Shell, Way, Word};
+use crate::state::Shared;
+
+pub(crate) mod commands;
+pub(crate) mod settings;
+
+/// Words for one run that wait to be heard.
+const WORDS_MAX: usize = 64;
+
+/// Most conversations that are looked through for runs that were interrupted when the hub stopped.
+const LOOKED_THROUGH_MAX: usize = 256;
+
+/// All agents, and the runs that they do.
+#[derive(Debug)]
+pub(crate) struct Agents {
+    known: BTreeMap<CompactString, Known>,
+    going: Mutex<HashMap<Place, Going>>,
+    /// What was commanded last, and what came of it.
+    commands: commands::Remembered,
+}
+
+#[derive(Debug)]
+struct Known {
+    kind: KnownKind,
+    /// The way to its model, once somebody asked.
+    way: OnceLock<Result<Way, String>>,
+}
+
+#[derive(Debug)]
+enum KnownKind {
+    Runner(Arc<RunnerConfig>),
+    Remote(RemoteKind),
+}
+
+/// A run that goes on.
+#[derive(Debug)]
+struct Going {
+    agent: CompactString,
+    stop: CancellationToken,
+    words: mpsc::Sender<Word>,
+}
+
+/// What an agent is asked for.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    /// The name of the agent.
+    pub(crate) agent: CompactString,
+    /// Where; made when there is none.
+    pub(crate) conversation: ConversationId,
+    /// What is said before the agent answers, in order.
+    pub(crate) messages: Vec<Spoken>,
+    /// Whether the messages are the whole history, as callers send it that keep it themselves. Then only those are new that
+    /// stand behind the last answer in it, unless the conversation is.
+    pub(crate) is_whole: bool,
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Spoken {
+    /// Its id, where it has one: a message that comes again replaces itself.
+    pub(crate) id: Option<MessageId>,
+    /// `user`, `system`, `assistant`.
+    pub(crate) role: CompactString,
+    /// What was said.
+    pub(crate) text: String,
+}
+
+impl Spoken {
+    /// What a person says.
+    pub(crate) fn user(text: &str) -> Self {
+        Self { id: None, role: "user".into(), text: text.to_owned() }
+    }
+}
+
+/// A turn that has begun.
+#[derive(Debug, Clone)]
+pub(crate) struct Started {
+    /// Where.
+    pub(crate) place: Place,
+    /// Where the conversation stood before: everything of the turn comes after it.
+    pub(crate) after: Position,
+}
+
+/// Why a turn did not begin.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StartError {
+    /// There is none of that name.
+    #[error("no agent is named {name:?}; {known}")]
+    Unknown {
+        /// The name.
+        name: CompactString,
+        /// Those that there are, in words.
+        known: String,
+    },
+    /// Agents of its kind cannot be called yet.
+    #[error("agents of the kind {0} cannot be asked in this version")]
+    NotYet(&'static str),
+    /// There is no way to its model.
+    #[error("the agent {0:?} cannot call its model: {1}")]
+    NoWay(CompactString, String),
+    /// As many runs go on as may.
+    #[error("{RUNS_AT_ONCE_MAX} runs go on already")]
+    TooMany,
+    /// The hub stops.
+    #[error("the hub stops; come back in a moment")]
+    Draining,
+    /// The run is none of an agent of this hub, or goes on.
+    #[error("{0}")]
+    NotResumable(String),
+    /// The conversation did not take what was said.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+}
+
+impl StartError {
+    /// The code that goes to who asked.
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unknown { .. } => ErrorCode::UnknownAgent,
+            Self::NotYet(_) | Self::NoWay(..) => ErrorCode::AgentUnavailable,
+            Self::TooMany => ErrorCode::TooMany,
+            Self::Draining => ErrorCode::ShuttingDown,
+            Self::NotResumable(_) => ErrorCode::NotResumable,
+            Self::Publish(error) => error.code(),
+        }
+    }
+}
+
+impl Agents {
+    /// Those that were set.
+    pub(crate) fn new(set: &[AgentConfig]) -> Self {
+        let known = set.iter().map(|agent| {
+            let kind = match &agent.kind {
+                AgentKind::Runner(config) => KnownKind::Runner(Arc::new(RunnerConfig::clone(config))),
+                AgentKind::Remote(config) => KnownKind::Remote(config.speaks),
+            };
+            (agent.name.clone(), Known { kind, way: OnceLock::new() })
+        });
+        Self { known: known.collect(), going: Mutex::default(), commands: commands::Remembered::default() }
+    }
+
+    /// Their names, in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.known.keys().map(CompactString::as_str)
+    }
+
+    /// How many runs go on.
+    pub(crate) fn count(&self) -> usize {
+        self.going.lock().len()
+    }
+
+    /// Begins a turn of an agent. What is said and the beginning of the run are in the conversation when this returns; the run
+    /// goes on by itself. Never waits for the model.
+    pub(crate) fn start(shared: &Arc<Shared>, turn: Turn) -> Result<Started, StartError> {
+        let agents = &shared.agents;
+        let Turn { agent, conversation, messages, is_whole } = turn;
+        let (config, way) = agents.find(shared, &agent)?;
+        let place = Place { conversation, run: RunId::new(&clock::fresh_name()) };
+        let (seat, stop, words) = Seat::take(shared, &place, agent)?;
+        let after = say(shared, &place.conversation, messages, is_whole)?;
+        let parts = Parts { shared: Arc::clone(shared), config, way, place: place.clone(), stop, words };
+        go_on(shared, Shell::begin(parts)?, seat);
+        Ok(Started { place, after })
+    }
+
+    /// The same for a person who talks to an agent: where it is at work in that conversation already, it is told with its next
+    /// request what was said.
+    pub(crate) fn say(shared: &Arc<Shared>, turn: Turn) -> Result<Started, StartError> {
+        let agents = &shared.agents;
+        let Some(place) = agents.at_work(&turn.conversation, &turn.agent) else {
+            return Self::start(shared, turn);
+        };
+        let after = say(shared, &turn.conversation, turn.messages, turn.is_whole)?;
+        if agents.tell(&place, Word::Said) {
+            return Ok(Started { place, after });
+        }
+        // It came to its end meanwhile, and did not hear of it.
+        Ok(Started { after, ..Self::start(shared, Turn { messages: Vec::new(), ..turn })? })
+    }
+
+    /// Lets a run of an agent of this hub go on that is over, or that nobody does any more.
+    pub(crate) fn resume(shared: &Arc<Shared>, place: &Place) -> Result<Started, StartError> {
+        let found = shared.hub.find(&place.conversation).map_err(PublishError::from)?;
+        let wrong = |what: &str| StartError::NotResumable(what.to_owned());
+        let found = found.ok_or_else(|| wrong("there is no such conversation"))?;
+        let known = found.look(|view| {
+            let run = view.runs.get(&place.run)?;
+            let is_ours = run.dialect.as_deref() == Some(NAME);
+            Some((is_ours, run.status, run.name.clone(), view.seq))
+        });
+        let (is_ours, status, name, seq) = known.ok_or_else(|| wrong("there is no such run"))?;
+        let name = name.filter(|_| is_ours);
+        let name = name.ok_or_else(|| wrong("the run is not one of an agent of this hub"))?;
+        if status == RunStatus::Complete {
+            return Err(wrong("the run is complete"));
+        }
+        let (config, way) = shared.agents.find(shared, &name)?;
+        let (seat, stop, words) = Seat::take(shared, place, name)?;
+        let after = Position { epoch: found.epoch().clone(), seq };
+        let parts = Parts { shared: Arc::clone(shared), config, way, place: place.clone(), stop, words };
+        go_on(shared, Shell::resume(parts)?, seat);
+        Ok(Started { place: place.clone(), after })
+    }
+
+    /// Lets all runs go on that went on when the hub died or stopped.
+    pub(crate) fn resume_all(shared: &Arc<Shared>, unfinished: Vec<ConversationId>) {
+        if shared.agents.known.is_empty() {
+            return;
+        }
+        let query = ListQuery { after: None, state: Some(RunStatus::Interrupted), limit: LOOKED_THROUGH_MAX };
+        let rows = blocking(|| shared.hub.list(&query)).map(|listed| listed.rows).unwrap_or_default();
+        let stopped = rows.into_iter().map(|row| row.conversation);
+        for conversation in unfinished.into_iter().chain(stopped) {
+            let Ok(Some(found)) = shared.hub.find(&conversation) else { continue };
+            let runs: Vec<RunId> = found.look(|view| {
+                let waits = |run: &shared::view::RunView| {
+                    let was_stopped = run.error.as_ref().is_some_and(|error| error.code == HUB_STOPPED);
+                    run.dialect.as_deref() == Some(NAME) && (run.is_running() || was_stopped)
+                };
+                view.runs.iter().filter(|(_, run)| waits(run)).map(|(id, _)| id.clone()).collect()
+            });
+            for run in runs {
+                let place = Place { conversation: conversation.clone(), run };
+                if let Err(error) = Self::resume(shared, &place) {
+                    tracing::warn!(%conversation, run = %place.run, %error, "a run does not go on");
+                }
+            }
+        }
+    }
+
+    /// Stops a run. False where it does not go on.
+    pub(crate) fn stop(&self, place: &Place) -> bool {
+        let going = self.going.lock();
+        going.get(place).map(|going| going.stop.cancel()).is_some()
+    }
+
+    /// A person answers whether a call may be executed. False where the run does not go on, or has too much to hear.
+    pub(crate) fn consent(&self, place: &Place, tool: ToolCallId, answer: Answer) -> bool {
+        self.tell(place, Word::Consent(tool, answer))
+    }
+
+    fn tell(&self, place: &Place, word: Word) -> bool {
+        let going = self.going.lock();
+        going.get(place).is_some_and(|going| going.words.try_send(word).is_ok())
+    }
+
+    /// The run that `agent` does in `conversation`, where it does one.
+    fn at_work(&self, conversation: &ConversationId, agent: &str) -> Option<Place> {
+        let going = self.going.lock();
+        let mut all = going.iter();
+        let found = all.find(|(place, going)| place.conversation == *conversation && going.agent == agent);
+        found.map(|(place, _)| place.clone())
+    }
+
+    fn find(&self, shared: &Shared, name: &CompactString) -> Result<(Arc<RunnerConfig>, Way), StartError> {
+        let known = self.known.get(name).ok_or_else(|| {
+            let names: Vec<_> = self.names().collect();
+            let known = match names.as_slice() {
+                [] => String::from("there are none; they are set in tables [agents.NAME]"),
+                names => format!("there are {}", names.join(", ")),
+            };
+            StartError::Unknown { name: name.clone(), known }
+        })?;
+        let config = match &known.kind {
+            KnownKind::Runner(config) => Arc::clone(config),
+            KnownKind::Remote(speaks) => return Err(StartError::NotYet(speaks.name())),
+        };
+        let way = known
+            .way
+            .get_or_init(|| shared.proxy.way(&config.provider.upstream).map_err(|error| error.to_string()));
+        let way = way.clone().map_err(|error| StartError::NoWay(name.clone(), error))?;
+        Ok((config, way))
+    }
+}
+
+/// Takes what is said before the agent answers into the conversation. Returns where that stood before.
+fn say(
+    shared: &Shared,
+    id: &ConversationId,
+    messages: Vec<Spoken>,
+    is_whole: bool,
+) -> Result<Position, StartError> {
+    let conversation = shared.hub.open(id).map_err(PublishError::from)?;
+    let (seq, is_new) = conversation.look(|view| (view.seq, view.items.is_empty()));
+    let after = Position { epoch: conversation.epoch().clone(), seq };
+    let is_answer = |spoken: &Spoken| matches!(spoken.role.as_str(), "assistant" | "ai" | "model" | "tool");
+    let known =
+        if is_whole && !is_new { messages.iter().rposition(is_answer).map_or(0, |last| last + 1) } else { 0 };
+    let name = clock::fresh_name();
+    let mut said = Decoded::default();
+    for (number, spoken) in messages.into_iter().enumerate().skip(known) {
+        let message = spoken.id.unwrap_or_else(|| MessageId::new(&format_compact!("{name}.{number}")));
+        let message = Message { message, role: spoken.role, text: spoken.text };
+        said.push(&RunId::none(), Kind::Message(message));
+    }
+    if !said.envelopes.is_empty() {
+        shared.fanout.publish(id, Publication::of(said.envelopes))?;
+    }
+    Ok(after)
+}
+
+/// Lets a run go on in a task of its own. What was said too late for it is answered in one more run.
+fn go_on(shared: &Arc<Shared>, shell: Shell, seat: Seat) {
+    let shared = Arc::clone(shared);
+    shared.tasks.clone().spawn(async move {
+        let has_news = shell.run().await;
+        let (place, agent) = (seat.place.clone(), seat.agent.clone());
+        drop(seat);
+        if has_news && !shared.is_draining() {
+            let Place { conversation, .. } = place;
+            let turn = Turn { agent, conversation, messages: Vec::new(), is_whole: false };
+            if let Err(error) = Agents::start(&shared, turn) {
+                tracing::warn!(%error, "what was said last stays without an answer");
+            }
+        }
+    });
+}
+
+/// The place of a run among those that go on, free again when this is dropped.
+#[derive(Debug)]
+struct Seat {
+    shared: Arc<Shared>,
+    place: Place,
+    agent: CompactString,
+}
+
+impl Seat {
+    fn take(
+        shared: &Arc<Shared>,
+        place: &Place,
+        agent: CompactString,
+    ) -> Result<(Self, CancellationToken, mpsc::Receiver<Word>), StartError> {
+        if shared.is_draining() {
+            return Err(StartError::Draining);
+        }
+        let stop = CancellationToken::new();
+        let (words, heard) = mpsc::channel(WORDS_MAX);
+        let mut going = shared.agents.going.lock();
+        if going.len() >= RUNS_AT_ONCE_MAX {
+            return Err(StartError::TooMany);
+        }
+        if going.contains_key(place) {
+            return Err(StartError::NotResumable(String::from("the run goes on")));
+        }
+        going.insert(place.clone(), Going { agent: agent.clone(), stop: stop.clone(), words });
+        drop(going);
+        Ok((Self { shared: Arc::clone(shared), place: place.clone(), agent }, stop, heard))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.shared.agents.going.lock().remove(&self.place);
+    }
+}

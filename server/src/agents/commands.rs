@@ -1,0 +1,158 @@
+//! Commands: what a person has done in a conversation, over whatever door it comes. Each is done once, whoever repeats it.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+use parking_lot::Mutex;
+use shared::code::ErrorCode;
+use shared::command::{Command, Deed, Done};
+use shared::event::ToolState;
+use shared::limits::COMMANDS_REMEMBERED_MAX;
+use shared::view::RunView;
+use shared::{ConversationId, Position, RunId, ToolCallId, View};
+
+use super::{Agents, Spoken, StartError, Started, Turn};
+use crate::hub::Conversation;
+use crate::runner::{Answer, NAME, Place};
+use crate::state::Shared;
+
+/// The answers to the commands that were done last.
+#[derive(Debug, Default)]
+pub(crate) struct Remembered(Mutex<IndexMap<(ConversationId, CompactString), Done>>);
+
+/// Why a command was not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// The code that goes to who commanded.
+    pub(crate) code: ErrorCode,
+    /// What was wrong, for a person.
+    pub(crate) why: String,
+}
+
+impl Refusal {
+    /// With this code, for this reason.
+    pub(crate) fn new(code: ErrorCode, why: impl Into<String>) -> Self {
+        Self { code, why: why.into() }
+    }
+}
+
+impl From<StartError> for Refusal {
+    fn from(error: StartError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+/// Does what was commanded in `conversation`.
+pub(crate) fn carry_out(
+    shared: &Arc<Shared>,
+    conversation: &ConversationId,
+    command: Command,
+) -> Result<Done, Refusal> {
+    granted(conversation, &command.deed)?;
+    let Command { id, deed } = command;
+    let key = (conversation.clone(), id.clone());
+    let remembered = &shared.agents.commands;
+    // Held until it is done: the same command may come over two sockets at once.
+    let mut done = remembered.0.lock();
+    if let Some(known) = done.get(&key) {
+        return Ok(known.clone());
+    }
+    let came = act(shared, conversation, id, deed)?;
+    if done.len() >= COMMANDS_REMEMBERED_MAX {
+        done.shift_remove_index(0);
+    }
+    done.insert(key, came.clone());
+    Ok(came)
+}
+
+/// Whether who commands may. Everybody who reaches the hub may, as long as it knows no tokens.
+#[expect(clippy::unnecessary_wraps, reason = "tokens will refuse")]
+fn granted(_conversation: &ConversationId, _deed: &Deed) -> Result<(), Refusal> {
+    Ok(())
+}
+
+fn act(shared: &Arc<Shared>, id: &ConversationId, name: CompactString, deed: Deed) -> Result<Done, Refusal> {
+    let started = match deed {
+        Deed::Say { agent, text } => say(shared, id, agent, &text)?,
+        Deed::Stop { run } => {
+            let target = Target::find(shared, id, run)?;
+            let heard = shared.agents.stop(&target.started.place);
+            target.heard(heard)?
+        }
+        Deed::Approve { run, tool, arguments } => {
+            let target = Target::find(shared, id, run)?;
+            let arguments = arguments.map(|arguments| arguments.to_string());
+            target.consent(shared, tool, Answer::Yes { arguments })?
+        }
+        Deed::Reject { run, tool, text } => {
+            Target::find(shared, id, run)?.consent(shared, tool, Answer::No { why: text })?
+        }
+        Deed::Retry { run } => Agents::resume(shared, &Target::find(shared, id, run)?.started.place)?,
+        Deed::Fork { .. } => {
+            return Err(Refusal::new(ErrorCode::BadRequest, "forks are not in this version yet"));
+        }
+    };
+    let Started { place: Place { conversation, run }, after } = started;
+    Ok(Done { id: name, conversation, run: Some(run), after })
+}
+
+fn say(
+    shared: &Arc<Shared>,
+    id: &ConversationId,
+    agent: CompactString,
+    text: &str,
+) -> Result<Started, Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::new(ErrorCode::BadRequest, "a message says something"));
+    }
+    let messages = vec![Spoken::user(text)];
+    let turn = Turn { agent, conversation: id.clone(), messages, is_whole: false };
+    Ok(Agents::say(shared, turn)?)
+}
+
+/// The run that a command is about.
+struct Target {
+    conversation: Arc<Conversation>,
+    started: Started,
+}
+
+impl Target {
+    fn find(shared: &Shared, id: &ConversationId, run: Option<RunId>) -> Result<Self, Refusal> {
+        let found = shared.hub.find(id).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+        let conversation = found.ok_or_else(|| {
+            Refusal::new(ErrorCode::UnknownConversation, format!("no conversation is named {id}"))
+        })?;
+        let newest = |view: &View| {
+            let ours = |(_, run): &(&RunId, &RunView)| run.dialect.as_deref() == Some(NAME);
+            view.runs.iter().rev().find(ours).map(|(id, _)| id.clone())
+        };
+        let (run, seq) = conversation.look(|view| (run.or_else(|| newest(view)), view.seq));
+        let run = run.ok_or_else(|| {
+            Refusal::new(ErrorCode::NotRunning, "no agent of this hub has a run in this conversation")
+        })?;
+        let after = Position { epoch: conversation.epoch().clone(), seq };
+        let place = Place { conversation: id.clone(), run };
+        Ok(Self { conversation, started: Started { place, after } })
+    }
+
+    /// The answer, where the run heard of it.
+    fn heard(self, heard: bool) -> Result<Started, Refusal> {
+        if heard {
+            return Ok(self.started);
+        }
+        let why = format!("the run {} does not go on in an agent of this hub", self.started.place.run);
+        Err(Refusal::new(ErrorCode::NotRunning, why))
+    }
+
+    fn consent(self, shared: &Shared, tool: ToolCallId, answer: Answer) -> Result<Started, Refusal> {
+        let run = &self.started.place.run;
+        let state = self.conversation.look(|view| Some(view.runs.get(run)?.tools.get(&tool)?.state));
+        if state != Some(ToolState::Approval) {
+            let why = format!("no call {tool} of the run {run} waits for consent");
+            return Err(Refusal::new(ErrorCode::NotRunning, why));
+        }
+        let heard = shared.agents.consent(&self.started.place, tool, answer);
+        self.heard(heard)
+    }
+}

@@ -1,0 +1,149 @@
+//! What can be set about an agent and about its tools, checked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use compact_str::CompactString;
+use shared::dialect::text_calls::TextForm;
+
+use crate::proxy::{Api, Upstream};
+use crate::runner::Plan;
+
+mod provider;
+
+pub use provider::{ModelApi, Provider, ProviderError};
+
+/// One agent.
+#[derive(Debug, Clone)]
+pub struct AgentConfig {
+    /// By this name it is asked, and it stands in its runs.
+    pub name: CompactString,
+    /// What it is.
+    pub kind: AgentKind,
+}
+
+/// What an agent is.
+#[derive(Debug, Clone)]
+pub enum AgentKind {
+    /// The hub itself runs it: a model, and tools.
+    Runner(Box<RunnerConfig>),
+    /// It runs elsewhere, and the hub calls it.
+    Remote(RemoteConfig),
+}
+
+/// An agent that the hub runs.
+#[derive(Debug, Clone)]
+pub struct RunnerConfig {
+    /// Where the model is.
+    pub provider: Provider,
+    /// Bounds and patience; the model and the agent's name are in it.
+    pub plan: Plan,
+    /// What the model is told before everything else.
+    pub system: Option<String>,
+    /// The servers whose tools it may call.
+    pub tools: Vec<CompactString>,
+    /// The tools that need a person's consent: names with `*` for anything.
+    pub confirm: Vec<CompactString>,
+    /// Calls are looked for in the text of the answer too, written so.
+    pub text_calls: Option<TextForm>,
+    /// More fields of each request to the model; they win over those that the hub would send.
+    pub request: serde_json::Map<String, serde_json::Value>,
+}
+
+/// An agent elsewhere.
+#[derive(Debug, Clone)]
+pub struct RemoteConfig {
+    /// How it is asked and how it answers.
+    pub speaks: RemoteKind,
+    /// Where it is.
+    pub upstream: Upstream,
+    /// The environment variable with the key that it wants.
+    pub key_env: Option<String>,
+    /// The model, agent or graph that is asked for there, where it has several.
+    pub model: Option<CompactString>,
+}
+
+macro_rules! remote_kinds {
+    ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
+        /// How an agent elsewhere is asked and how it answers.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum RemoteKind {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl RemoteKind {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// Its name in settings.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+remote_kinds! {
+    /// Agno's `AgentOS`.
+    Agno = "agno";
+    /// The server of `LangGraph`.
+    LangGraph = "langgraph";
+    /// Whatever speaks AG-UI.
+    AgUi = "ag-ui";
+    /// Deep Agent.
+    DeepAgent = "deep-agent";
+    /// Forge.
+    Forge = "forge";
+    /// Ralph.
+    Ralph = "ralph";
+    /// Whatever speaks OpenAI's chat completions.
+    OpenAi = "openai";
+    /// Whatever speaks Anthropic's messages.
+    Anthropic = "anthropic";
+    /// Whatever answers the AI SDK's `useChat`.
+    AiSdk = "ai-sdk";
+}
+
+impl RemoteKind {
+    /// The kind of that name in settings.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// Whose words it speaks, for headers with keys.
+    pub fn api(self) -> Api {
+        if self == Self::Anthropic { Api::Anthropic } else { Api::OpenAi }
+    }
+}
+
+/// A server with tools, which speaks the Model Context Protocol.
+#[derive(Debug, Clone)]
+pub struct ToolServer {
+    /// Stands in front of the names of its tools.
+    pub name: CompactString,
+    /// How it is reached.
+    pub reach: Reach,
+    /// How long it may take to start, or to say which tools it has.
+    pub patience: Duration,
+}
+
+/// How a server with tools is reached.
+#[derive(Debug, Clone)]
+pub enum Reach {
+    /// A program that the hub starts, over its stdin and stdout.
+    Program {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// Variables of its environment, beside those of the hub.
+        env: Vec<(String, String)>,
+        /// Where it is started.
+        directory: Option<PathBuf>,
+    },
+    /// Streamable HTTP.
+    Http {
+        /// Its URL.
+        url: String,
+        /// The environment variable with the key that it wants.
+        key_env: Option<String>,
+    },
+}

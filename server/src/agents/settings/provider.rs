@@ -1,0 +1,105 @@
+//! Where a model is, and how it is asked.
+
+use crate::proxy::{Api, Upstream, UpstreamError};
+
+/// How a model is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelApi {
+    /// OpenAI's chat completions.
+    OpenAi,
+    /// Anthropic's messages.
+    Anthropic,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Provider {
+    /// How it is asked.
+    pub api: ModelApi,
+    /// Where it is.
+    pub upstream: Upstream,
+    /// What is put behind its path for a request.
+    pub path: &'static str,
+    /// The environment variable with its key.
+    pub key_env: Option<String>,
+    /// Whether there must be a key.
+    pub needs_key: bool,
+}
+
+/// Why a provider is none.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderError {
+    /// Nobody knows where it is.
+    #[error("no provider is named {name:?}; there are {known}; others have a url")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// Its URL is none.
+    #[error(transparent)]
+    Url(#[from] UpstreamError),
+}
+
+impl Provider {
+    /// The provider `name`: one of the upstreams that are known or `named`; at `url` where that is given, as the vendor's own
+    /// SDKs take it. A key of the usual variable is only sent to the usual place.
+    pub fn new(
+        name: &str,
+        url: Option<&str>,
+        key_env: Option<&str>,
+        named: &[Upstream],
+    ) -> Result<Self, ProviderError> {
+        let known = Upstream::all(named);
+        let found = known.iter().find(|upstream| upstream.name() == name);
+        let (upstream, path) = match (found, url) {
+            (Some(upstream), None) => (upstream.clone(), usual_path(upstream.api())),
+            (found, Some(url)) => {
+                let api = found.map_or_else(|| Api::of_upstream(name), Upstream::api);
+                (Upstream::new(name, url, api)?, path_behind(api, url))
+            }
+            (None, None) => {
+                let known: Vec<_> = known.iter().map(Upstream::name).collect();
+                return Err(ProviderError::Unknown { name: name.to_owned(), known: known.join(", ") });
+            }
+        };
+        let api = match upstream.api() {
+            Api::Anthropic => ModelApi::Anthropic,
+            Api::OpenAi | Api::Gemini | Api::Ollama => ModelApi::OpenAi,
+        };
+        let usual = || {
+            let letters =
+                name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+            url.is_none().then(|| letters.chain("_API_KEY".chars()).collect::<String>())
+        };
+        let needs_key = key_env.is_some();
+        let key_env = key_env.map(str::to_owned).or_else(usual);
+        Ok(Self { api, upstream, path, key_env, needs_key })
+    }
+}
+
+/// What is behind the host for a request.
+fn usual_path(api: Api) -> &'static str {
+    match api {
+        Api::OpenAi | Api::Ollama => "/v1/chat/completions",
+        Api::Anthropic => "/v1/messages",
+        // Its copy of OpenAI's API.
+        Api::Gemini => "/v1beta/openai/chat/completions",
+    }
+}
+
+/// What is behind a base URL for a request; nothing where the URL is that of the request itself.
+fn path_behind(api: Api, url: &str) -> &'static str {
+    let url = url.trim_end_matches('/');
+    match api {
+        Api::Anthropic if url.ends_with("/messages") => "",
+        Api::Anthropic if url.ends_with("/v1") => "/messages",
+        Api::Anthropic => "/v1/messages",
+        _ if url.ends_with("/chat/completions") => "",
+        _ => "/chat/completions",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! The tables `[agents.NAME]` and `[mcp.NAME]` of the file with settings.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use server::config::{
+    AgentConfig, AgentKind, Plan, Provider, Reach, RemoteConfig, RemoteKind, RunnerConfig, ToolServer,
+    Upstream,
+};
+use shared::dialect::text_calls::TextForm;
+
+/// How long a server with tools may take to start, in seconds, unless it is said. Programs may be fetched first.
+const START_SECONDS: u64 = 60;
+
+/// One agent. Which of these fit depends on its kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AgentSettings {
+    /// `runner`, or how an agent elsewhere is spoken to.
+    kind: String,
+    /// The provider of the model.
+    provider: Option<String>,
+    /// The base URL of the model, or that of the agent elsewhere.
+    url: Option<String>,
+    /// The model; for an agent elsewhere the model, agent or graph there.
+    model: Option<String>,
+    /// The environment variable with the key.
+    key_env: Option<String>,
+    /// A file with certificates that are trusted for it.
+    ca: Option<PathBuf>,
+    /// What the model is told before everything else.
+    system: Option<String>,
+    /// The servers whose tools it may call.
+    tools: Vec<String>,
+    /// The tools that need a person's consent.
+    confirm: Vec<String>,
+    /// Most tokens of an answer.
+    max_tokens: Option<u64>,
+    /// Most answers of the model in a run.
+    max_steps: Option<u32>,
+    /// Most attempts at one answer.
+    max_attempts: Option<u32>,
+    /// Most calls that are executed at the same time.
+    max_calls: Option<usize>,
+    /// How long a call may take, in seconds.
+    call_seconds: Option<u64>,
+    /// How long a model may say nothing, in seconds.
+    silence_seconds: Option<u64>,
+    /// How calls are written in the text: `xml`, `json` or `both`.
+    text_calls: Option<String>,
+    /// More fields of each request to the model.
+    request: Map<String, Value>,
+}
+
+/// One server with tools: either a command or a URL.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct McpSettings {
+    /// A program and its arguments.
+    command: Vec<String>,
+    /// Variables of its environment.
+    env: BTreeMap<String, String>,
+    /// Where it is started.
+    directory: Option<PathBuf>,
+    /// The URL of a server that speaks streamable HTTP.
+    url: Option<String>,
+    /// The environment variable with the key that it wants.
+    key_env: Option<String>,
+    /// How long it may take to start, in seconds.
+    start_seconds: Option<u64>,
+}
+
+impl AgentSettings {
+    /// As the hub wants it; else what is wrong. `servers` are those with tools.
+    pub(crate) fn agent(
+        &self,
+        name: &str,
+        upstreams: &[Upstream],
+        servers: &BTreeMap<String, McpSettings>,
+    ) -> Result<AgentConfig, String> {
+        if !is_plain(name) {
+            return Err(format!(
+                "the name of an agent has letters, digits, - and _ alone, and {name:?} has others"
+            ));
+        }
+        let kind = if self.kind == "runner" {
+            AgentKind::Runner(Box::new(self.runner(name, upstreams, servers)?))
+        } else {
+            AgentKind::Remote(self.remote(name)?)
+        };
+        Ok(AgentConfig { name: name.into(), kind })
+    }
+
+    fn runner(
+        &self,
+        name: &str,
+        upstreams: &[Upstream],
+        servers: &BTreeMap<String, McpSettings>,
+    ) -> Result<RunnerConfig, String> {
+        let of = |what: String| format!("the agent {name:?}: {what}");
+        let model = self.model.as_deref().filter(|model| !model.is_empty());
+        let model = model.ok_or_else(|| of(String::from("a runner has a model")))?;
+        let provider = self.provider.as_deref().or(self.url.as_ref().map(|_given| "openai"));
+        let provider =
+            provider.ok_or_else(|| of(String::from("a runner has a provider, or the url of one")))?;
+        let provider = Provider::new(provider, self.url.as_deref(), self.key_env.as_deref(), upstreams);
+        let mut provider = provider.map_err(|error| of(error.to_string()))?;
+        if let Some(file) = &self.ca {
+            provider.upstream = provider.upstream.trusting(file).map_err(|error| of(error.to_string()))?;
+        }
+        if let Some(tools) = self.tools.iter().find(|tools| !servers.contains_key(*tools)) {
+            return Err(of(format!("its tools {tools:?} have no table [mcp.{tools}]")));
+        }
+        let text_calls = match self.text_calls.as_deref() {
+            None => None,
+            Some("xml") => Some(TextForm::Xml),
+            Some("json") => Some(TextForm::Json),
+            Some("both") => Some(TextForm::Both),
+            Some(other) => return Err(of(format!("text_calls is {other:?}; there are xml, json and both"))),
+        };
+        Ok(RunnerConfig {
+            provider,
+            plan: self.plan(name, model),
+            system: self.system.clone(),
+            tools: self.tools.iter().map(Into::into).collect(),
+            confirm: self.confirm.iter().map(Into::into).collect(),
+            text_calls,
+            request: self.request.clone(),
+        })
+    }
+
+    fn plan(&self, name: &str, model: &str) -> Plan {
+        let plan = Plan::new(model);
+        let ms = |seconds: Option<u64>| seconds.map(|seconds| seconds.saturating_mul(1_000));
+        Plan {
+            name: Some(name.into()),
+            steps_max: self.max_steps.unwrap_or(plan.steps_max).max(1),
+            attempts_max: self.max_attempts.unwrap_or(plan.attempts_max).max(1),
+            calls_at_once: self.max_calls.unwrap_or(plan.calls_at_once).max(1),
+            call_ms: ms(self.call_seconds).unwrap_or(plan.call_ms),
+            silence_ms: ms(self.silence_seconds).unwrap_or(plan.silence_ms),
+            tokens_max: self.max_tokens,
+            ..plan
+        }
+    }
+
+    fn remote(&self, name: &str) -> Result<RemoteConfig, String> {
+        let of = |what: String| format!("the agent {name:?}: {what}");
+        let speaks = RemoteKind::of_name(&self.kind).ok_or_else(|| {
+            let known: Vec<_> = RemoteKind::ALL.iter().map(|kind| kind.name()).collect();
+            of(format!("its kind is {:?}; there are runner, {}", self.kind, known.join(", ")))
+        })?;
+        let own = Self {
+            kind: self.kind.clone(),
+            url: self.url.clone(),
+            model: self.model.clone(),
+            key_env: self.key_env.clone(),
+            ca: self.ca.clone(),
+            ..Self::default()
+        };
+        if *self != own {
+            let fits = "an agent elsewhere has kind, url, model, key_env and ca, and nothing else";
+            return Err(of(String::from(fits)));
+        }
+        let url = self.url.as_deref().ok_or_else(|| of(String::from("an agent elsewhere has a url")))?;
+        let mut upstream = Upstream::new(name, url, speaks.api()).map_err(|error| of(error.to_string()))?;
+        if let Some(file) = &self.ca {
+            upstream = upstream.trusting(file).map_err(|error| of(error.to_string()))?;
+        }
+        let model = self.model.as_deref().map(Into::into);
+        Ok(RemoteConfig { speaks, upstream, key_env: self.key_env.clone(), model })
+    }
+}
+
+impl McpSettings {
+    /// As the hub wants it; else what is wrong.
+    pub(crate) fn server(&self, name: &str) -> Result<ToolServer, String> {
+        let of = |what: &str| format!("the tools {name:?}: {what}");
+        if !is_plain(name) || name.contains("__") {
+            return Err(of("the name has letters, digits, - and _ alone, and no two _ in a row"));
+        }
+        let is_program = !self.command.is_empty();
+        let reach = match &self.url {
+            Some(_) if is_program => return Err(of("they have a command or a url, not both")),
+            Some(_) if !self.env.is_empty() || self.directory.is_some() => {
+                return Err(of("env and directory are for a command"));
+            }
+            Some(url) => {
+                Upstream::new(name, url, server::config::Api::OpenAi)
+                    .map_err(|error| of(&error.to_string()))?;
+                Reach::Http { url: url.clone(), key_env: self.key_env.clone() }
+            }
+            None if is_program && self.key_env.is_some() => {
+                return Err(of("key_env is for a url; a command has env"));
+            }
+            None if is_program => Reach::Program {
+                command: self.command.clone(),
+                env: self.env.clone().into_iter().collect(),
+                directory: self.directory.clone(),
+            },
+            None => return Err(of("they have a command (a list of words) or a url")),
+        };
+        let patience = Duration::from_secs(self.start_seconds.unwrap_or(START_SECONDS).max(1));
+        Ok(ToolServer { name: name.into(), reach, patience })
+    }
+}
+
+/// Whether `name` can stand in a path, and in the name of a tool.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! Tables of agents that fit, and what is said of those that do not.
+
+use figment::Figment;
+use figment::providers::{Format as _, Toml};
+
+use super::*;
+
+fn agent(table: &str) -> Result<AgentConfig, String> {
+    let settings: AgentSettings =
+        Figment::from(Toml::string(table)).extract().map_err(|error| error.to_string())?;
+    let servers = BTreeMap::from([(String::from("time"), McpSettings::default())]);
+    settings.agent("a", &[], &servers)
+}
+
+fn server(table: &str) -> Result<ToolServer, String> {
+    let settings: McpSettings =
+        Figment::from(Toml::string(table)).extract().map_err(|error| error.to_string())?;
+    settings.server("time")
+}
+
+#[test]
+fn a_runner_has_a_model_and_a_place_for_it() {
+    let fits =
+        agent("kind = 'runner'\nprovider = 'anthropic'\nmodel = 'm'\ntools = ['time']\ncall_seconds = 7")
+            .unwrap();
+    let AgentKind::Runner(runner) = fits.kind else { panic!("{fits:?}") };
+    assert_eq!((runner.plan.call_ms, runner.plan.name.as_deref()), (7_000, Some("a")));
+    for (table, why) in [
+        ("", "the agent \"a\": its kind is \"\"; there are runner, agno, langgraph, ag-ui"),
+        ("kind = 'runner'\nprovider = 'openai'", "the agent \"a\": a runner has a model"),
+        ("kind = 'runner'\nmodel = 'm'", "the agent \"a\": a runner has a provider, or the url of one"),
+        (
+            "kind = 'runner'\nmodel = 'm'\nprovider = 'nobody'",
+            "the agent \"a\": no provider is named \"nobody\"",
+        ),
+        ("kind = 'runner'\nmodel = 'm'\nurl = 'ftp://x'", "the agent \"a\": the URL of the upstream"),
+        (
+            "kind = 'runner'\nmodel = 'm'\nprovider = 'openai'\ntools = ['x']",
+            "the agent \"a\": its tools \"x\" have no table [mcp.x]",
+        ),
+        ("kind = 'runner'\nmodle = 'm'", "unknown field: found `modle`"),
+    ] {
+        let error = agent(table).unwrap_err();
+        assert!(error.starts_with(why), "{table}: {error}");
+    }
+}
+
+#[test]
+fn an_agent_elsewhere_has_a_url_and_no_settings_of_a_runner() {
+    for kind in RemoteKind::ALL {
+        let fits = agent(&format!("kind = '{}'\nurl = 'http://127.0.0.1:7777/x'", kind.name())).unwrap();
+        assert!(matches!(fits.kind, AgentKind::Remote(remote) if remote.speaks == *kind));
+    }
+    let error = agent("kind = 'agno'").unwrap_err();
+    assert_eq!(error, "the agent \"a\": an agent elsewhere has a url");
+    let error = agent("kind = 'agno'\nurl = 'http://127.0.0.1:7777'\nsystem = 'Be brief.'").unwrap_err();
+    assert!(error.ends_with("has kind, url, model, key_env and ca, and nothing else"), "{error}");
+}
+
+#[test]
+fn a_server_with_tools_has_a_command_or_a_url() {
+    assert!(server("command = ['mcp-server-time']\nenv = { TZ = 'UTC' }").is_ok());
+    assert!(server("url = 'http://127.0.0.1:3001/mcp'\nkey_env = 'KEY'").is_ok());
+    for table in [
+        "",
+        "command = ['x']\nurl = 'http://127.0.0.1:1'",
+        "url = 'nowhere'",
+        "command = ['x']\nkey_env = 'K'",
+    ] {
+        let error = server(table).unwrap_err();
+        assert!(error.starts_with("the tools \"time\": "), "{table}: {error}");
+    }
+    assert!(McpSettings::default().server("a__b").unwrap_err().contains("no two _ in a row"));
+}

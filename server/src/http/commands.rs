@@ -1,0 +1,46 @@
+//! `POST /v1/conversations/{c}/commands`: what a person has done in a conversation.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use shared::code::ErrorCode;
+use shared::command::{Command, Done};
+use shared::limits::COMMAND_BYTES_MAX;
+
+use super::params::{self, Path};
+use super::problem::Problem;
+use crate::agents::StartError;
+use crate::agents::commands::{self, Refusal};
+use crate::log::blocking;
+use crate::state::Shared;
+
+/// See the module.
+pub(crate) async fn command(
+    State(shared): State<Arc<Shared>>,
+    Path(conversation): Path<String>,
+    request: Request,
+) -> Result<Json<Done>, Problem> {
+    let conversation = params::conversation(&conversation)?;
+    params::plain(request.headers())?;
+    let body = to_bytes(request.into_body(), COMMAND_BYTES_MAX).await.map_err(|error| {
+        let detail = format!("the body cannot be read within {COMMAND_BYTES_MAX} bytes: {error}");
+        Problem::new(ErrorCode::TooLarge, detail)
+    })?;
+    let command: Command = serde_json::from_slice(&body)
+        .map_err(|error| Problem::bad_request(format!("the body is no command: {error}")))?;
+    Ok(blocking(|| commands::carry_out(&shared, &conversation, command)).map(Json)?)
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(refusal.code, refusal.why)
+    }
+}
+
+impl From<StartError> for Problem {
+    fn from(error: StartError) -> Self {
+        Refusal::from(error).into()
+    }
+}

@@ -1,0 +1,76 @@
+//! Failures of models, by one name each wherever they come from.
+
+use shared::event::ErrorFact;
+
+/// What a failure is called that says that the conversation is longer than the model takes.
+pub(crate) const CONTEXT_LIMIT: &str = "context_limit";
+
+/// Words by which vendors say that: in codes, and where there is none in messages.
+const TOO_LONG: [&str; 9] = [
+    "context_length_exceeded",
+    "exceed_context_size",
+    "context_window_exceeded",
+    "prompt is too long",
+    "maximum context length",
+    "context window",
+    "exceeds the context",
+    "exceeds the available context",
+    "input is too long",
+];
+
+/// A failure by this name.
+pub(super) fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
+    ErrorFact { code: code.into(), message: message.to_owned(), retryable, retry_after_ms: None }
+}
+
+/// The failure with what the status of the answer says about it, and with the one name for what all vendors call
+/// differently.
+pub(super) fn named(mut fact: ErrorFact, status: u16) -> ErrorFact {
+    fact.retryable |= may_pass(status);
+    let says = |words: &str| fact.code.contains(words) || fact.message.to_lowercase().contains(words);
+    if status < 500 && status != 429 && TOO_LONG.into_iter().any(says) {
+        fact.code = CONTEXT_LIMIT.into();
+        fact.retryable = false;
+    }
+    fact
+}
+
+/// The failure of an answer that says nothing but its status.
+pub(super) fn of_status(status: u16, retry_after_ms: Option<u64>) -> ErrorFact {
+    let message = format!("the model's server answered with status {status}");
+    ErrorFact { retry_after_ms, ..failure(&format!("http_{status}"), &message, may_pass(status)) }
+}
+
+fn may_pass(status: u16) -> bool {
+    matches!(status, 408 | 409 | 425 | 429 | 500..=599)
+}
+
+#[cfg(test)]
+mod tests {
+    //! The names of failures.
+
+    use super::*;
+
+    #[test]
+    fn a_conversation_that_is_too_long_has_one_name() {
+        for (code, message, status) in [
+            ("context_length_exceeded", "This model's maximum context length is 128000 tokens.", 400),
+            ("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum", 400),
+            ("exceed_context_size_error", "the request exceeds the available context size", 400),
+        ] {
+            let fact = named(failure(code, message, true), status);
+            assert_eq!(
+                (fact.code.as_str(), fact.retryable, fact.message.as_str()),
+                (CONTEXT_LIMIT, false, message)
+            );
+        }
+        assert_eq!(named(failure("overloaded_error", "Overloaded", false), 529).code, "overloaded_error");
+    }
+
+    #[test]
+    fn what_may_pass_is_tried_again() {
+        assert!(of_status(503, Some(7)).retryable);
+        assert!(!of_status(401, None).retryable);
+        assert!(named(failure("rate_limit_error", "slow down", false), 429).retryable);
+    }
+}

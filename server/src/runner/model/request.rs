@@ -1,0 +1,87 @@
+//! The body of a request: the conversation in the words of an API.
+
+use serde_json::{Map, Value, json};
+use shared::View;
+use shared::reconstruct::{Partial, Unfinished, anthropic, openai};
+
+use crate::config::{ModelApi, RunnerConfig};
+
+/// Most tokens of an answer where nobody says how many: Anthropic's API wants a number.
+const TOKENS_MAX: u64 = 8_192;
+
+/// The request, as JSON.
+pub(super) fn body(
+    view: &View,
+    config: &RunnerConfig,
+    broke_off: Option<Partial>,
+    tools: &[Value],
+) -> Vec<u8> {
+    let mut fields = match config.provider.api {
+        ModelApi::OpenAi => openai(view, config, broke_off),
+        ModelApi::Anthropic => anthropic(view, config, broke_off),
+    };
+    if !tools.is_empty() {
+        fields.insert("tools".to_owned(), tools.into());
+    }
+    for (name, value) in &config.request {
+        fields.insert(name.clone(), value.clone());
+    }
+    // Names, numbers and text: this cannot fail to be written.
+    serde_json::to_vec(&fields).unwrap_or_default()
+}
+
+/// A tool as the API wants it.
+#[expect(dead_code, reason = "the tools come next")]
+pub(crate) fn tool(api: ModelApi, name: &str, description: &str, schema: &Value) -> Value {
+    match api {
+        ModelApi::OpenAi => json!({
+            "type": "function",
+            "function": {"name": name, "description": description, "parameters": schema},
+        }),
+        ModelApi::Anthropic => json!({"name": name, "description": description, "input_schema": schema}),
+    }
+}
+
+fn openai(view: &View, config: &RunnerConfig, broke_off: Option<Partial>) -> Map<String, Value> {
+    let mut messages = openai::request(view, Unfinished::Answer).messages;
+    if let Some(content) = config.system.clone() {
+        messages.insert(0, openai::Message::System { content });
+    }
+    if let Some(partial) = broke_off {
+        messages.push(openai::Message::System { content: partial.note() });
+    }
+    let mut fields = Map::new();
+    fields.insert("model".to_owned(), config.plan.model.as_str().into());
+    fields.insert("messages".to_owned(), json!(messages));
+    fields.insert("stream".to_owned(), true.into());
+    fields.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    if let Some(most) = config.plan.tokens_max {
+        fields.insert("max_tokens".to_owned(), most.into());
+    }
+    fields
+}
+
+fn anthropic(view: &View, config: &RunnerConfig, broke_off: Option<Partial>) -> Map<String, Value> {
+    use anthropic::{Block, Message, Role};
+
+    let request = anthropic::request(view, Unfinished::Answer);
+    let mut messages = request.messages;
+    if let Some(partial) = broke_off {
+        let block = Block::Text { text: partial.note() };
+        match messages.last_mut() {
+            Some(last) if last.role == Role::User => last.content.push(block),
+            _ => messages.push(Message { role: Role::User, content: vec![block] }),
+        }
+    }
+    let system = config.system.iter().chain(&request.system).map(String::as_str);
+    let system = system.collect::<Vec<_>>().join("\n\n");
+    let mut fields = Map::new();
+    fields.insert("model".to_owned(), config.plan.model.as_str().into());
+    if !system.is_empty() {
+        fields.insert("system".to_owned(), system.into());
+    }
+    fields.insert("messages".to_owned(), json!(messages));
+    fields.insert("stream".to_owned(), true.into());
+    fields.insert("max_tokens".to_owned(), config.plan.tokens_max.unwrap_or(TOKENS_MAX).into());
+    fields
+}

@@ -1,0 +1,102 @@
+//! What a person can have done in a conversation: a command with an id, and the answer to it. The same over HTTP and over a
+//! socket. A command that comes again with its id is not done again, and has the same answer.
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ConversationId, RunId, ToolCallId};
+use crate::position::{Position, Seq};
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Command {
+    /// Chosen by whoever commands; names the answer.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub id: CompactString,
+    /// What is to be done.
+    #[serde(flatten)]
+    pub deed: Deed,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Deed {
+    /// A message to an agent, which answers it. One that is at work here is told with its next request.
+    Say {
+        /// The agent.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
+        agent: CompactString,
+        /// The message.
+        text: String,
+    },
+    /// A run is to stop at once.
+    Stop {
+        /// The run; the newest where it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
+    },
+    /// A call that waits for consent may be executed.
+    Approve {
+        /// The run; the newest where it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
+        /// The call.
+        tool: ToolCallId,
+        /// Its arguments, where they are to be others.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<serde_json::Value>,
+    },
+    /// A call that waits for consent may not be executed.
+    Reject {
+        /// The run; the newest where it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
+        /// The call.
+        tool: ToolCallId,
+        /// Why; the model is told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    /// A run that ended before it was complete is to go on.
+    Retry {
+        /// The run; the newest where it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
+    },
+    /// A new conversation with what was said in this one, up to a place. With an agent and a text the agent answers it there:
+    /// so a message is edited and run again, and what was is as it was.
+    Fork {
+        /// The last event that the new one has; all where it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Seq>,
+        /// The name of the new one; made up where it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        into: Option<ConversationId>,
+        /// The agent that is to answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+        agent: Option<CompactString>,
+        /// What it is told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+}
+
+/// What came of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Done {
+    /// That of the command.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub id: CompactString,
+    /// The conversation in which it shows: of a fork the new one.
+    pub conversation: ConversationId,
+    /// The run that it began or was about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// Where the conversation stood before: what came of it comes after.
+    pub after: Position,
+}
