@@ -23,6 +23,7 @@ pub mod plain;
 pub mod route;
 pub mod search;
 pub mod starts;
+pub mod timeline;
 pub mod window;
 
 pub use shared::{flow, format, preview};

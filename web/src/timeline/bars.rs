@@ -1,0 +1,209 @@
+//! What a row shows: its name, how it stands, and its bars.
+
+use shared::View;
+use shared::event::{PartKind, RunStatus, ToolState};
+use shared::view::{AgentView, PartView, RunView, ToolView};
+
+use super::rows::Key;
+use crate::preview;
+
+/// How a bar is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// A tool works.
+    Solid,
+    /// A model works.
+    Hatched,
+    /// A call waits: in the queue, or for a person.
+    Outline,
+    /// The whole life of an agent.
+    Thin,
+}
+
+/// The colour of a bar: a token of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// It goes on.
+    Run,
+    /// It went well.
+    Ok,
+    /// It failed.
+    Err,
+    /// It waits in a queue.
+    Pend,
+    /// It waits for a person.
+    Appr,
+    /// Nobody knows its end.
+    Slow,
+    /// It is over, or was given up.
+    Gone,
+}
+
+impl Tone {
+    /// The name of the token.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Ok => "ok",
+            Self::Err => "err",
+            Self::Pend => "pend",
+            Self::Appr => "appr",
+            Self::Slow => "slow",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+/// A stretch of time, in milliseconds since 1970. Without an end it goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bar {
+    /// When it begins.
+    pub from: u64,
+    /// When it ends.
+    pub to: Option<u64>,
+    /// How it is drawn.
+    pub fill: Fill,
+    /// Its colour.
+    pub tone: Tone,
+}
+
+/// What a row shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Face {
+    /// Its name.
+    pub name: String,
+    /// One line more.
+    pub hint: String,
+    /// Its state, in one word.
+    pub word: &'static str,
+    /// The state of a call.
+    pub state: Option<ToolState>,
+    /// The state of an agent.
+    pub status: Option<RunStatus>,
+    /// When it began and how it is counted: from, to. Nothing where nobody said.
+    pub span: Option<(u64, Option<u64>)>,
+    /// How long it took by the publisher, in milliseconds.
+    pub took: Option<u64>,
+    /// Its bars, in order.
+    pub bars: Vec<Bar>,
+}
+
+/// What the row `key` shows; nothing when it is not there (any more).
+pub fn face(view: &View, key: &Key) -> Option<Face> {
+    match key {
+        Key::Run(id) => view.runs.get(id).map(of_run),
+        Key::Agent(run, id) => {
+            let agent = view.runs.get(run)?.agents.get(id)?;
+            Some(of_agent(agent, id.as_str()))
+        }
+        Key::Part(run, id) => {
+            let run = view.runs.get(run)?;
+            run.parts.get(id).map(|part| of_part(part, run.is_running()))
+        }
+        Key::Tool(run, id) => view.runs.get(run)?.tools.get(id).map(of_tool),
+    }
+}
+
+fn life(status: RunStatus, from: u64, to: Option<u64>) -> Vec<Bar> {
+    let tone = match status {
+        RunStatus::Running => Tone::Run,
+        RunStatus::Complete | RunStatus::Cancelled => Tone::Gone,
+        RunStatus::Error => Tone::Err,
+        RunStatus::Interrupted => Tone::Slow,
+    };
+    let to = if status == RunStatus::Running { None } else { Some(to.unwrap_or(from)) };
+    vec![Bar { from, to, fill: Fill::Thin, tone }]
+}
+
+fn of_run(run: &RunView) -> Face {
+    let to = run.ended_at.filter(|_| !run.is_running());
+    Face {
+        name: run.name.as_deref().unwrap_or("main agent").to_owned(),
+        hint: run.title.as_deref().map(preview::one_line).unwrap_or_default(),
+        word: crate::fleet::status_word(run.status),
+        status: Some(run.status),
+        span: Some((run.started_at, to)),
+        bars: life(run.status, run.started_at, to),
+        ..Face::default()
+    }
+}
+
+fn of_agent(agent: &AgentView, id: &str) -> Face {
+    let to = agent.ended_at.filter(|_| agent.status != RunStatus::Running);
+    Face {
+        name: agent.name.as_deref().unwrap_or(id).to_owned(),
+        hint: agent.task.as_deref().map(preview::one_line).unwrap_or_default(),
+        word: crate::fleet::status_word(agent.status),
+        status: Some(agent.status),
+        span: Some((agent.started_at, to)),
+        bars: life(agent.status, agent.started_at, to),
+        ..Face::default()
+    }
+}
+
+fn of_part(part: &PartView, runs: bool) -> Face {
+    let name = match part.kind {
+        PartKind::Thinking => "thinking",
+        PartKind::Text => "text",
+        PartKind::Refusal => "refusal",
+        PartKind::File => "file",
+    };
+    let is_open = part.ended_at.is_none() && runs;
+    let to = if is_open { None } else { Some(part.ended_at.unwrap_or(part.started_at)) };
+    let tone = if is_open { Tone::Run } else { Tone::Gone };
+    Face {
+        name: name.to_owned(),
+        word: if is_open { "streaming" } else { "complete" },
+        span: Some((part.started_at, to)),
+        took: part.duration_ms.filter(|_| !is_open),
+        bars: vec![Bar { from: part.started_at, to, fill: Fill::Hatched, tone }],
+        ..Face::default()
+    }
+}
+
+fn tone_of(state: ToolState) -> Tone {
+    match state {
+        ToolState::Writing | ToolState::Pending => Tone::Pend,
+        ToolState::Approval => Tone::Appr,
+        ToolState::Executing => Tone::Run,
+        ToolState::Complete => Tone::Ok,
+        ToolState::Error => Tone::Err,
+        ToolState::Cancelled => Tone::Gone,
+        ToolState::Interrupted => Tone::Slow,
+    }
+}
+
+fn of_tool(tool: &ToolView) -> Face {
+    let is_over = tool.state.is_final();
+    let end = tool.ended_at.filter(|_| is_over);
+    // Where nobody said when it began to execute, the publisher's figure reaches back from the end.
+    let counted = tool.exec_ms.zip(end).map(|(ms, end)| end.saturating_sub(ms).max(tool.started_at));
+    let executing = tool.executing_at.or(counted);
+    let written = tool.pending_at.or(executing).or(end);
+    let mut bars = vec![Bar { from: tool.started_at, to: written, fill: Fill::Hatched, tone: Tone::Pend }];
+    if let Some(from) = tool.pending_at {
+        let tone = if tool.question.is_some() || tool.state == ToolState::Approval {
+            Tone::Appr
+        } else {
+            Tone::Pend
+        };
+        bars.push(Bar { from, to: executing.or(end), fill: Fill::Outline, tone });
+    }
+    if let Some(from) = executing {
+        bars.push(Bar { from, to: end, fill: Fill::Solid, tone: tone_of(tool.state) });
+    } else if let (Some(at), true) = (end, is_over) {
+        bars.push(Bar { from: at, to: Some(at), fill: Fill::Solid, tone: tone_of(tool.state) });
+    }
+    bars.retain(|bar| bar.to != Some(bar.from) || bar.fill == Fill::Solid);
+    let from = executing.or(tool.pending_at).unwrap_or(tool.started_at);
+    Face {
+        name: if tool.name.is_empty() { "tool".to_owned() } else { tool.name.to_string() },
+        hint: preview::arguments(&tool.arguments.text),
+        word: tool.state.as_str(),
+        state: Some(tool.state),
+        span: Some((from, end)),
+        took: tool.latency_ms(),
+        bars,
+        ..Face::default()
+    }
+}

@@ -1,0 +1,82 @@
+//! The rows: each run and sub-agent, and under it what it did, in true order.
+
+use std::ops::Range;
+
+use shared::view::{Item, RunView};
+use shared::{AgentId, PartId, RunId, ToolCallId, View};
+
+use crate::flow::Flow;
+
+/// What a row shows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// A run: its main agent.
+    Run(RunId),
+    /// A sub-agent.
+    Agent(RunId, AgentId),
+    /// A step of the model.
+    Part(RunId, PartId),
+    /// A call.
+    Tool(RunId, ToolCallId),
+}
+
+impl Key {
+    /// Whether it is the heading of an agent.
+    pub fn is_agent(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Agent(..))
+    }
+}
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// What it shows.
+    pub key: Key,
+    /// How far it is indented.
+    pub depth: u32,
+}
+
+/// All rows of `view`, or those of one agent and what is below it.
+pub fn rows(view: &View, only: Option<&(RunId, AgentId)>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if let Some((id, agent)) = only {
+        if let Some(run) = view.runs.get(id) {
+            rows.push(Row { key: Key::Agent(id.clone(), agent.clone()), depth: 0 });
+            add_lane(&mut rows, (id, run, &Flow::of(run)), Some(agent), 1);
+        }
+        return rows;
+    }
+    for (id, run) in &view.runs {
+        rows.push(Row { key: Key::Run(id.clone()), depth: 0 });
+        add_lane(&mut rows, (id, run, &Flow::of(run)), None, 1);
+    }
+    rows
+}
+
+fn add_lane(rows: &mut Vec<Row>, of: (&RunId, &RunView, &Flow), agent: Option<&AgentId>, depth: u32) {
+    let (run_id, run, flow) = of;
+    for row in flow.lane(agent) {
+        match &row.item {
+            Item::Part(id) => rows.push(Row { key: Key::Part(run_id.clone(), id.clone()), depth }),
+            Item::Tool(id) => rows.push(Row { key: Key::Tool(run_id.clone(), id.clone()), depth }),
+            Item::Agent(id) => {
+                rows.push(Row { key: Key::Agent(run_id.clone(), id.clone()), depth });
+                // An agent stands below one that was there before it, so this ends.
+                if run.agents.contains_key(id) {
+                    add_lane(rows, of, Some(id), depth.saturating_add(1));
+                }
+            }
+            Item::Note(_) => {}
+        }
+    }
+}
+
+/// The numbers of the rows to draw when the box is scrolled to `top` and `height` high, of `count` rows that are `row`
+/// pixels high each: what can be seen and two more on each side, whatever the count.
+pub fn visible(top: f64, height: f64, row: f64, count: usize) -> Range<usize> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rows of a page")]
+    let number = |px: f64| (px / row.max(1.0)).max(0.0) as usize;
+    let first = number(top).saturating_sub(2).min(count);
+    let last = number(top + height).saturating_add(3).min(count);
+    first..last.max(first)
+}

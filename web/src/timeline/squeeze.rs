@@ -1,0 +1,94 @@
+//! From when to when a conversation lasts, and how the time between its runs is left out for those who want that.
+
+use shared::View;
+
+/// A pause between runs that is longer than this may be left out, in milliseconds.
+const IDLE_MS: u64 = 2_000;
+
+/// What stays of a pause that is left out, in milliseconds.
+const KEPT_MS: u64 = 1_000;
+
+/// From when to when a conversation lasts, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Extent {
+    /// Its first moment.
+    pub from: u64,
+    /// Its last moment; now, while a run goes on.
+    pub to: u64,
+}
+
+/// How long `view` lasts by the time `now`; nothing where it has no times.
+pub fn extent(view: &View, now: u64) -> Option<Extent> {
+    let runs = busy(view, now);
+    let from = runs.first()?.0;
+    let to = runs.iter().map(|(_, to)| *to).max()?;
+    Some(Extent { from, to: to.max(from.saturating_add(1)) })
+}
+
+/// When runs go on, the earliest first.
+fn busy(view: &View, now: u64) -> Vec<(u64, u64)> {
+    let timed = view.runs.values().filter(|run| run.started_at > 0);
+    let span = timed.map(|run| {
+        let late = run.tools.values().rev().take(64).filter_map(|tool| tool.ended_at).max();
+        let end = if run.is_running() { now } else { run.ended_at.max(late).unwrap_or(run.started_at) };
+        (run.started_at, end.max(run.started_at))
+    });
+    let mut runs: Vec<(u64, u64)> = span.collect();
+    runs.sort_unstable();
+    runs
+}
+
+/// Times as they are drawn: since the first moment, with or without the pauses between runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Squeeze {
+    from: u64,
+    /// Pauses that are left out.
+    gaps: Vec<(u64, u64)>,
+}
+
+impl Squeeze {
+    /// Every moment counts.
+    pub fn none(from: u64) -> Self {
+        Self { from, gaps: Vec::new() }
+    }
+
+    /// Without the pauses of `view`.
+    pub fn of(view: &View, now: u64) -> Self {
+        let runs = busy(view, now);
+        let from = runs.first().map_or(0, |(from, _)| *from);
+        let (mut gaps, mut until) = (Vec::new(), from);
+        for (begin, end) in runs {
+            if begin.saturating_sub(until) > IDLE_MS {
+                gaps.push((until, begin));
+            }
+            until = until.max(end);
+        }
+        Self { from, gaps }
+    }
+
+    /// How many pauses are left out.
+    pub fn gaps(&self) -> usize {
+        self.gaps.len()
+    }
+
+    /// Where the moment `at` is drawn, in milliseconds from the first.
+    pub fn place(&self, at: u64) -> u64 {
+        let cut = self.gaps.iter().take_while(|(begin, _)| *begin < at).map(|(begin, end)| {
+            let passed = at.min(*end).saturating_sub(*begin);
+            passed.saturating_sub(KEPT_MS.min(passed))
+        });
+        at.saturating_sub(self.from).saturating_sub(cut.sum())
+    }
+
+    /// The moment that is drawn at `place`.
+    pub fn moment(&self, place: u64) -> u64 {
+        let mut at = self.from.saturating_add(place);
+        for (begin, end) in &self.gaps {
+            if at >= begin.saturating_add(KEPT_MS) {
+                let cut = end.saturating_sub(*begin).saturating_sub(KEPT_MS);
+                at = at.saturating_add(cut);
+            }
+        }
+        at
+    }
+}
