@@ -20,6 +20,7 @@ pub mod matching;
 pub mod model;
 pub mod open;
 pub mod plain;
+pub mod replay;
 pub mod route;
 pub mod search;
 pub mod starts;
