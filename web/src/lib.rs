@@ -8,6 +8,7 @@
 //! Frames are folded into the [`model`] as they come. What changed is painted once for each frame of the screen: only
 //! then are signals set, so that a burst of a thousand events costs one painting.
 
+pub mod agents;
 pub mod exports;
 pub mod failed;
 pub mod find;

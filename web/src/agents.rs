@@ -1,0 +1,195 @@
+//! The agents of a conversation: who called whom, how each stands, and what the newest of its steps are.
+
+use std::collections::{HashMap, HashSet};
+
+use shared::event::{RunStatus, ToolState};
+use shared::flow::{Counts, Flow};
+use shared::view::{Item, RunView, ToolView};
+use shared::{AgentId, RunId, View};
+
+use crate::latency::CallKey;
+use crate::preview;
+
+/// How deep agents stand under one another in the conversation; deeper ones show their path instead.
+pub const DEPTH_MAX: usize = 3;
+
+/// Lines of what a sub-agent does now.
+const TICKER_LINES: usize = 3;
+
+/// An agent in the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Branch {
+    /// Its run.
+    pub run: RunId,
+    /// The sub-agent; nothing for the main one.
+    pub agent: Option<AgentId>,
+    /// How deep it stands; 0 for the main agent.
+    pub depth: usize,
+    /// Its name.
+    pub name: String,
+    /// What it is to do.
+    pub task: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Its own calls, by how they stand.
+    pub counts: Counts,
+    /// When it began and ended, in milliseconds since 1970.
+    pub span: (u64, Option<u64>),
+    /// Tokens, where anybody said: of the run as a whole.
+    pub tokens: Option<u64>,
+}
+
+/// All agents of `view`, each under the one that called it, down to `depth` levels.
+pub fn tree(view: &View, depth: Option<usize>) -> Vec<Branch> {
+    let mut branches = Vec::new();
+    for (id, run) in &view.runs {
+        let mut counts = HashMap::<Option<&AgentId>, Counts>::new();
+        for tool in run.tools.values() {
+            let agent = tool.agent.as_ref().filter(|agent| run.agents.contains_key(*agent));
+            count(counts.entry(agent).or_default(), tool);
+        }
+        let mut below = HashMap::<Option<&AgentId>, Vec<&AgentId>>::new();
+        for (child, _) in &run.agents {
+            below.entry(parent_of(run, child)).or_default().push(child);
+        }
+        branches.push(Branch {
+            run: id.clone(),
+            agent: None,
+            depth: 0,
+            name: run.name.as_deref().unwrap_or("main agent").to_owned(),
+            task: run.title.as_deref().map(preview::one_line).unwrap_or_default(),
+            status: run.status,
+            counts: counts.get(&None).copied().unwrap_or_default(),
+            span: (run.started_at, run.ended_at.filter(|_| !run.is_running())),
+            tokens: run.usage.map(|usage| usage.input_tokens.saturating_add(usage.output_tokens)),
+        });
+        let mut open: Vec<(&AgentId, usize)> = children(&below, None, 1);
+        while let Some((agent, level)) = open.pop() {
+            if depth.is_some_and(|depth| level > depth) {
+                continue;
+            }
+            branches.extend(branch(id, run, agent, level, counts.get(&Some(agent)).copied()));
+            open.extend(children(&below, Some(agent), level.saturating_add(1)));
+        }
+    }
+    branches
+}
+
+/// The children of an agent, the first of them at the end.
+fn children<'a>(
+    below: &HashMap<Option<&'a AgentId>, Vec<&'a AgentId>>,
+    agent: Option<&'a AgentId>,
+    level: usize,
+) -> Vec<(&'a AgentId, usize)> {
+    let found = below.get(&agent).map(Vec::as_slice).unwrap_or_default();
+    found.iter().rev().map(|child| (*child, level)).collect()
+}
+
+fn branch(
+    id: &RunId,
+    run: &RunView,
+    agent: &AgentId,
+    depth: usize,
+    counts: Option<Counts>,
+) -> Option<Branch> {
+    let it = run.agents.get(agent)?;
+    Some(Branch {
+        run: id.clone(),
+        agent: Some(agent.clone()),
+        depth,
+        name: it.name.as_deref().unwrap_or(agent.as_str()).to_owned(),
+        task: it.task.as_deref().map(preview::one_line).unwrap_or_default(),
+        status: it.status,
+        counts: counts.unwrap_or_default(),
+        span: (it.started_at, it.ended_at.filter(|_| it.status != RunStatus::Running)),
+        tokens: None,
+    })
+}
+
+fn count(counts: &mut Counts, tool: &ToolView) {
+    let field = match tool.state {
+        ToolState::Complete => &mut counts.done,
+        ToolState::Error => &mut counts.failed,
+        ToolState::Cancelled | ToolState::Interrupted => return,
+        _ => &mut counts.open,
+    };
+    *field = field.saturating_add(1);
+}
+
+/// The agent that called `agent`. Only one that was there before it: agents that name each other have none.
+fn parent_of<'a>(run: &'a RunView, agent: &AgentId) -> Option<&'a AgentId> {
+    let (place, _, it) = run.agents.get_full(agent)?;
+    let parent = it.parent.as_ref()?;
+    (run.agents.get_index_of(parent)? < place).then_some(parent)
+}
+
+/// The agents from the first sub-agent down to `agent` itself, with their names.
+pub fn path(run: &RunView, agent: &AgentId) -> Vec<(AgentId, String)> {
+    let mut path = Vec::new();
+    let mut next = run.agents.contains_key(agent).then_some(agent);
+    while let Some(id) = next {
+        let name = run.agents.get(id).and_then(|it| it.name.as_deref()).unwrap_or(id.as_str());
+        path.push((id.clone(), name.to_owned()));
+        next = parent_of(run, id);
+    }
+    path.reverse();
+    path
+}
+
+/// The path of an agent in one line: `main ▸ research ▸ web`.
+pub fn path_line(run: &RunView, agent: &AgentId) -> String {
+    let names = path(run, agent).into_iter().map(|(_, name)| name);
+    std::iter::once("main".to_owned()).chain(names).collect::<Vec<_>>().join(" ▸ ")
+}
+
+/// The calls of one agent and of all below it.
+pub fn calls_below(view: &View, of: &(RunId, AgentId)) -> HashSet<CallKey> {
+    let (id, root) = of;
+    let Some(run) = view.runs.get(id) else { return HashSet::new() };
+    let mut inside: HashSet<&AgentId> = HashSet::from([root]);
+    // Those who call come before those whom they call.
+    for agent in run.agents.keys() {
+        if parent_of(run, agent).is_some_and(|parent| inside.contains(parent)) {
+            inside.insert(agent);
+        }
+    }
+    let calls =
+        run.tools.iter().filter(|(_, tool)| tool.agent.as_ref().is_some_and(|it| inside.contains(it)));
+    calls.map(|(tool, _)| (id.clone(), tool.clone())).collect()
+}
+
+/// The newest things that a sub-agent does, one a line, the newest last.
+pub fn ticker(run: &RunView, flow: &Flow, agent: &AgentId) -> Vec<String> {
+    let lane = flow.lane(Some(agent));
+    let lines = lane.iter().rev().filter_map(|row| match &row.item {
+        Item::Tool(id) => {
+            let tool = run.tools.get(id)?;
+            let sign = match tool.state {
+                ToolState::Complete => "✓",
+                ToolState::Error => "✗",
+                ToolState::Cancelled | ToolState::Interrupted => "–",
+                _ => "◌",
+            };
+            Some(
+                format!("{sign} {} {}", tool.name, preview::arguments(&tool.arguments.text))
+                    .trim_end()
+                    .to_owned(),
+            )
+        }
+        Item::Agent(id) => {
+            let name = run.agents.get(id).and_then(|it| it.name.as_deref()).unwrap_or(id.as_str());
+            Some(format!("⤷ {name}"))
+        }
+        Item::Part(id) => {
+            let text = preview::tail(&run.parts.get(id)?.body.text);
+            (!text.trim().is_empty()).then_some(text)
+        }
+        Item::Note(_) => None,
+    });
+    let mut lines: Vec<String> = lines.take(TICKER_LINES).collect();
+    lines.reverse();
+    lines
+}
+
+#[cfg(test)]
+mod tests;
