@@ -1,5 +1,6 @@
 //! The page in a real Chromium, against the real hub.
 
+mod agents; // sub-agents in the panel, one of them alone
 mod delivery; // packed, kept, policed
 mod finding; // a word everywhere, links, commands, keys
 mod first; // an empty hub, the first event, what opens by itself
@@ -8,6 +9,8 @@ mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came
 mod reading; // nothing jumps, choices stay
 mod recording; // files that are dropped on the page
+mod replay; // the past, exactly, and back
 mod same; // the view of random histories equals the hub's (I6)
 mod scene;
-mod together; // two browsers and a terminal on recordings // one run with everything in it, written for these tests
+mod timeline; // the waterfall: live, zoomed, windowed
+mod together; // two browsers and a terminal on recordings

@@ -12,7 +12,7 @@ use tests::{Hub, Page};
 const DIALECT: &str = "return document.querySelector('[data-t=recording-dialect]')?.value ?? null";
 
 /// Drops a file as the browser does.
-async fn drop_file(page: &Page, name: &str, bytes: &[u8]) {
+pub(crate) async fn drop_file(page: &Page, name: &str, bytes: &[u8]) {
     let script = format!(
         "const files = new DataTransfer(); files.items.add(new File([new Uint8Array({})], {}));
          document.body.dispatchEvent(new DragEvent('drop', {{dataTransfer: files, bubbles: true, cancelable: true}}))",

@@ -8,7 +8,6 @@ use crate::browser;
 use crate::components::title;
 use crate::drop;
 use crate::keys;
-use crate::link::Status;
 use crate::navigation::{self, Navigation};
 use crate::pages::{Bare, Full};
 use crate::session;
@@ -49,10 +48,7 @@ fn App() -> impl IntoView {
     });
     speak(store);
     browser::every(1_000, move || {
-        // Without a link nobody knows how time went on at the hub: it stands still.
-        if store.status.with_untracked(|status| *status == Status::Up) {
-            store.now.set(store.model(|model| model.hub_time(browser::now_ms())));
-        }
+        store.set_now();
     });
     // Two viewers that see the same have the same hash; so has the hub's snapshot.
     browser::expose("fanlightViewHash", move || store.view(shared::snapshot::hash));
@@ -71,6 +67,9 @@ fn look(store: Store, navigation: Navigation) {
         let looks = navigation.looks();
         if let Some(level) = looks.level {
             store.show_level(level);
+        }
+        if let Some(drawer) = looks.timeline.filter(|_| !store.is_bare) {
+            store.drawer.set(drawer);
         }
         if let Some(word) = looks.find {
             store.query.set(word);
@@ -125,7 +124,7 @@ fn settle(store: Store, navigation: Navigation) {
 fn speak(store: Store) {
     Effect::new(move |was: Option<bool>| {
         let runs = store.running.get();
-        if was == Some(true) && !runs {
+        if was == Some(true) && !runs && store.replay.with_untracked(Option::is_none) {
             let status = store.view(|view| view.runs.values().next_back().map(|run| run.status));
             let words = match status {
                 Some(RunStatus::Error) => "The run failed",

@@ -89,10 +89,38 @@ pub(crate) fn keep_setting(key: &str, value: &str) {
     }
 }
 
+/// Writes `address` into the address bar, without going anywhere.
+pub(crate) fn replace_address(address: &str) {
+    if let Ok(history) = window().history() {
+        drop(history.replace_state_with_url(&JsValue::NULL, "", Some(address)));
+    }
+}
+
 /// What the hub has at `path`, or why not, for the reader.
 pub(crate) async fn fetch_text(path: &str) -> Result<String, String> {
+    text_of(window().fetch_with_str(path)).await
+}
+
+/// The events that the hub has at `path`, one a line, or why not, for the reader.
+pub(crate) async fn fetch_lines(path: &str) -> Result<String, String> {
+    let (init, headers) = (web_sys::RequestInit::new(), js_sys::Object::new());
+    // A plain object takes any property.
+    drop(js_sys::Reflect::set(&headers, &"accept".into(), &"application/x-ndjson".into()));
+    init.set_headers(&headers);
+    text_of(window().fetch_with_str_and_init(path, &init)).await
+}
+
+/// Lets the browser do what waits to be done.
+pub(crate) async fn rest() {
+    let promise = js_sys::Promise::new(&mut |done, _| {
+        drop(window().set_timeout_with_callback_and_timeout_and_arguments_0(&done, 0));
+    });
+    drop(JsFuture::from(promise).await);
+}
+
+async fn text_of(asked: js_sys::Promise) -> Result<String, String> {
     let away = |_| "The hub cannot be reached.".to_owned();
-    let answer = JsFuture::from(window().fetch_with_str(path)).await.map_err(away)?;
+    let answer = JsFuture::from(asked).await.map_err(away)?;
     let answer: Response = answer.dyn_into().map_err(away)?;
     match answer.status() {
         200 => {

@@ -1,6 +1,7 @@
 //! What the page is made of. Components draw what the store holds; they never see the session.
 
 mod agent;
+mod agents;
 mod body;
 mod card;
 mod conversations;
@@ -17,11 +18,13 @@ mod overlay;
 mod palette;
 mod panel;
 mod recording;
+mod replay;
 mod run;
 mod settings;
 mod status_bar;
 mod text;
 mod thinking;
+mod timeline;
 mod tools;
 mod top_bar;
 mod transcript;
@@ -30,6 +33,8 @@ pub(crate) use conversations::Conversations;
 pub(crate) use overlay::Overlay;
 pub(crate) use panel::Panel;
 pub(crate) use recording::DropVeil;
+pub(crate) use replay::ReplayBar;
 pub(crate) use status_bar::{Connection, StatusBar};
+pub(crate) use timeline::Timeline;
 pub(crate) use top_bar::{TopBar, title};
 pub(crate) use transcript::Transcript;

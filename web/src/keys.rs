@@ -14,6 +14,8 @@ use leptos::prelude::*;
 use shared::event::ToolState;
 use shared::{MessageId, PartId, RunId, ToolCallId};
 
+mod replay;
+
 /// Something that a key does.
 #[derive(Clone, Copy)]
 pub(crate) struct Command {
@@ -43,7 +45,7 @@ const fn command(
 }
 
 /// All commands, in the order in which they are explained.
-pub(crate) const COMMANDS: [Command; 24] = [
+pub(crate) const COMMANDS: [Command; 30] = [
     command(&["1"], "1", "Show the answers alone", |store| store.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.choose_level(Level::All)),
@@ -62,6 +64,14 @@ pub(crate) const COMMANDS: [Command; 24] = [
     command(&["/"], "/ Ctrl F", "Find", find),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
     command(&["s"], "s", "Tools", Store::toggle_tools),
+    command(&["t"], "t", "Timeline", Store::toggle_timeline),
+    command(&["p"], "p", "Replay", |store| store.start_replay(None)),
+    command(&[], "Space", "Replay: play or pause", Store::toggle_playing),
+    command(&[], "← →", "Replay: event before or after; with Shift step", |store| {
+        store.step_replay(1, false);
+    }),
+    command(&[], "< >", "Replay: slower or faster", |store| store.change_speed(1)),
+    command(&["g a"], "g a", "Agents", |store| store.inspect(None)),
     command(&["g l"], "g l", "Filter conversations", focus_filter),
     command(&["g s"], "g s", "Settings", |store| store.over.set(Over::Settings)),
     command(&["g e"], "g e", "Export", |store| store.over.set(Over::Export)),
@@ -96,6 +106,8 @@ pub(crate) fn listen(store: Store) {
             with_control(store, &key)
         } else if event.alt_key() {
             false
+        } else if replay::press(store, &event) {
+            true
         } else if is_in_input(&event) {
             match key.as_str() {
                 "Escape" if store.over.get_untracked() != Over::Nothing => press(store, "Escape"),

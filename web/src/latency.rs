@@ -47,14 +47,18 @@ impl Group {
     }
 }
 
-/// All calls of `view` by tool, in the order in which the tools were first called: an order that never changes under
+/// The calls of `view` that are wanted, by tool, in the order in which the tools were first called: an order that never changes under
 /// the pointer.
-pub fn groups(view: &View) -> Vec<Group> {
+pub fn groups(view: &View, is_wanted: impl Fn(&CallKey) -> bool) -> Vec<Group> {
     let mut groups = indexmap::IndexMap::<&str, Group>::new();
     for (run_id, run) in &view.runs {
         for (id, tool) in &run.tools {
+            let call = (run_id.clone(), id.clone());
+            if !is_wanted(&call) {
+                continue;
+            }
             let group = groups.entry(tool.name.as_str()).or_default();
-            group.calls.push((run_id.clone(), id.clone()));
+            group.calls.push(call);
             group.failed = group.failed.saturating_add(usize::from(tool.state == ToolState::Error));
             group.latencies.extend(tool.latency_ms());
         }

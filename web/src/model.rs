@@ -13,6 +13,7 @@ use shared::{ConversationId, Envelope, Epoch, Seq, View};
 use crate::latency::CallKey;
 
 mod recording;
+mod replay;
 
 /// The subscription of the list.
 const FLEET: Sub = 1;
@@ -49,6 +50,11 @@ pub struct Model {
     /// What is looked at instead of a conversation.
     recording: Option<Told>,
     is_reading: bool,
+    /// What the recording told, as it came.
+    told: Vec<String>,
+    /// When the last of it happened, in milliseconds since 1970; 0 where it does not say.
+    told_until: u64,
+    past: Option<replay::Past>,
     kept: Vec<(ConversationId, Tracker)>,
     fleet: IndexMap<ConversationId, ConversationRow>,
     has_fleet: bool,
@@ -71,7 +77,11 @@ impl Model {
 
     /// What it holds.
     pub fn view(&self) -> &View {
-        self.recording.as_ref().map_or_else(|| self.tracker.view(), Told::view)
+        match (self.replay(), &self.recording) {
+            (Some(replay), _) => replay.view(),
+            (None, Some(told)) => told.view(),
+            (None, None) => self.tracker.view(),
+        }
     }
 
     /// The newest seq that the hub spoke of.
@@ -81,7 +91,9 @@ impl Model {
 
     /// Whether everything there is has arrived.
     pub fn is_live(&self) -> bool {
-        if self.recording.is_some() {
+        if self.replay().is_some() {
+            true
+        } else if self.recording.is_some() {
             !self.is_reading
         } else {
             self.conversation.is_none() || self.tracker.is_live()
@@ -100,13 +112,13 @@ impl Model {
 
     /// How far a call is.
     pub fn progress(&self, call: &CallKey) -> Option<&ToolProgress> {
-        self.progress.get(call)
+        self.progress.get(call).filter(|_| self.replay().is_none())
     }
 
     /// Tokens in the last second, if the newest figure is of the last two.
     pub fn rate(&self, now: u64) -> Option<u64> {
         self.rate
-            .filter(|(at, tokens)| now.saturating_sub(*at) < 2_000 && *tokens > 0)
+            .filter(|(at, tokens)| now.saturating_sub(*at) < 2_000 && *tokens > 0 && self.replay().is_none())
             .map(|(_, tokens)| tokens)
     }
 
@@ -163,6 +175,8 @@ impl Model {
         let unsub = self.conversation.is_some().then_some(ClientFrame::Unsub { sub: self.sub });
         self.put_away();
         self.recording = None;
+        (self.told_until, self.past) = (0, None);
+        self.told.clear();
         unsub.into_iter().collect()
     }
 
@@ -242,15 +256,21 @@ impl Model {
 
     /// A frame of the conversation.
     fn follow(&mut self, frame: &mut ServerFrame, now: u64) -> Option<ClientFrame> {
+        // While the past is shown, nothing of the present is painted.
+        let is_shown = self.replay().is_none();
         let changes = &mut self.touched.changes;
         match self.tracker.take(frame, &mut |change| {
-            changes.insert(change);
+            if is_shown {
+                changes.insert(change);
+            }
         }) {
             Outcome::Subscribed { .. } | Outcome::Live => self.is_resyncing = false,
             Outcome::Replaced => {
                 self.is_resyncing = false;
-                self.touched.replaced = true;
-                self.touched.changes.clear();
+                if is_shown {
+                    self.touched.replaced = true;
+                    self.touched.changes.clear();
+                }
             }
             Outcome::Applied(events) => {
                 self.event_at = Some(now);

@@ -2,7 +2,9 @@
 
 use leptos::prelude::*;
 
-use crate::components::{Connection, Conversations, DropVeil, Overlay, Panel, StatusBar, TopBar, Transcript};
+use crate::components::{
+    Connection, Conversations, DropVeil, Overlay, Panel, ReplayBar, StatusBar, Timeline, TopBar, Transcript,
+};
 use crate::store::{Sheet, use_store};
 
 /// Everything.
@@ -13,9 +15,11 @@ pub(crate) fn Full() -> impl IntoView {
         <div class="app">
             <a class="skip" href="#transcript">"To the conversation"</a>
             <TopBar />
+            <ReplayBar />
             <Conversations />
             <Transcript />
             <Panel />
+            <Timeline />
             <StatusBar />
         </div>
         {move || (store.sheet.get() != Sheet::None).then(|| view! {

@@ -1,10 +1,11 @@
 //! Which conversation an address names, what of it, and the address of a conversation.
 
-use shared::{ConversationId, MessageId, PartId, RunId, ToolCallId};
+use shared::{ConversationId, MessageId, PartId, Position, RunId, ToolCallId};
 
 use crate::find::Place;
 use crate::open::Level;
 use crate::search;
+use crate::timeline::Drawer;
 
 /// What an address says beside the conversation: `?level=All&run=r&tool=t&find=word`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,6 +16,8 @@ pub struct Looks {
     pub place: Option<Place>,
     /// What is looked for.
     pub find: Option<String>,
+    /// How high the timeline stands.
+    pub timeline: Option<Drawer>,
 }
 
 impl Looks {
@@ -32,6 +35,7 @@ impl Looks {
             level: value("level").and_then(|word| Level::parse(&word)),
             place: tool().or_else(part).or_else(message),
             find: value("find").filter(|word| !word.is_empty()),
+            timeline: value("timeline").and_then(|word| Drawer::parse(&word)),
         }
     }
 
@@ -43,7 +47,8 @@ impl Looks {
             "arguments" | "result" => run().map(|run| Place::Tool(run, ToolCallId::new(&hit.item))),
             _ => run().map(|run| Place::Part(run, PartId::new(&hit.item))),
         };
-        Self { level: None, place, find: Some(find.trim().to_owned()).filter(|word| !word.is_empty()) }
+        let find = Some(find.trim().to_owned()).filter(|word| !word.is_empty());
+        Self { place, find, ..Self::default() }
     }
 
     /// The query that says it; empty where there is nothing to say.
@@ -68,6 +73,9 @@ impl Looks {
         if let Some(find) = &self.find {
             say("find", find);
         }
+        if let Some(drawer) = self.timeline {
+            say("timeline", drawer.word());
+        }
         if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
     }
 }
@@ -75,6 +83,15 @@ impl Looks {
 /// The address of a conversation and what of it is shown.
 pub fn link(conversation: &ConversationId, looks: &Looks) -> String {
     path_of(conversation) + &looks.query()
+}
+
+/// `query` with the height of the timeline in it, and everything else as it was.
+pub fn with_timeline(query: &str, drawer: Drawer) -> String {
+    let others = query.trim_start_matches('?').split('&');
+    let others = others.filter(|pair| !pair.is_empty() && !pair.starts_with("timeline="));
+    let own = (drawer != Drawer::Closed).then(|| format!("timeline={}", drawer.word()));
+    let pairs: Vec<String> = others.map(str::to_owned).chain(own).collect();
+    if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
 }
 
 /// The conversation that the path names: `/c/{conversation}`.
@@ -101,6 +118,13 @@ pub fn result_path(conversation: &ConversationId, hash: &str) -> String {
     let name = path_of(conversation);
     let hash: String = hash.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("/v1/conversations/{}/results/{hash}", name.trim_start_matches("/c/"))
+}
+
+/// Where the hub has at most `count` events of a conversation after `position`.
+pub fn events_path(conversation: &ConversationId, position: &Position, count: usize) -> String {
+    let name = path_of(conversation);
+    let after = search::encoded(&position.to_string());
+    format!("/v1/conversations/{}/events?after={after}&limit={count}", name.trim_start_matches("/c/"))
 }
 
 /// Whether the query asks for the conversation alone.
@@ -140,7 +164,12 @@ mod tests {
             Some(Place::Message(MessageId::new("größe"))),
         ];
         for place in places {
-            let looks = Looks { level: Some(Level::All), place, find: Some("a b&c".to_owned()) };
+            let looks = Looks {
+                level: Some(Level::All),
+                place,
+                find: Some("a b&c".to_owned()),
+                timeline: Some(Drawer::Tall),
+            };
             let link = link(&conversation, &looks);
             let (path, query) = link.split_once('?').unwrap();
             assert_eq!(conversation_of(path), Some(conversation.clone()));
@@ -150,6 +179,14 @@ mod tests {
         for nothing in ["", "?", "?level=Some", "?tool=t", "?find=", "?find=%zz&view=bare"] {
             assert_eq!(Looks::parse(nothing), Looks::default(), "{nothing}");
         }
+    }
+
+    #[test]
+    fn the_height_of_the_timeline_stands_beside_what_else_the_address_says() {
+        assert_eq!(with_timeline("", Drawer::Low), "?timeline=168");
+        assert_eq!(with_timeline("?timeline=168&level=All", Drawer::Tall), "?level=All&timeline=320");
+        assert_eq!(with_timeline("?timeline=168", Drawer::Closed), "");
+        assert_eq!(with_timeline("?find=a%20b", Drawer::Closed), "?find=a%20b");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use shared::fold::Change;
 use shared::frame::{ClientFrame, LogHealth, ServerFrame};
 use shared::view::{Item, RunView, ToolView};
-use shared::{ConversationId, RunId, ToolCallId, View};
+use shared::{AgentId, ConversationId, RunId, ToolCallId, View};
 
 use crate::browser;
 use crate::flow::Flow;
@@ -15,14 +15,18 @@ use crate::link::Status;
 use crate::model::Model;
 use crate::open::{Choices, Fold, Level};
 use crate::scroll::Scroller;
+use crate::timeline::Drawer;
 
 mod paint;
 mod recording;
+mod replay;
 mod reveal;
+mod timeline;
 
 use paint::Painter;
 pub(crate) use recording::Opened;
-pub(crate) use reveal::{agent_key, card_id, message_id, part_id, steps_key, thinking_key};
+pub(crate) use replay::Replaying;
+pub(crate) use reveal::{agent_key, card_id, message_id, part_id, run_id, steps_key, thinking_key};
 
 /// Which sheet lies over a narrow page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +39,9 @@ pub(crate) enum Sheet {
     /// The tools.
     Tools,
 }
+
+/// A sub-agent: its run and its id.
+pub(crate) type AgentKey = (RunId, AgentId);
 
 /// What lies over the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,6 +65,8 @@ pub(crate) enum Tab {
     /// Every call.
     #[default]
     Tools,
+    /// The agents, and one of them.
+    Agents,
     /// Where a word stands.
     Find,
 }
@@ -126,6 +135,17 @@ pub(crate) struct Parts {
     pub(crate) choose_file: StoredValue<Option<ChooseFile>, LocalStorage>,
     /// Reads the recording again in another dialect.
     pub(crate) reopen: StoredValue<Option<Reopen>, LocalStorage>,
+    /// How high the timeline stands.
+    pub(crate) drawer: RwSignal<Drawer>,
+    /// The sub-agent that everything is reduced to.
+    pub(crate) only: RwSignal<Option<AgentKey>>,
+    /// What was to be brought into view last, and the sub-agents that it stands in.
+    pub(crate) wanted: RwSignal<Option<(RunId, Vec<Item>)>>,
+    /// The sub-agent that stands in the panel.
+    pub(crate) agent: RwSignal<Option<AgentKey>>,
+    runner: StoredValue<replay::Running, LocalStorage>,
+    /// What the page tells of the replay, while the past is looked at.
+    pub(crate) replay: RwSignal<Option<Replaying>>,
     /// The polite announcement.
     pub(crate) spoken: RwSignal<String>,
     /// The first conversation that came while the page showed how to make one.
@@ -192,6 +212,12 @@ impl Store {
             dragging: RwSignal::new(false),
             choose_file: StoredValue::new_local(None),
             reopen: StoredValue::new_local(None),
+            drawer: RwSignal::new(Self::first_drawer(is_bare)),
+            only: RwSignal::new(None),
+            wanted: RwSignal::new(None),
+            agent: RwSignal::new(None),
+            replay: RwSignal::new(None),
+            runner: StoredValue::new_local(replay::Running::default()),
             spoken: RwSignal::new(String::new()),
             first: RwSignal::new(None),
             viewers: RwSignal::new(0),
@@ -254,6 +280,9 @@ impl Store {
 
     /// Looks at a conversation.
     pub(crate) fn open(self, conversation: Option<ConversationId>) {
+        if self.conversation.with_untracked(|shown| *shown != conversation) {
+            self.forget_looks();
+        }
         if conversation.is_some() {
             self.recording.set(None);
             self.first.set(None);
@@ -443,6 +472,6 @@ impl Store {
 
     /// Whether a link is there, so that what runs is known to run.
     pub(crate) fn is_current(self) -> bool {
-        self.status.with(|status| *status == Status::Up)
+        self.replay.with(Option::is_some) || self.status.with(|status| *status == Status::Up)
     }
 }

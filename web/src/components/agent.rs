@@ -1,4 +1,4 @@
-//! A sub-agent: one line with its task and how its calls stand, and its own rows on a click.
+//! A sub-agent: one line with its task and how its calls stand, what it does now, and its own rows on a click.
 
 use leptos::prelude::*;
 use shared::event::RunStatus;
@@ -6,13 +6,15 @@ use shared::fold::Change;
 use shared::view::Item;
 use shared::{AgentId, RunId};
 
+use super::agents::own_id;
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, run_icon};
 use super::lane::Lane;
+use crate::agents;
 use crate::flow::{Counts, Flow};
 use crate::open::Fold;
 use crate::preview;
-use crate::store::{agent_key, use_store};
+use crate::store::{Store, agent_key, use_store};
 
 #[derive(Debug, Clone, PartialEq)]
 struct Head {
@@ -22,26 +24,13 @@ struct Head {
     span: Span,
 }
 
-/// A sub-agent and, when it is open, what it does.
+/// A sub-agent: a click on its line shows it in the panel; its steps can be unfolded here too.
 #[component]
 pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView {
     let store = use_store();
     let key = StoredValue::new(agent_key(&run, &id));
-    let (its_run, its_id) = (run.clone(), id.clone());
-    let head = Memo::new(move |_| {
-        store.track(&Change::Item(its_run.clone(), Item::Agent(its_id.clone())));
-        store.view(|view| {
-            let agent = view.runs.get(&its_run)?.agents.get(&its_id)?;
-            let span = match (agent.status, agent.ended_at) {
-                (RunStatus::Running, _) => Span::Since(agent.started_at, 0),
-                (_, Some(end)) => Span::of(agent.started_at, Some(end)),
-                _ => Span::None,
-            };
-            let name = agent.name.as_deref().unwrap_or(its_id.as_str()).to_owned();
-            let task = agent.task.as_deref().map(preview::one_line).unwrap_or_default();
-            Some(Head { name, task, status: agent.status, span })
-        })
-    });
+    let dom_id = own_id(agent_key(&run, &id));
+    let head = head_of(store, &run, &id);
     let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Agent)));
     let toggle = move |event: leptos::ev::MouseEvent| {
         super::card::hold(&event, store);
@@ -54,19 +43,46 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     let counts = Memo::new(move |_| flow.with(|flow| flow.counts(&its_id)));
     let text = move |read: fn(&Head) -> String| head.with(|head| head.as_ref().map(read)).unwrap_or_default();
     let is_running = move || status.get() == RunStatus::Running;
+    let path = store
+        .view(|view| view.runs.get(&run).map(|it| (agents::path(it, &id).len(), agents::path_line(it, &id))));
+    let (depth, line) = path.unwrap_or_default();
+    let is_deep = depth > agents::DEPTH_MAX;
+    let chip = is_deep.then(|| view! { <span class="path-chip meta">{line}</span> });
+    let name = id.to_string();
     let ids = StoredValue::new((run, id));
+    let inspect = move |_| store.inspect(Some(ids.get_value()));
+    let ticker = Memo::new(move |_| {
+        if !is_running() || open.get() {
+            return Vec::new();
+        }
+        flow.with(|flow| {
+            ids.with_value(|(run, id)| {
+                store
+                    .view(|view| view.runs.get(run).map(|run| agents::ticker(run, flow, id)))
+                    .unwrap_or_default()
+            })
+        })
+    });
+    let unfold = move || if open.get() { "Fold the steps away" } else { "Show the steps here" };
     view! {
-        <div class="sub" class:done=move || !is_running()>
-            <div class="card agent" data-state=move || crate::fleet::status_word(status.get())>
-                <button type="button" data-nav="" aria-expanded=move || open.get().to_string() on:click=toggle>
+        <div class="sub" class:done=move || !is_running() class:deep=is_deep>
+            <div class="card agent" id=dom_id data-t="agent-card" data-agent=name
+                data-state=move || crate::fleet::status_word(status.get())>
+                <button type="button" data-nav="" title="Show it in the panel" on:click=inspect>
                     <StateIcon shape=shape />
+                    {chip}
                     <span class="nm">{move || text(|head| head.name.clone())}</span>
                     <span class="pv task">{move || text(|head| head.task.clone())}</span>
                     <CountsOf counts=counts />
                     <span class="tm num" class:run=is_running>{move || text(|head| span_text(head.span))}</span>
-                    <Chevron open=open />
                 </button>
+                <button type="button" class="unfold" aria-expanded=move || open.get().to_string() aria-label=unfold
+                    title=unfold on:click=toggle><Chevron open=open /></button>
             </div>
+            {move || ticker.with(|lines| (!lines.is_empty()).then(|| {
+                let lines = lines.iter().map(|line| view! { <span>{line.clone()}</span> }).collect_view();
+                view! { <div class="ticker meta" data-t="agent-ticker">{lines}</div> }
+            }))}
             {move || open.get().then(|| {
                 let (run, id) = ids.get_value();
                 view! { <Lane run=run agent=Some(id) flow=flow open=true /> }.into_any()
@@ -75,9 +91,27 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     }
 }
 
+fn head_of(store: Store, run: &RunId, id: &AgentId) -> Memo<Option<Head>> {
+    let (run, id) = (run.clone(), id.clone());
+    Memo::new(move |_| {
+        store.track(&Change::Item(run.clone(), Item::Agent(id.clone())));
+        store.view(|view| {
+            let agent = view.runs.get(&run)?.agents.get(&id)?;
+            let span = match (agent.status, agent.ended_at) {
+                (RunStatus::Running, _) => Span::Since(agent.started_at, 0),
+                (_, Some(end)) => Span::of(agent.started_at, Some(end)),
+                _ => Span::None,
+            };
+            let name = agent.name.as_deref().unwrap_or(id.as_str()).to_owned();
+            let task = agent.task.as_deref().map(preview::one_line).unwrap_or_default();
+            Some(Head { name, task, status: agent.status, span })
+        })
+    })
+}
+
 /// How many calls gave a result, failed, and are open.
 #[component]
-fn CountsOf(counts: Memo<Counts>) -> impl IntoView {
+pub(super) fn CountsOf(counts: Memo<Counts>) -> impl IntoView {
     let one = |class: &'static str, sign: &'static str, word: &'static str, n: fn(Counts) -> usize| {
         move || {
             let n = n(counts.get());

@@ -7,6 +7,7 @@ use shared::{RunId, ToolCallId};
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
+use super::agents::own_id;
 use super::body::Body;
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, tool_icon};
@@ -103,9 +104,9 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
 #[component]
 pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let store = use_store();
-    let dom_id = card_id(&run, &id);
+    let key = StoredValue::new(card_id(&run, &id));
+    let dom_id = own_id(card_id(&run, &id));
     let call = id.to_string();
-    let key = StoredValue::new(dom_id.clone());
     let (its_run, its_id) = (run.clone(), id.clone());
     let head = Memo::new(move |_| store.tool(&its_run, &its_id, Head::of).unwrap_or_else(Head::none));
     let preview = preview_of(store, &run, &id);

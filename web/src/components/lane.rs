@@ -6,6 +6,7 @@ use shared::view::Item;
 use shared::{AgentId, RunId};
 
 use super::agent::Agent;
+use super::agents::own_id;
 use super::card::Card;
 use super::note::note;
 use super::text::{Answer, File};
@@ -39,21 +40,59 @@ pub(super) fn Lane(
             rows.map(|row| row.item.clone()).collect::<Vec<_>>()
         })
     });
-    let hidden = move || rows.with(Vec::len).saturating_sub(limit.get());
-    let newest = move || rows.with(|rows| rows.iter().skip(hidden()).cloned().collect::<Vec<_>>());
+    let anchor = anchor(run.clone(), rows, limit);
+    let before = move || {
+        let newest = rows.with(Vec::len).saturating_sub(limit.get());
+        anchor.get().unwrap_or(newest).min(newest)
+    };
+    let after = move || rows.with(Vec::len).saturating_sub(before()).saturating_sub(limit.get());
+    let shown =
+        move || rows.with(|rows| rows.iter().skip(before()).take(limit.get()).cloned().collect::<Vec<_>>());
     let ids = StoredValue::new((run, agent));
     view! {
-        {move || (hidden() > 0).then(|| {
-            let label = format!("Show {} earlier rows", format::grouped(hidden() as u64));
+        {move || (before() > 0).then(|| {
+            let label = format!("Show {} earlier rows", format::grouped(before() as u64));
             let more = move |_| limit.update(|n| *n = n.saturating_mul(4));
             view! { <button type="button" class="more" on:click=more>{label}</button> }
         })}
-        <For each=newest key=Clone::clone let:item>
+        <For each=shown key=Clone::clone let:item>
             {ids.with_value(|(run, agent)| view! {
                 <Row run=run.clone() agent=agent.clone() item=item flow=flow />
             })}
         </For>
+        {move || (after() > 0).then(|| {
+            let label = format!("Show {} later rows", format::grouped(after() as u64));
+            view! { <button type="button" class="more" on:click=move |_| anchor.set(None)>{label}</button> }
+        })}
     }
+}
+
+/// The first row that is shown, where somebody wants to see one that is not among the newest; nothing while the view
+/// follows the end.
+fn anchor(run: RunId, rows: Memo<Vec<Item>>, limit: RwSignal<usize>) -> RwSignal<Option<usize>> {
+    let store = use_store();
+    let anchor = RwSignal::new(None::<usize>);
+    Effect::new(move |_| {
+        let wanted = store.wanted.get();
+        let limit = limit.get_untracked();
+        let Some((_, items)) = wanted.filter(|(of, _)| *of == run) else { return };
+        let place = rows.with_untracked(|rows| {
+            let at = rows.iter().position(|row| items.contains(row))?;
+            let newest = rows.len().saturating_sub(limit);
+            let first = anchor.get_untracked().unwrap_or(newest).min(newest);
+            let is_shown = (first..first.saturating_add(limit)).contains(&at);
+            (!is_shown).then(|| at.saturating_sub(limit / 2))
+        });
+        if place.is_some() {
+            anchor.set(place);
+        }
+    });
+    Effect::new(move |_| {
+        if store.following.get() {
+            anchor.set(None);
+        }
+    });
+    anchor
 }
 
 /// One row, under the bracket of the calls that overlap with it.
@@ -74,7 +113,7 @@ fn Row(run: RunId, agent: Option<AgentId>, item: Item, flow: Memo<Flow>) -> impl
         Some(_) => "row-of par",
     };
     let (dom_id, part) = match &item {
-        Item::Part(id) => (Some(part_id(&run, id)), Some(id.to_string())),
+        Item::Part(id) => (Some(own_id(part_id(&run, id))), Some(id.to_string())),
         _ => (None, None),
     };
     view! {

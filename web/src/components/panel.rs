@@ -1,7 +1,8 @@
-//! The panel beside the conversation: every call, or where a word stands.
+//! The panel beside the conversation: every call, the agents, or where a word stands.
 
 use leptos::prelude::*;
 
+use super::agents::Agents;
 use super::find::Find;
 use super::icon::icon;
 use super::tools::Tools;
@@ -17,10 +18,10 @@ pub(crate) fn Panel() -> impl IntoView {
                 on:click=move |_| store.tab.set(it)>{word}</button>
         }
     };
-    let tabs = [tab(Tab::Tools, "Tools"), tab(Tab::Find, "Find")];
+    let tabs = [tab(Tab::Tools, "Tools"), tab(Tab::Agents, "Agents"), tab(Tab::Find, "Find")];
     view! {
         <aside class="tools" class:off=move || !store.panel.get() class:sheet=move || store.sheet.get() == Sheet::Tools
-            aria-label="Tools and finding">
+            aria-label="Tools, agents and finding">
             <div class="atabs panel-tabs">
                 <span role="tablist" aria-label="Panel">{tabs}</span>
                 <span class="grow"></span>
@@ -30,6 +31,7 @@ pub(crate) fn Panel() -> impl IntoView {
             </div>
             {move || match store.tab.get() {
                 Tab::Tools => view! { <Tools /> }.into_any(),
+                Tab::Agents => view! { <Agents /> }.into_any(),
                 Tab::Find => view! { <Find /> }.into_any(),
             }}
         </aside>

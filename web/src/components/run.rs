@@ -14,7 +14,7 @@ use crate::flow::Flow;
 use crate::format;
 use crate::open::Fold;
 use crate::preview;
-use crate::store::{steps_key, use_store};
+use crate::store::{run_id, steps_key, use_store};
 
 #[derive(Debug, Clone, PartialEq)]
 struct Head {
@@ -52,9 +52,9 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
     let key = StoredValue::new(steps_key(&id));
     let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Steps)));
     let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
-    let (name, own) = (id.to_string(), id.clone());
+    let (name, dom_id, own) = (id.to_string(), run_id(&id), id.clone());
     view! {
-        <section class="turn" data-run=name>
+        <section class="turn" id=dom_id data-run=name>
             {move || has_steps.get().then(|| view! { <Steps head=head flow=flow open=open key=key /> })}
             <Lane run=id agent=None flow=flow open=open />
             <End head=head />

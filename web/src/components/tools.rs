@@ -7,6 +7,7 @@ use shared::{RunId, ToolCallId};
 use super::card::{Head, preview_of};
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, tool_icon};
+use crate::agents;
 use crate::browser;
 use crate::format;
 use crate::latency::{self, CallKey, Group, taken_ms};
@@ -82,7 +83,11 @@ pub(super) fn Tools() -> impl IntoView {
     let groups = Memo::new(move |_| {
         store.conversation.track();
         store.track_tools();
-        store.view(latency::groups)
+        let only = store.only.get();
+        store.view(|view| {
+            let inside = only.map(|only| agents::calls_below(view, &only));
+            latency::groups(view, |call| inside.as_ref().is_none_or(|inside| inside.contains(call)))
+        })
     });
     let calls = calls(store, groups);
     let longest = Memo::new(move |_| {

@@ -11,6 +11,7 @@ use crate::format;
 use crate::link::Status;
 use crate::open::Level;
 use crate::store::{Over, Sheet, Store, Tab, use_store};
+use crate::timeline::Drawer;
 
 /// The newest run, as far as the bar tells of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +81,9 @@ pub(crate) fn TopBar() -> impl IntoView {
                 on:click=move |_| if store.following.get_untracked() { store.release() } else { store.follow() }>
                 {move || if store.following.get() { "Following" } else { "Follow" }} " " <kbd>"f"</kbd>
             </button>
+            <button type="button" class="icon" aria-label="Timeline" title="Timeline (t)" data-t="timeline-toggle"
+                aria-pressed=move || (store.drawer.get() != Drawer::Closed).to_string()
+                on:click=move |_| store.toggle_timeline()>{icon("#times", "")}</button>
             <button type="button" class="icon" aria-label="Tools" title="Tools (s)"
                 on:click=move |_| store.toggle_tools()>{icon("#panel", "")}</button>
             <button type="button" class="icon hide" aria-label="Find" title="Find (/)"

@@ -4,6 +4,7 @@ use leptos::html;
 use leptos::prelude::*;
 use shared::view::TopItem;
 
+use super::agents::OnlyAgent;
 use super::copy::copy_code;
 use super::empty::Empty;
 use super::message::Message;
@@ -85,6 +86,9 @@ fn Content() -> impl IntoView {
         store.conversation.track();
         store.recordings.track();
         budget.set(window::rows(store.is_bare));
+        if let Some(agent) = store.only.get() {
+            return view! { <OnlyAgent agent=agent /> }.into_any();
+        }
         if is_empty.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }
     }
 }

@@ -39,7 +39,7 @@ fn calls_are_grouped_by_tool_in_order_of_first_call() {
         };
         run.tools.insert(ToolCallId::new(id), tool);
     }
-    let groups = groups(&view);
+    let groups = groups(&view, |_| true);
     let short: Vec<_> = groups.iter().map(|g| (g.name.as_str(), g.calls.len(), g.failed, g.p50())).collect();
     assert_eq!(short, [("b", 2, 0, Some(10)), ("a", 1, 1, Some(10))]);
     let running = &view.runs[0].tools[2];

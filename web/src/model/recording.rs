@@ -17,12 +17,19 @@ impl Model {
 
     /// Takes the next events of the recording, one a line.
     pub fn read(&mut self, lines: &str) {
-        let changes = &mut self.touched.changes;
+        self.keep_told(lines);
+        let is_shown = self.replay().is_none();
+        let (changes, until) = (&mut self.touched.changes, &mut self.told_until);
         if let Some(recording) = &mut self.recording {
             // The decoder writes nothing but events.
             let envelopes = lines.lines().filter_map(|line| Envelope::parse(line).ok());
+            let envelopes = envelopes.inspect(|envelope| {
+                *until = (*until).max(envelope.at).max(envelope.producer_at.unwrap_or(0));
+            });
             recording.absorb(envelopes, &mut |change| {
-                changes.insert(change);
+                if is_shown {
+                    changes.insert(change);
+                }
             });
         }
     }

@@ -176,6 +176,7 @@ impl Store {
             let is_running = view.runs.values().rev().take(16).any(shared::view::RunView::is_running);
             (view.seq, model.is_live(), is_running, model.viewers())
         });
+        self.tell_replay();
         set(self.viewers, viewers);
         set(self.live, is_live);
         set(self.running, is_running);

@@ -21,6 +21,7 @@ pub(crate) struct Opened {
 impl Store {
     /// Looks at a recording of which nothing is read yet. Where nobody can decode it, it stays empty.
     pub(crate) fn open_recording(self, opened: Opened) {
+        self.forget_looks();
         let is_readable = opened.dialect.is_some() && opened.failure.is_none();
         let frames = self
             .model

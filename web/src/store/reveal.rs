@@ -1,6 +1,7 @@
 //! Bringing into view what somebody asked for, and what things are called.
 
 use leptos::prelude::*;
+use shared::view::Item;
 use shared::{AgentId, MessageId, PartId, RunId, ToolCallId};
 
 use super::{Sheet, Store, Tab};
@@ -8,6 +9,10 @@ use crate::browser;
 use crate::find::Place;
 use crate::latency::CallKey;
 use crate::route::{self, Looks};
+use crate::timeline::{Drawer, Key};
+
+/// Most agents above one another that are opened to show what stands in the last of them: some name each other.
+const DEPTH_MAX: usize = 64;
 
 impl Store {
     /// The address of what is looked at, with `place` in view; nothing where no conversation is.
@@ -19,6 +24,7 @@ impl Store {
             level: Some(self.level.get_untracked()),
             place,
             find: is_finding.then(|| query.trim().to_owned()),
+            timeline: Some(self.drawer.get_untracked()).filter(|drawer| *drawer != Drawer::Closed),
         };
         Some(browser::origin() + &route::link(&conversation, &looks))
     }
@@ -27,7 +33,7 @@ impl Store {
     pub(crate) fn reveal(self, call: &CallKey) {
         let (run, tool) = call;
         let agent = self.view(|view| view.runs.get(run)?.tools.get(tool)?.agent.clone());
-        self.reveal_in(run, agent, card_id(run, tool));
+        self.reveal_in(run, agent, Item::Tool(tool.clone()), card_id(run, tool));
     }
 
     /// Opens what hides the text at `place` and brings it into view.
@@ -40,7 +46,7 @@ impl Store {
             Place::Part(run, part) => {
                 let agent = self.view(|view| view.runs.get(run)?.parts.get(part)?.agent.clone());
                 self.choose(&thinking_key(run, part), true);
-                self.reveal_in(run, agent, part_id(run, part));
+                self.reveal_in(run, agent, Item::Part(part.clone()), part_id(run, part));
             }
             Place::Message(message) => {
                 let id = message_id(message);
@@ -50,13 +56,29 @@ impl Store {
         }
     }
 
-    fn reveal_in(self, run: &RunId, mut agent: Option<AgentId>, id: String) {
+    /// Brings what a row of the timeline shows into view.
+    pub(crate) fn reveal_row(self, key: &Key) {
+        match key {
+            Key::Tool(run, tool) => self.reveal(&(run.clone(), tool.clone())),
+            Key::Part(run, part) => self.reveal_text(&Place::Part(run.clone(), part.clone())),
+            Key::Agent(run, agent) => {
+                let parent = self.view(|view| view.runs.get(run)?.agents.get(agent)?.parent.clone());
+                self.reveal_in(run, parent, Item::Agent(agent.clone()), agent_key(run, agent));
+            }
+            Key::Run(run) => self.bring(run_id(run)),
+        }
+    }
+
+    fn reveal_in(self, run: &RunId, mut agent: Option<AgentId>, item: Item, id: String) {
         self.choose(&steps_key(run), true);
+        let mut wanted = vec![item];
         while let Some(id) = agent {
             self.choose(&agent_key(run, &id), true);
+            wanted.push(Item::Agent(id.clone()));
             let parent = self.view(|view| view.runs.get(run)?.agents.get(&id)?.parent.clone());
-            agent = parent.filter(|parent| *parent != id);
+            agent = parent.filter(|parent| *parent != id && wanted.len() < DEPTH_MAX);
         }
+        self.wanted.set(Some((run.clone(), wanted)));
         self.bring(id);
     }
 
@@ -67,12 +89,17 @@ impl Store {
     }
 }
 
+/// What a run is called as an element.
+pub(crate) fn run_id(run: &RunId) -> String {
+    format!("run/{run}")
+}
+
 /// What the steps of a run are called among the reader's choices.
 pub(crate) fn steps_key(run: &RunId) -> String {
     format!("steps/{run}")
 }
 
-/// What the steps of a sub-agent are called.
+/// What a sub-agent is called, among the choices and as an element.
 pub(crate) fn agent_key(run: &RunId, agent: &AgentId) -> String {
     format!("agent/{run}/{agent}")
 }

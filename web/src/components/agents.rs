@@ -1,0 +1,233 @@
+//! The agents in the panel: a tree of all of them, and one of them with everything it did.
+
+use leptos::prelude::*;
+use shared::event::RunStatus;
+use shared::fold::Change;
+use shared::view::Item;
+use shared::{AgentId, RunId};
+
+use super::agent::CountsOf;
+use super::elapsed::{Span, span_text};
+use super::icon::{StateIcon, icon, run_icon};
+use super::lane::Lane;
+use crate::agents::{self, Branch};
+use crate::format;
+use crate::store::{AgentKey, Store, use_store};
+
+/// Stands in the context of what is drawn in the panel: the conversation may hold the same.
+#[derive(Clone, Copy)]
+struct Aside;
+
+/// The id of an element, also where the same stands in the panel and in the conversation.
+pub(super) fn own_id(id: String) -> String {
+    if use_context::<Aside>().is_some() { format!("side/{id}") } else { id }
+}
+
+/// The tree, or one agent.
+#[component]
+pub(super) fn Agents() -> impl IntoView {
+    let store = use_store();
+    move || match store.agent.get() {
+        Some(agent) => view! { <One agent=agent /> }.into_any(),
+        None => view! { <Tree /> }.into_any(),
+    }
+}
+
+/// Looks again when an agent comes or changes, at most as often as the page is painted.
+fn branches(store: Store, depth: RwSignal<Option<usize>>) -> Memo<Vec<Branch>> {
+    Memo::new(move |_| {
+        store.conversation.track();
+        store.recordings.track();
+        store.track_items();
+        store.track_tools();
+        store.running.track();
+        let runs = store.view(|view| {
+            let agents = |(id, run): (&RunId, &shared::view::RunView)| {
+                (id.clone(), run.agents.keys().cloned().collect::<Vec<_>>())
+            };
+            view.runs.iter().map(agents).collect::<Vec<_>>()
+        });
+        for (run, agents) in runs {
+            store.track_rows(&run);
+            store.track(&Change::Run(run.clone()));
+            for agent in agents {
+                store.track(&Change::Item(run.clone(), Item::Agent(agent)));
+            }
+        }
+        store.view(|view| agents::tree(view, depth.get()))
+    })
+}
+
+#[component]
+fn Tree() -> impl IntoView {
+    let store = use_store();
+    let depth = RwSignal::new(None::<usize>);
+    let branches = branches(store, depth);
+    let deepest = Memo::new(move |was: Option<&usize>| {
+        let now = branches.with(|all| all.iter().map(|it| it.depth).max().unwrap_or(0));
+        // What the filter leaves out is still there.
+        was.copied().unwrap_or(0).max(now)
+    });
+    let chips = move || {
+        (deepest.get() > 1).then(|| {
+            let levels = (1..deepest.get().min(5)).map(Some).chain([None]);
+            let chips = levels.map(|level| {
+                let word = level.map_or_else(|| "all".to_owned(), |level| format!("≤ {level}"));
+                view! {
+                    <button type="button" class="chip num" aria-pressed=move || (depth.get() == level).to_string()
+                        on:click=move |_| depth.set(level)>{word}</button>
+                }
+            });
+            view! {
+                <div class="chips" role="group" aria-label="Depth"><span class="meta depth">"Depth"</span>{chips.collect_view()}</div>
+            }
+        })
+    };
+    let keys = move || {
+        branches.with(|all| all.iter().map(|it| (it.run.clone(), it.agent.clone())).collect::<Vec<_>>())
+    };
+    let is_alone = move || branches.with(|all| all.iter().all(|it| it.agent.is_none()));
+    view! {
+        {chips}
+        <div class="rows agent-tree" data-t="agent-tree">
+            <For each=keys key=Clone::clone let:key><BranchRow key=key branches=branches /></For>
+            {move || is_alone().then(|| view! { <p class="meta pad">"No sub-agents yet"</p> })}
+        </div>
+    }
+}
+
+/// An agent of the tree: a click shows it.
+#[component]
+fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl IntoView {
+    let store = use_store();
+    let (run, agent) = key.clone();
+    let branch = Memo::new(move |_| {
+        branches.with(|all| all.iter().find(|it| it.run == key.0 && it.agent == key.1).cloned())
+    });
+    let read = move |read: fn(&Branch) -> String| branch.with(|it| it.as_ref().map(read)).unwrap_or_default();
+    let status = Memo::new(move |_| branch.with(|it| it.as_ref().map(|it| it.status)).unwrap_or_default());
+    let shape = Signal::derive(move || run_icon(status.get(), store.is_current()));
+    let depth = Memo::new(move |_| branch.with(|it| it.as_ref().map_or(0, |it| it.depth)));
+    let indent = move || format!("{}px", depth.get().min(8).saturating_mul(16).saturating_add(12));
+    let counts = Memo::new(move |_| branch.with(|it| it.as_ref().map(|it| it.counts)).unwrap_or_default());
+    let span = Memo::new(move |_| {
+        branch.with(|it| it.as_ref().map_or(Span::None, |it| Span::of(it.span.0, it.span.1)))
+    });
+    let tokens = move || {
+        let tokens = branch.with(|it| it.as_ref().and_then(|it| it.tokens)).filter(|n| *n > 0);
+        tokens.map(|n| format!("{} tok", format::count(n)))
+    };
+    let named = agent.as_ref().map(ToString::to_string);
+    let choose = move |_| match agent.clone() {
+        Some(agent) => store.inspect(Some((run.clone(), agent))),
+        None => store.reveal_row(&crate::timeline::Key::Run(run.clone())),
+    };
+    view! {
+        <button type="button" class="branch" class:main=move || depth.get() == 0 data-t="agent-row" data-agent=named
+            data-state=move || crate::fleet::status_word(status.get()) style:padding-left=indent on:click=choose>
+            <span class="first">
+                <StateIcon shape=shape />
+                <span class="nm">{move || read(|it| it.name.clone())}</span>
+                <CountsOf counts=counts />
+                <span class="meta num">{tokens}</span>
+                <span class="tm num meta" class:run=move || status.get() == RunStatus::Running>
+                    {move || span_text(span.get())}
+                </span>
+            </span>
+            <span class="task meta">{move || read(|it| it.task.clone())}</span>
+        </button>
+    }
+}
+
+/// One agent: its path, how it stands, and its rows.
+#[component]
+fn One(agent: AgentKey) -> impl IntoView {
+    let store = use_store();
+    provide_context(Aside);
+    let flow = store.flow(&agent.0);
+    let key = StoredValue::new(agent.clone());
+    let branch = {
+        let (run, id) = agent.clone();
+        Memo::new(move |_| {
+            store.track(&Change::Item(run.clone(), Item::Agent(id.clone())));
+            store.track_rows(&run);
+            let wanted = Some(id.clone());
+            store.view(|view| {
+                agents::tree(view, None).into_iter().find(|it| it.run == run && it.agent == wanted)
+            })
+        })
+    };
+    let crumbs = move || {
+        branch.track();
+        let (run, id) = key.get_value();
+        let path =
+            store.view(|view| view.runs.get(&run).map(|run| agents::path(run, &id))).unwrap_or_default();
+        let last = path.len().saturating_sub(1);
+        let crumb = |(at, (id, name)): (usize, (AgentId, String))| {
+            let to = (run.clone(), id);
+            if at == last {
+                view! { <span aria-current="true">{name}</span> }.into_any()
+            } else {
+                view! {
+                    <button type="button" class="crumb-to" on:click=move |_| store.inspect(Some(to.clone()))>{name}</button>
+                    <span aria-hidden="true">" ▸ "</span>
+                }
+                .into_any()
+            }
+        };
+        path.into_iter().enumerate().map(crumb).collect_view()
+    };
+    let is_only =
+        Memo::new(move |_| key.with_value(|key| store.only.with(|only| only.as_ref() == Some(key))));
+    let only = move |_| {
+        let next = (!is_only.get_untracked()).then(|| key.get_value());
+        store.look_only_at(next);
+    };
+    let status = move || branch.with(|it| it.as_ref().map(|it| it.status)).unwrap_or_default();
+    let shape = Signal::derive(move || run_icon(status(), store.is_current()));
+    let counts = Memo::new(move |_| branch.with(|it| it.as_ref().map(|it| it.counts)).unwrap_or_default());
+    let time = move || {
+        span_text(branch.with(|it| it.as_ref().map_or(Span::None, |it| Span::of(it.span.0, it.span.1))))
+    };
+    let (run, id) = agent;
+    let shown = run.to_string();
+    view! {
+        <nav class="crumbs" aria-label="Agents" data-t="agent-path">
+            <button type="button" class="icon" aria-label="All agents" title="All agents"
+                on:click=move |_| store.inspect(None)>{icon("#agents", "")}</button>
+            <button type="button" class="crumb-to" on:click=move |_| store.inspect(None)>"main"</button>
+            <span aria-hidden="true">" ▸ "</span>
+            {crumbs}
+        </nav>
+        <div class="one-head">
+            <StateIcon shape=shape />
+            <CountsOf counts=counts />
+            <span class="num meta">{time}</span>
+            <span class="grow"></span>
+            <button type="button" class="chip" data-t="only-agent" aria-pressed=move || is_only.get().to_string()
+                on:click=only>"Only this agent"</button>
+        </div>
+        <p class="meta pad one-task">{move || branch.with(|it| it.as_ref().map(|it| it.task.clone()))}</p>
+        <div class="rows one" data-t="agent-transcript" data-run=shown>
+            <Lane run=run agent=Some(id) flow=flow open=true />
+        </div>
+    }
+}
+
+/// What the conversation shows while it is reduced to one sub-agent.
+#[component]
+pub(super) fn OnlyAgent(agent: AgentKey) -> impl IntoView {
+    let store = use_store();
+    let flow = store.flow(&agent.0);
+    let (run, id) = agent;
+    let line =
+        store.view(|view| view.runs.get(&run).map(|run| agents::path_line(run, &id))).unwrap_or_default();
+    let shown = run.to_string();
+    view! {
+        <div class="only-agent" data-t="only">
+            <span class="nm">"Only " {line}</span>
+            <button type="button" class="chip" on:click=move |_| store.look_only_at(None)>"Show everything"</button>
+        </div>
+        <section class="turn" data-run=shown><Lane run=run agent=Some(id) flow=flow open=true /></section>
+    }
+}

@@ -1,0 +1,86 @@
+//! The bar of the replay: that this is the past, when it was, and how to go through it.
+
+use leptos::prelude::*;
+
+use super::icon::icon;
+use crate::browser;
+use crate::format;
+use crate::store::{Replaying, use_store};
+
+/// The bar and the frame around the page, while the past is looked at.
+#[component]
+pub(crate) fn ReplayBar() -> impl IntoView {
+    let store = use_store();
+    let is_on = Memo::new(move |_| store.replay.with(Option::is_some));
+    move || is_on.get().then(|| view! { <Bar /> })
+}
+
+/// What the bar says of the moment.
+fn when(replay: &Replaying) -> String {
+    match replay.clock {
+        Some(clock) => browser::time_of_day(clock),
+        None if replay.at > 0 => format!("event {}", format::grouped(replay.at as u64)),
+        None => String::new(),
+    }
+}
+
+/// How far it is, in words.
+fn words(replay: &Replaying) -> String {
+    let grouped = |n: usize| format::grouped(n as u64);
+    let far = format!("{} / {}", grouped(replay.at), grouped(replay.total));
+    let cut = replay.is_cut.then(|| "the rest is more than a replay holds".to_owned());
+    let missing = (replay.missing > 0).then(|| format!("reading {} more", format::grouped(replay.missing)));
+    [Some(far), missing, cut].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+#[component]
+fn Bar() -> impl IntoView {
+    let store = use_store();
+    let replay = Memo::new(move |_| store.replay.get().unwrap_or_default());
+    let is_playing = Memo::new(move |_| replay.with(|replay| replay.player.is_playing));
+    let speed = Memo::new(move |_| replay.with(|replay| replay.player.speed()));
+    let behind = Memo::new(move |_| replay.with(|replay| replay.behind));
+    let failure = Memo::new(move |_| replay.with(|replay| replay.failure.clone()));
+    let back = move || if store.recording.with(Option::is_some) { "Back to the end" } else { "Back to live" };
+    let slide = move |event| {
+        if let Ok(to) = event_target_value(&event).parse::<usize>() {
+            store.seek_event(to);
+        }
+    };
+    let skips = move || replay.with(|replay| replay.player.skips_idle).to_string();
+    view! {
+        <div class="replay-frame" aria-hidden="true"></div>
+        <div class="replay" role="region" aria-label="Replay" data-t="replay"
+            data-at=move || replay.with(|replay| replay.at.to_string())
+            data-playing=move || is_playing.get().then_some("")>
+            <span class="word">"REPLAY"</span>
+            <span class="at num" data-t="replay-when">{move || replay.with(when)} " · " {move || speed.get()}</span>
+            <button type="button" class="icon" data-t="replay-play"
+                aria-label=move || if is_playing.get() { "Pause" } else { "Play" } title="Play or pause (Space)"
+                on:click=move |_| store.toggle_playing()>
+                <svg aria-hidden="true"><use href=move || if is_playing.get() { "#pause" } else { "#play" } /></svg>
+            </button>
+            <input type="range" class="scrub" min="1" step="1" aria-label="Moment" data-t="replay-slider"
+                max=move || replay.with(|replay| replay.total.max(1).to_string())
+                prop:value=move || replay.with(|replay| replay.at.to_string())
+                aria-valuetext=move || replay.with(|replay| format!("{}, event {}", when(replay), replay.at))
+                on:input=slide />
+            <span class="meta num">{move || replay.with(words)}</span>
+            <span>
+                <button type="button" class="icon" aria-label="Slower" title="Slower (<)"
+                    on:click=move |_| store.change_speed(-1)>{icon("#minus", "")}</button>
+                <button type="button" class="icon" aria-label="Faster" title="Faster (>)"
+                    on:click=move |_| store.change_speed(1)>{icon("#plus", "")}</button>
+            </span>
+            <button type="button" class="plain" aria-pressed=skips title="Leave out more than two seconds without an event"
+                on:click=move |_| store.toggle_skipping()>
+                {move || if replay.with(|replay| replay.player.skips_idle) { "✓ Skip idle" } else { "Skip idle" }}
+            </button>
+            {move || (behind.get() > 0).then(|| view! {
+                <span class="run num" data-t="replay-behind">"+" {format::grouped(behind.get())} " new"</span>
+            })}
+            {move || failure.get().map(|why| view! { <span class="failure" role="alert">{why}</span> })}
+            <button type="button" class="back" data-t="replay-back" title="Esc" on:click=move |_| store.end_replay()>{back}</button>
+        </div>
+    }
+}

@@ -1,0 +1,248 @@
+//! The timeline under the conversation: a waterfall of agents, calls and steps of the model.
+//!
+//! What moves with time moves by three numbers on the root: where the looked-at part begins, how long it is, and now. They
+//! are written four times a second; no row is touched by them. Only the rows that can be seen are there.
+
+use std::time::Duration;
+
+use leptos::html;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+
+use super::icon::icon;
+use crate::browser;
+use crate::format;
+use crate::store::{Store, use_store};
+use crate::timeline::{self, Drawer, Extent, Row, Scale, Squeeze, Tick, float};
+
+mod axis;
+mod line;
+mod rows;
+
+use axis::Axis;
+use rows::Rows;
+
+/// How often time moves on, in milliseconds.
+const BEAT_MS: u64 = 250;
+
+/// How far one press of a key or button zooms.
+const ZOOM: f64 = 0.5;
+
+/// The timeline, when it is open.
+#[component]
+pub(crate) fn Timeline() -> impl IntoView {
+    let store = use_store();
+    store.keep_drawer_in_address();
+    let is_open = Memo::new(move |_| store.drawer.get() != Drawer::Closed);
+    move || is_open.get().then(|| view! { <Open /> })
+}
+
+/// What the pieces of an open timeline share.
+#[derive(Clone, Copy)]
+struct Chart {
+    store: Store,
+    root: NodeRef<html::Section>,
+    /// What is there as of the last beat.
+    rows: RwSignal<Vec<Row>, LocalStorage>,
+    /// How many beats there were at which something had changed.
+    beat: RwSignal<u32>,
+    /// How long everything lasts as it is drawn, in milliseconds.
+    whole: RwSignal<u64>,
+    scale: RwSignal<Scale>,
+    squeeze: RwSignal<Squeeze>,
+    is_squeezed: RwSignal<bool>,
+    /// How wide the bars' part is, in pixels.
+    width: RwSignal<f64>,
+    /// Whether names stand above their bars.
+    is_stacked: RwSignal<bool>,
+}
+
+impl Chart {
+    fn new(store: Store) -> Self {
+        Self {
+            store,
+            root: NodeRef::new(),
+            rows: RwSignal::new_local(Vec::new()),
+            beat: RwSignal::new(0),
+            whole: RwSignal::new(1),
+            scale: RwSignal::new(Scale::default()),
+            squeeze: RwSignal::new(Squeeze::default()),
+            is_squeezed: RwSignal::new(false),
+            width: RwSignal::new(800.0),
+            is_stacked: RwSignal::new(false),
+        }
+    }
+
+    /// How high a row is, in pixels.
+    fn row_px(self) -> f64 {
+        if self.is_stacked.get() { 44.0 } else { 26.0 }
+    }
+
+    /// Looks again at what there is.
+    fn read(self) {
+        let only = self.store.only.get_untracked();
+        self.rows.set(self.store.view(|view| timeline::rows(view, only.as_ref())));
+        self.beat.update(|beat| *beat = beat.wrapping_add(1));
+    }
+
+    /// Time has moved on: writes the numbers that all bars go by.
+    fn place(self) {
+        let now = self.store.moment();
+        let extent = self.store.extent(now).unwrap_or(Extent { from: now, to: now.saturating_add(1) });
+        let squeeze = if self.is_squeezed.get_untracked() {
+            self.store.view(|view| Squeeze::of(view, now))
+        } else {
+            Squeeze::none(extent.from)
+        };
+        let whole = squeeze.place(extent.to).max(1);
+        if self.squeeze.with_untracked(|old| *old != squeeze) {
+            self.squeeze.set(squeeze);
+        }
+        if self.whole.get_untracked() != whole {
+            self.whole.set(whole);
+        }
+        self.write(now);
+    }
+
+    fn write(self, now: u64) {
+        let Some(root) = self.root.get_untracked() else { return };
+        let (from, span) = self.scale.get_untracked().window(self.whole.get_untracked());
+        let now = self.squeeze.with_untracked(|squeeze| squeeze.place(now));
+        let style = root.unchecked_ref::<web_sys::HtmlElement>().style();
+        for (name, value) in [("--from", from), ("--span", span), ("--now", float(now))] {
+            drop(style.set_property(name, &rounded(value)));
+        }
+    }
+
+    /// Changes what part of time is looked at.
+    fn rescale(self, change: impl FnOnce(&mut Scale, u64)) {
+        let whole = self.whole.get_untracked();
+        self.scale.update(|scale| change(scale, whole));
+        self.write(self.store.moment());
+    }
+
+    /// Measures how wide it is.
+    fn measure(self) {
+        let is_stacked = browser::width() < 800.0;
+        if self.is_stacked.get_untracked() != is_stacked {
+            self.is_stacked.set(is_stacked);
+        }
+        let Some(root) = self.root.get_untracked() else { return };
+        let axis = root.query_selector(".tl-axis").ok().flatten();
+        let width = axis.map_or(800.0, |axis| axis.get_bounding_client_rect().width());
+        if (self.width.get_untracked() - width).abs() > 0.5 {
+            self.width.set(width);
+        }
+    }
+
+    /// The moment under the pixel `x` of the screen, by the axis.
+    fn moment_at(self, x: f64) -> u64 {
+        let axis = self.root.get_untracked().and_then(|root| root.query_selector(".tl-axis").ok().flatten());
+        let at = axis.map_or(1.0, |axis| {
+            let area = axis.get_bounding_client_rect();
+            (x - area.left()) / area.width().max(1.0)
+        });
+        let place = self.scale.get_untracked().place(self.whole.get_untracked(), at);
+        self.squeeze.with_untracked(|squeeze| squeeze.moment(place))
+    }
+
+    fn ticks(self) -> Vec<Tick> {
+        let (from, span) = self.scale.get().window(self.whole.get());
+        timeline::ticks(from, span, self.width.get())
+    }
+}
+
+/// A number for the styles, to a thousandth.
+fn rounded(value: f64) -> String {
+    ((value * 1000.0).round() / 1000.0).to_string()
+}
+
+#[component]
+fn Open() -> impl IntoView {
+    let store = use_store();
+    let chart = Chart::new(store);
+    let seen = StoredValue::new(None::<(u64, u32)>);
+    let beat = move || {
+        let stand = (store.seq.get_untracked(), store.recordings.get_untracked());
+        if seen.get_value() != Some(stand) {
+            seen.set_value(Some(stand));
+            chart.read();
+        }
+        chart.measure();
+        chart.place();
+    };
+    Effect::new(move |_| {
+        // Another conversation, agent or moment is looked at: not only at the next beat.
+        store.conversation.track();
+        store.recordings.track();
+        store.only.track();
+        store.replay.with(|replay| replay.as_ref().map(|replay| replay.at));
+        chart.root.track();
+        chart.is_squeezed.track();
+        seen.set_value(None);
+        untrack(beat);
+    });
+    if let Ok(handle) = set_interval_with_handle(beat, Duration::from_millis(BEAT_MS)) {
+        on_cleanup(move || handle.clear());
+    }
+    let class = move || if store.drawer.get() == Drawer::Tall { "drawer tall" } else { "drawer" };
+    view! {
+        <section class=class class:stacked=move || chart.is_stacked.get() node_ref=chart.root data-t="timeline"
+            aria-label="Timeline">
+            <Head chart=chart />
+            <Axis chart=chart />
+            <Rows chart=chart />
+        </section>
+    }
+}
+
+/// What it is called, what the bars mean, and what can be done.
+#[component]
+fn Head(chart: Chart) -> impl IntoView {
+    let store = chart.store;
+    let count = move || format::counted(chart.rows.with(Vec::len), "row");
+    let gaps = Memo::new(move |_| {
+        chart.beat.track();
+        store.view(|view| Squeeze::of(view, store.moment()).gaps())
+    });
+    let squeeze = move || {
+        (gaps.get() > 0).then(|| {
+            let label = format!("Skip {}", format::counted(gaps.get(), "pause"));
+            view! {
+                <button type="button" class="plain" aria-pressed=move || chart.is_squeezed.get().to_string()
+                    title="Leave out the time between runs"
+                    on:click=move |_| chart.is_squeezed.update(|on| *on = !*on)>{label}</button>
+            }
+        })
+    };
+    let zoom = move |factor: f64| chart.rescale(|scale, whole| scale.zoom(whole, 0.5, factor));
+    let resize = move |_| store.set_drawer(store.drawer.get_untracked().resized());
+    let size_name = move || if store.drawer.get() == Drawer::Tall { "Fewer rows" } else { "More rows" };
+    let size_icon = move || if store.drawer.get() == Drawer::Tall { "#down" } else { "#up" };
+    view! {
+        <div class="tl-head">
+            <h2>"Timeline"</h2>
+            <span class="meta num hide">{count}</span>
+            <span class="tl-legend meta hide" aria-hidden="true">
+                <i class="tl-key hatched"></i>"model" <i class="tl-key solid"></i>"tool" <i class="tl-key outline"></i>"waiting"
+            </span>
+            <span class="grow"></span>
+            {squeeze}
+            <button type="button" class="plain" data-t="replay-start" title="Replay (p)"
+                disabled=move || store.replay.with(Option::is_some)
+                on:click=move |_| store.start_replay(None)>{icon("#play", "")} "Replay"</button>
+            <button type="button" class="plain" title="Everything (0)" data-t="timeline-fit"
+                disabled=move || chart.scale.with(|scale| scale.is_fit())
+                on:click=move |_| chart.rescale(|scale, _| scale.fit())>"Fit"</button>
+            <button type="button" class="icon" aria-label="Zoom out" title="Zoom out (−)"
+                on:click=move |_| zoom(1.0 / ZOOM)>{icon("#minus", "")}</button>
+            <button type="button" class="icon" aria-label="Zoom in" title="Zoom in (+)"
+                on:click=move |_| zoom(ZOOM)>{icon("#plus", "")}</button>
+            <button type="button" class="icon" aria-label=size_name title=size_name on:click=resize>
+                <svg aria-hidden="true"><use href=size_icon /></svg>
+            </button>
+            <button type="button" class="icon" aria-label="Close the timeline" title="Close (t)"
+                on:click=move |_| store.set_drawer(Drawer::Closed)>{icon("#cross", "")}</button>
+        </div>
+    }
+}

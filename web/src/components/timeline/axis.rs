@@ -1,0 +1,71 @@
+//! The axis, and the playhead that stands on it: a press on the axis goes to that moment.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, PointerEvent};
+
+use super::{Chart, rounded};
+use crate::browser;
+
+/// The axis.
+#[component]
+pub(super) fn Axis(chart: Chart) -> impl IntoView {
+    let store = chart.store;
+    let is_down = StoredValue::new(false);
+    let scrub = move |event: &PointerEvent| {
+        store.start_replay(Some(chart.moment_at(f64::from(event.client_x()))));
+    };
+    let press = move |event: PointerEvent| {
+        if event.button() != 0 {
+            return;
+        }
+        event.prevent_default();
+        is_down.set_value(true);
+        if let Some(axis) = event.current_target().and_then(|it| it.dyn_into::<Element>().ok()) {
+            // Without the capture the drag ends at the edge of the axis: no more than that.
+            drop(axis.set_pointer_capture(event.pointer_id()));
+        }
+        scrub(&event);
+    };
+    let drag = move |event: PointerEvent| {
+        if is_down.get_value() {
+            scrub(&event);
+        }
+    };
+    let release = move |_| {
+        is_down.set_value(false);
+        // The right end is the present.
+        let is_at_end = store.replay.with_untracked(|replay| {
+            replay.as_ref().is_some_and(|it| it.at > 0 && it.at >= it.total && it.missing == 0 && !it.is_cut)
+        });
+        if is_at_end {
+            store.end_replay();
+        }
+    };
+    let ticks = move || {
+        let ticks = chart.ticks().into_iter().map(|tick| {
+            let left = format!("{}%", rounded(tick.at * 100.0));
+            view! { <span class="tl-tick num" style:left=left>{tick.label}</span> }
+        });
+        ticks.collect_view()
+    };
+    let is_replaying = move || store.replay.with(Option::is_some);
+    view! {
+        <div class="tl-top">
+            <span class="tl-corner meta num">{move || at(chart)}</span>
+            <div class="tl-axis" class:past=is_replaying data-t="timeline-axis" title="Drag to go back in time"
+                on:pointerdown=press on:pointermove=drag
+                on:pointerup=release
+                on:pointercancel=move |_| is_down.set_value(false)>
+                <div class="tl-ticks" aria-hidden="true">{ticks}</div>
+                <i class="tl-grip" aria-hidden="true"></i>
+            </div>
+        </div>
+    }
+}
+
+/// Where the playhead stands.
+fn at(chart: Chart) -> Option<String> {
+    let clock = chart.store.replay.with(|replay| replay.as_ref().and_then(|replay| replay.clock))?;
+    Some(browser::time_of_day(clock))
+}

@@ -1,0 +1,94 @@
+//! One row: a name, how it stands, how long it took, and its bars.
+
+use leptos::prelude::*;
+
+use super::Chart;
+use crate::components::elapsed::{Span, span_text};
+use crate::components::icon::{StateIcon, run_icon, tool_icon};
+use crate::timeline::{Bar, Face, Fill, Key, Row, face};
+
+/// A row; `reveal` is told its number when it is chosen.
+#[component]
+pub(super) fn Line(
+    chart: Chart,
+    at: usize,
+    row: Row,
+    active: RwSignal<usize>,
+    reveal: impl Fn(usize) + Copy + Send + Sync + 'static,
+) -> impl IntoView {
+    let store = chart.store;
+    let Row { key, depth } = row;
+    let class = if key.is_agent() { "tl-row agent" } else { "tl-row" };
+    let call = if let Key::Tool(_, call) = &key { Some(call.to_string()) } else { None };
+    let is_part = matches!(key, Key::Part(..));
+    let key = StoredValue::new(key);
+    let face = Memo::new(move |_| {
+        chart.beat.track();
+        key.with_value(|key| store.view(|view| face(view, key))).unwrap_or_default()
+    });
+    let top = move || {
+        #[expect(clippy::cast_precision_loss, reason = "rows of a page")]
+        let at = at as f64;
+        format!("{}px", at * chart.row_px())
+    };
+    let indent = format!("{}px", depth.min(6).saturating_mul(14));
+    let shape = Signal::derive(move || {
+        let is_current = store.is_current();
+        face.with(|face| match (face.state, face.status) {
+            (Some(state), _) => tool_icon(state, is_current),
+            (_, Some(status)) => run_icon(status, is_current),
+            _ => ("#dot", "gone"),
+        })
+    });
+    let span = Memo::new(move |_| face.with(span_of));
+    let label = move || {
+        let (name, word) = face.with(|face| (face.name.clone(), face.word));
+        let time = span_text(span.get());
+        if time.is_empty() { format!("{name}, {word}") } else { format!("{name}, {word}, {time}") }
+    };
+    let bars = Memo::new(move |_| face.with(|face| face.bars.clone()));
+    let sign = if is_part {
+        view! { <svg class="tl-no" aria-hidden="true"></svg> }.into_any()
+    } else {
+        view! { <StateIcon shape=shape /> }.into_any()
+    };
+    view! {
+        <button type="button" class=class style:top=top data-at=at.to_string() data-t="timeline-row" data-call=call
+            data-state=move || face.with(|face| face.word)
+            tabindex=move || if active.get() == at { "0" } else { "-1" } aria-label=label
+            title=move || face.with(|face| face.hint.clone())
+            on:focus=move |_| active.set(at) on:click=move |_| reveal(at)>
+            <span class="tl-name" style:padding-left=indent>
+                {sign}
+                <span class="nm">{move || face.with(|face| face.name.clone())}</span>
+                <span class="tm num meta">{move || span_text(span.get())}</span>
+            </span>
+            <span class="tl-track">{move || bars.get().into_iter().map(|bar| draw(chart, bar)).collect_view()}</span>
+        </button>
+    }
+}
+
+fn span_of(face: &Face) -> Span {
+    match (face.took, face.span) {
+        (Some(ms), _) => Span::Took(ms),
+        (None, Some((from, to))) => Span::of(from, to),
+        (None, None) => Span::None,
+    }
+}
+
+/// A bar: its ends as numbers, everything else by the styles.
+fn draw(chart: Chart, bar: Bar) -> impl IntoView {
+    let fill = match bar.fill {
+        Fill::Solid => "solid",
+        Fill::Hatched => "hatched",
+        Fill::Outline => "outline",
+        Fill::Thin => "thin",
+    };
+    let goes_on = if bar.to.is_none() { " on" } else { "" };
+    let class = format!("tl-bar {fill} {}{goes_on}", bar.tone.class());
+    let place = move |at: u64| chart.squeeze.with(|squeeze| squeeze.place(at)).to_string();
+    let from = move || place(bar.from);
+    // What goes on ends now: the styles read that from the root.
+    let to = move || bar.to.map_or_else(|| "var(--now)".to_owned(), place);
+    view! { <i class=class style=("--a", from) style=("--b", to)></i> }
+}

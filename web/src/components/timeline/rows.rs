@@ -1,0 +1,232 @@
+//! The rows: those that can be seen, moved and zoomed with the pointer, gone through with the keyboard.
+
+use leptos::html;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement, KeyboardEvent, PointerEvent, WheelEvent};
+
+use super::line::Line;
+use super::{Chart, ZOOM};
+use crate::browser;
+use crate::timeline::visible;
+
+/// How far a press moves before it is a drag, in pixels.
+const DRAG_PX: f64 = 4.0;
+
+/// A press on the rows.
+#[derive(Debug, Clone, Copy)]
+struct Press {
+    x: f64,
+    y: f64,
+    is_drag: bool,
+}
+
+/// Where the box stands.
+#[derive(Clone, Copy)]
+struct Frame {
+    element: NodeRef<html::Div>,
+    top: RwSignal<f64>,
+    height: RwSignal<f64>,
+}
+
+impl Frame {
+    fn look(self) {
+        if self.top.try_get_untracked().is_none() {
+            // The timeline was closed before the painting that this waited for.
+            return;
+        }
+        let Some(element) = self.element.get_untracked() else { return };
+        let (top, height) = (f64::from(element.scroll_top()), f64::from(element.client_height()));
+        if (self.top.get_untracked() - top).abs() > 0.5 {
+            self.top.set(top);
+        }
+        if (self.height.get_untracked() - height).abs() > 0.5 {
+            self.height.set(height);
+        }
+    }
+
+    fn scroll_to(self, top: f64) {
+        if self.top.try_get_untracked().is_none() {
+            return;
+        }
+        if let Some(element) = self.element.get_untracked() {
+            #[expect(clippy::cast_possible_truncation, reason = "pixels of a page")]
+            element.set_scroll_top(top.round() as i32);
+        }
+        self.look();
+    }
+}
+
+/// The rows.
+#[component]
+pub(super) fn Rows(chart: Chart) -> impl IntoView {
+    let frame = Frame { element: NodeRef::new(), top: RwSignal::new(0.0), height: RwSignal::new(120.0) };
+    let active = RwSignal::new(0_usize);
+    let count = Memo::new(move |_| chart.rows.with(Vec::len));
+    let range = Memo::new(move |_| visible(frame.top.get(), frame.height.get(), chart.row_px(), count.get()));
+    let shown = move || {
+        let range = range.get();
+        chart.rows.with(|rows| {
+            let numbered = rows.iter().enumerate().skip(range.start).take(range.len());
+            numbered.map(|(at, row)| (at, row.clone())).collect::<Vec<_>>()
+        })
+    };
+    stick(chart, frame, count);
+    let pressed = StoredValue::new(None::<Press>);
+    let dragged = StoredValue::new(false);
+    let reveal = move |at: usize| {
+        // What ends a drag is no click.
+        if !dragged.try_update_value(std::mem::take).unwrap_or(false)
+            && let Some(row) = chart.rows.with_untracked(|rows| rows.get(at).cloned())
+        {
+            active.set(at);
+            chart.store.reveal_row(&row.key);
+        }
+    };
+    let height = move || {
+        #[expect(clippy::cast_precision_loss, reason = "rows of a page")]
+        let count = count.get() as f64;
+        format!("{}px", count * chart.row_px())
+    };
+    let key = move |event: KeyboardEvent| {
+        if press_key(chart, frame, active, &event) {
+            event.prevent_default();
+            event.stop_propagation();
+        }
+    };
+    view! {
+        <div class="tl-rows" node_ref=frame.element data-t="timeline-rows" role="group" aria-label="Agents and steps"
+            on:scroll=move |_| frame.look()
+            on:keydown=key
+            on:dblclick=move |_| chart.rescale(|scale, _| scale.fit())
+            on:wheel=move |event| wheel(chart, &event)
+            on:pointerdown=move |event| {
+                dragged.set_value(false);
+                pressed.set_value((event.button() == 0).then(|| Press {
+                    x: f64::from(event.client_x()), y: f64::from(event.client_y()), is_drag: false,
+                }));
+            }
+            on:pointermove=move |event| if let Some(press) = pressed.get_value() {
+                let next = drag(chart, frame, press, &event);
+                dragged.set_value(next.is_drag);
+                pressed.set_value(Some(next));
+            }
+            on:pointerup=move |_| pressed.set_value(None)
+            on:pointercancel=move |_| pressed.set_value(None)>
+            <div class="tl-sheet" style:height=height>
+                <For each=shown key=|(at, row)| (*at, row.key.clone()) let:numbered>
+                    <Line chart=chart at=numbered.0 row=numbered.1 active=active reveal=reveal />
+                </For>
+            </div>
+            <div class="tl-head-line" aria-hidden="true"><div class="tl-clip"><i class="tl-playhead"></i></div></div>
+        </div>
+        {move || (count.get() == 0).then(|| view! { <p class="meta pad tl-none">"Nothing has happened yet"</p> })}
+    }
+}
+
+/// While a run goes on and the end is in view, it stays in view.
+fn stick(chart: Chart, frame: Frame, count: Memo<usize>) {
+    Effect::new(move |was: Option<usize>| {
+        let count = count.get();
+        let row = chart.row_px();
+        #[expect(clippy::cast_precision_loss, reason = "rows of a page")]
+        let px = move |rows: usize| rows as f64 * row;
+        frame.look();
+        let was_at_end =
+            was.is_none_or(|was| frame.top.get_untracked() + frame.height.get_untracked() >= px(was) - row);
+        if was_at_end && chart.store.running.get_untracked() {
+            browser::before_paint(move || frame.scroll_to(px(count)));
+        }
+        count
+    });
+    Effect::new(move |_| {
+        chart.store.drawer.track();
+        chart.is_stacked.track();
+        browser::before_paint(move || frame.look());
+    });
+}
+
+/// With ctrl the wheel zooms; a wheel that turns sideways moves.
+fn wheel(chart: Chart, event: &WheelEvent) {
+    if event.ctrl_key() || event.meta_key() {
+        event.prevent_default();
+        let whole = chart.whole.get_untracked();
+        let (from, span) = chart.scale.get_untracked().window(whole);
+        let place = chart
+            .squeeze
+            .with_untracked(|squeeze| squeeze.place(chart.moment_at(f64::from(event.client_x()))));
+        let at = (crate::timeline::float(place) - from) / span.max(1e-6);
+        let factor = (event.delta_y().clamp(-200.0, 200.0) / 300.0).exp();
+        chart.rescale(|scale, whole| scale.zoom(whole, at.clamp(0.0, 1.0), factor));
+    } else if event.delta_x().abs() > event.delta_y().abs() && !chart.scale.get_untracked().is_fit() {
+        event.prevent_default();
+        let by = event.delta_x() / chart.width.get_untracked().max(1.0);
+        chart.rescale(|scale, whole| scale.pan(whole, by));
+    }
+}
+
+/// Moves time sideways and the rows up and down with the pointer.
+fn drag(chart: Chart, frame: Frame, press: Press, event: &PointerEvent) -> Press {
+    let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
+    let is_new = !press.is_drag && (x - press.x).abs().max((y - press.y).abs()) > DRAG_PX;
+    if event.pointer_type() == "touch" || (!press.is_drag && !is_new) {
+        // A finger scrolls the rows by itself.
+        return press;
+    }
+    if is_new && let Some(element) = event.current_target().and_then(|it| it.dyn_into::<Element>().ok()) {
+        // Without the capture the drag ends at the edge: no more than that.
+        drop(element.set_pointer_capture(event.pointer_id()));
+    }
+    chart.rescale(|scale, whole| scale.pan(whole, (press.x - x) / chart.width.get_untracked().max(1.0)));
+    frame.scroll_to(frame.top.get_untracked() + press.y - y);
+    Press { x, y, is_drag: true }
+}
+
+/// Goes through the rows, and zooms; false when the key says nothing here.
+fn press_key(chart: Chart, frame: Frame, active: RwSignal<usize>, event: &KeyboardEvent) -> bool {
+    if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        return false;
+    }
+    let last = chart.rows.with_untracked(Vec::len).saturating_sub(1);
+    let now = active.get_untracked().min(last);
+    let next = match event.key().as_str() {
+        "ArrowDown" => now.saturating_add(1).min(last),
+        "ArrowUp" => now.saturating_sub(1),
+        "PageDown" => now.saturating_add(8).min(last),
+        "PageUp" => now.saturating_sub(8),
+        "Home" => 0,
+        "End" => last,
+        "+" | "=" => {
+            chart.rescale(|scale, whole| scale.zoom(whole, 0.5, ZOOM));
+            return true;
+        }
+        "-" => {
+            chart.rescale(|scale, whole| scale.zoom(whole, 0.5, 1.0 / ZOOM));
+            return true;
+        }
+        "0" => {
+            chart.rescale(|scale, _| scale.fit());
+            return true;
+        }
+        _ => return false,
+    };
+    active.set(next);
+    let row = chart.is_stacked.with_untracked(|is_stacked| if *is_stacked { 44.0 } else { 26.0 });
+    #[expect(clippy::cast_precision_loss, reason = "rows of a page")]
+    let top = next as f64 * row;
+    let (from, height) = (frame.top.get_untracked(), frame.height.get_untracked());
+    if top < from {
+        frame.scroll_to(top);
+    } else if top + row > from + height {
+        frame.scroll_to(top + row - height);
+    }
+    browser::before_paint(move || {
+        let wanted = format!("[data-at=\"{next}\"]");
+        let element = frame.element.try_get_untracked().flatten();
+        let found = element.and_then(|it| it.query_selector(&wanted).ok().flatten());
+        if let Some(row) = found.and_then(|it| it.dyn_into::<HtmlElement>().ok()) {
+            drop(row.focus());
+        }
+    });
+    true
+}
