@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tests::hub::Hub;
+use tests::process::cpu_s;
 
 const USAGE: &str = "cargo xtask bench --bench proxy -- [--rounds 10] [--calls 20] [--agents 4] [--pieces 100] \
     [--every-us 2000] [--request-bytes 16384] [--json FILE]";
@@ -48,8 +49,8 @@ struct Found {
     first: Vec<u64>,
     pieces: Vec<u64>,
     calls: u64,
-    /// CPU of the hub, in microseconds.
-    cpu_us: u64,
+    /// CPU of the hub, in seconds.
+    cpu_s: f64,
 }
 
 fn main() -> Outcome<()> {
@@ -67,9 +68,9 @@ fn main() -> Outcome<()> {
     for round in 0..args.rounds {
         all.rotate_left(1);
         for (arm, found) in &mut all {
-            let cpu = cpu_us(hub.pid());
+            let cpu = cpu_s(hub.pid());
             let turn = turn(&args, place(*arm, upstream, &hub), begun, round)?;
-            found.cpu_us += cpu_us(hub.pid()).saturating_sub(cpu);
+            found.cpu_s += cpu_s(hub.pid()) - cpu;
             found.first.extend(turn.first);
             found.pieces.extend(turn.pieces);
             found.calls += turn.calls;
@@ -254,18 +255,6 @@ fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// CPU time of the process `pid` so far.
-fn cpu_us(pid: u32) -> u64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name before may have blanks.
-    let fields = stat
-        .rsplit_once(')')
-        .map(|(_, rest)| rest.split_whitespace().collect::<Vec<_>>())
-        .unwrap_or_default();
-    let ticks: u64 = [11, 12].iter().filter_map(|field| fields.get(*field)?.parse::<u64>().ok()).sum();
-    ticks * 1_000_000 / rustix::param::clock_ticks_per_second().max(1)
-}
-
 fn report(args: &Args, [mut direct, mut passed, mut proxy]: [Found; 3]) -> Outcome<()> {
     let mut out = std::io::stdout();
     writeln!(out, "{args:?}\n")?;
@@ -286,7 +275,8 @@ fn report(args: &Args, [mut direct, mut passed, mut proxy]: [Found; 3]) -> Outco
             figures.insert(format!("{name}, {arm}"), json!(values));
         }
     }
-    let per_call = |found: &Found| found.cpu_us / found.calls.max(1);
+    let per_call =
+        |found: &Found| Duration::from_secs_f64(found.cpu_s).as_micros() / u128::from(found.calls.max(1));
     let cpu = per_call(&proxy);
     writeln!(
         out,

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
+use crate::process::{Process, cpu_s};
 use crate::wait::{until, within};
 
 /// A browser with one page. Everything it started ends with it, also when a test fails.
@@ -164,6 +165,16 @@ impl Page {
         bad.map(|entry| entry["message"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
+    /// CPU time of the processes that render pages, in seconds.
+    pub fn renderer_cpu_s(&self) -> f64 {
+        renderers(self.group).iter().map(|pid| cpu_s(*pid)).sum()
+    }
+
+    /// Resident memory of the processes that render pages, in bytes.
+    pub fn renderer_bytes(&self) -> u64 {
+        renderers(self.group).iter().map(|pid| Process::of(*pid).resident_bytes).sum()
+    }
+
     /// Keeps a picture of the window as `name`.
     ///
     /// # Panics
@@ -196,6 +207,24 @@ impl Drop for Page {
         // After an orderly end there is no such group any more.
         drop(kill.status());
     }
+}
+
+/// The processes of the group that render pages.
+fn renderers(group: Option<u32>) -> Vec<u32> {
+    let renders = |pid: u32| {
+        let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.contains("--type=renderer") && group_of(pid) == group
+    };
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| renders(*pid)).collect()
+}
+
+/// The process group of a process.
+fn group_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(2)?.parse().ok()
 }
 
 fn text_of(name: &str) -> String {

@@ -1,6 +1,7 @@
 //! What the system says of a process: its memory, its open files, its threads. Read from `/proc`.
 
 use std::fs;
+use std::time::Duration;
 
 /// A process at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,4 +42,13 @@ impl Process {
             threads: number("Threads:"),
         }
     }
+}
+
+/// CPU time of the process `pid` so far, its own and the kernel's for it, in seconds.
+pub fn cpu_s(pid: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before may have blanks.
+    let fields: Vec<_> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
+    let ticks = [11, 12].iter().filter_map(|field| fields.get(*field)?.parse::<f64>().ok()).sum::<f64>();
+    ticks / Duration::from_secs(rustix::param::clock_ticks_per_second().max(1)).as_secs_f64()
 }

@@ -95,18 +95,27 @@ fn Log() -> impl IntoView {
 #[component]
 pub(crate) fn StatusBar() -> impl IntoView {
     let store = use_store();
-    let seq = move || (store.seq.get() > 0).then(|| format!("seq {}", format::grouped(store.seq.get())));
+    let seq = Memo::new(move |_| {
+        // While a run goes on it changes with each frame, and nobody can read that: then once a second.
+        let seq = if store.running.get() {
+            store.now.track();
+            store.seq.get_untracked()
+        } else {
+            store.seq.get()
+        };
+        (seq > 0).then(|| format!("seq {}", format::grouped(seq)))
+    });
     let last = move || {
         store.now.track();
         store.conversation.track();
         let at = store.model(crate::model::Model::event_at)?;
         Some(format!("last event {} ago", format::short_age(browser::now_ms().saturating_sub(at))))
     };
-    let anomalies = move || {
+    let anomalies = Memo::new(move |_| {
         store.seq.track();
         let n = store.view(|view| view.anomalies.total);
         (n > 0).then(|| format!("{} odd", format::grouped(n)))
-    };
+    });
     let oddities = move || {
         let kept = store.view(|view| view.anomalies.first.clone());
         let line = |it: &shared::anomaly::Anomaly| format!("{:?}: {}", it.code, it.detail);
@@ -116,9 +125,9 @@ pub(crate) fn StatusBar() -> impl IntoView {
         <footer class="sb num">
             <Connection />
             <Log />
-            <span class="seq">{seq}</span>
+            <span class="seq">{move || seq.get()}</span>
             <span class="hide">{last}</span>
-            {move || anomalies().map(|text| view! { <span class="hide" title=oddities>{text}</span> })}
+            {move || anomalies.get().map(|text| view! { <span class="hide" title=oddities>{text}</span> })}
             <span class="grow"></span>
             <button type="button" class="plain" on:click=move |_| store.toggle_over(Over::Help)>
                 <kbd>"?"</kbd> " keys"

@@ -1,0 +1,125 @@
+//! What a page costs and how it feels while the load speaks.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::browser::Page;
+
+use crate::histogram::quantiles;
+
+/// Runs in the page before its own scripts.
+const MEASURE: &str = include_str!("measure.js");
+
+/// Between two looks at the page.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The costs of a page at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    /// Seconds of tasks of its main thread.
+    tasks: f64,
+    elements: f64,
+}
+
+/// What was found of one page in one run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Found(pub(crate) Vec<(&'static str, f64)>);
+
+/// Watches one page.
+#[derive(Debug)]
+pub(crate) struct Gauge<'a> {
+    page: &'a Page,
+    looks: Vec<Look>,
+    cpu_s: f64,
+}
+
+impl<'a> Gauge<'a> {
+    /// Puts the watcher into all that `page` loads from now on.
+    pub(crate) async fn prepare(page: &Page) {
+        page.devtools("Performance.enable", json!({})).await;
+        page.devtools("Page.enable", json!({})).await;
+        page.devtools("Page.addScriptToEvaluateOnNewDocument", json!({"source": MEASURE})).await;
+    }
+
+    /// Begins to count.
+    pub(crate) async fn begin(page: &'a Page) -> Self {
+        page.run("measured.on = true").await;
+        let mut gauge = Self { page, looks: Vec::new(), cpu_s: page.renderer_cpu_s() };
+        gauge.look().await;
+        gauge
+    }
+
+    /// Looks once a second for as long as `load` takes, and then until the page shows the end.
+    pub(crate) async fn follow(&mut self, load: impl Future<Output = ()>) {
+        let mut load = std::pin::pin!(load);
+        let mut next = tokio::time::interval(LOOK);
+        next.tick().await;
+        loop {
+            tokio::select! {
+                () = &mut load => break,
+                _ = next.tick() => self.look().await,
+            }
+        }
+        self.page.holds("return measured.ended").await;
+        self.look().await;
+    }
+
+    async fn look(&mut self) {
+        let metrics = self.page.devtools("Performance.getMetrics", json!({})).await;
+        let of = |name: &str| metric(&metrics, name);
+        let elements = self.page.run("return document.querySelectorAll('*').length").await;
+        let elements = elements.as_f64().unwrap_or_default();
+        self.looks.push(Look { tasks: of("TaskDuration"), elements });
+    }
+
+    /// Ends the count.
+    pub(crate) async fn end(self) -> Found {
+        let cpu_s = self.page.renderer_cpu_s() - self.cpu_s;
+        let said = self.page.run("measured.on = false; return JSON.stringify(measured)").await;
+        let said: Value = serde_json::from_str(said.as_str().unwrap_or("{}")).unwrap_or_default();
+        let numbers = |name: &str| {
+            let values = said[name].as_array().into_iter().flatten();
+            values.filter_map(Value::as_f64).collect::<Vec<_>>()
+        };
+        let [gap_50, gap_95, gap_99, gap_max] = quantiles(numbers("gaps"));
+        let [lag_50, lag_95, lag_99, lag_max] = quantiles(numbers("lags"));
+        let tasks = numbers("tasks");
+        let elements = self.looks.iter().map(|look| look.elements).fold(0.0, f64::max);
+        Found(vec![
+            ("frame gap p50, ms", gap_50),
+            ("frame gap p95, ms", gap_95),
+            ("frame gap p99, ms", gap_99),
+            ("frame gap max, ms", gap_max),
+            ("tasks over 50 ms", tasks.len() as f64),
+            ("the longest of them, ms", tasks.iter().copied().fold(0.0, f64::max)),
+            ("event to paint p50, ms", lag_50),
+            ("event to paint p95, ms", lag_95),
+            ("event to paint p99, ms", lag_99),
+            ("event to paint max, ms", lag_max),
+            ("marks seen", numbers("lags").len() as f64),
+            ("renderer CPU, s", cpu_s),
+            ("main thread, s", self.looks.last().map_or(0.0, |last| last.tasks - self.looks[0].tasks)),
+            ("growth, last third by first", self.growth()),
+            ("most elements", elements),
+        ])
+    }
+
+    /// Time of the main thread in the last third by that in the first.
+    fn growth(&self) -> f64 {
+        let third = self.looks.len() / 3;
+        if third == 0 {
+            return f64::NAN;
+        }
+        let span = |from: usize, to: usize| self.looks[to].tasks - self.looks[from].tasks;
+        let last = self.looks.len() - 1;
+        span(last - third, last) / span(0, third)
+    }
+}
+
+/// A number of `Performance.getMetrics`.
+pub(crate) fn metric(metrics: &Value, name: &str) -> f64 {
+    let all = metrics["metrics"].as_array().into_iter().flatten();
+    all.filter(|metric| metric["name"] == name)
+        .find_map(|metric| metric["value"].as_f64())
+        .unwrap_or_default()
+}

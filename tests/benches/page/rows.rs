@@ -1,0 +1,237 @@
+//! The rows of the report: one thing that a page goes through each.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tests::browser::{DESKTOP, Page};
+use tests::hub::Hub;
+use tests::publisher::Publisher;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+
+use crate::Outcome;
+use crate::args::Args;
+use crate::arm::{self, Arm};
+use crate::gauge::{Found, Gauge, metric};
+use crate::line::Line;
+use crate::load::Load;
+use crate::report::Report;
+use crate::story::Story;
+
+/// Events that a page missed, in the row `resume`.
+const MISSED: u64 = 10_000;
+
+/// Tokens in a second of the row `soak`: about what fast models say.
+const SOAK_RATE: u64 = 50;
+
+/// Measures everything that was asked for.
+pub(crate) async fn run(args: &Args) -> Outcome<()> {
+    let hub = Hub::start_with(&["--trace", "warn"]).await;
+    let peers = if args.arms == [Arm::Fanlight] { None } else { Some(arm::peers(hub.address()).await?) };
+    let place = Place { hub: hub.address(), peers: peers.unwrap_or(hub.address()) };
+    let mut report = Report::default();
+    for row in &args.rows {
+        for round in 0..args.rounds {
+            let name = format!("{row}-{round}");
+            match row.as_str() {
+                "steady" | "calls" | "fleet" => {
+                    let mut arms = args.arms.clone();
+                    let turn = usize::try_from(round)? % arms.len().max(1);
+                    arms.rotate_left(turn);
+                    // Peers have no fleet to show.
+                    for arm in arms.into_iter().filter(|arm| row != "fleet" || *arm == Arm::Fanlight) {
+                        let conversation = format!("{name}-{}", arm.name());
+                        let load = load(row, args, place.hub, conversation);
+                        report.add(row, arm.name(), stream(args, arm, place, &load).await?);
+                    }
+                }
+                "resume" => report.add(row, "fanlight", resume(args, place, &name).await?),
+                "first" => report.add(row, "fanlight", first(args, place).await?),
+                "soak" => soak(args, place, &name).await?,
+                other => return Err(format!("there is no row {other}").into()),
+            }
+        }
+    }
+    report.write(args)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    hub: SocketAddr,
+    peers: SocketAddr,
+}
+
+fn load(row: &str, args: &Args, hub: SocketAddr, conversation: String) -> Load {
+    let Args { rate, seconds, .. } = *args;
+    let steady = Load { hub, conversation, rate, seconds, tools: 2, others: 0, others_rate: 0 };
+    match row {
+        // Twenty-four tools at once, and few words.
+        "calls" => Load { rate: 100, seconds: 6, tools: 24, ..steady },
+        "fleet" => Load { others: 24, others_rate: 40, ..steady },
+        _ => steady,
+    }
+}
+
+/// One page while a load speaks.
+async fn stream(args: &Args, arm: Arm, place: Place, load: &Load) -> Outcome<Found> {
+    let mut speaker = Speaker::start(load).await?;
+    let page = open(args).await;
+    page.goto(&arm.url(place.hub, place.peers, &load.conversation)).await;
+    page.holds(arm.is_ready()).await;
+    let mut gauge = Gauge::begin(&page).await;
+    speaker.go().await?;
+    gauge.follow(async { speaker.done().await.expect("the load ends") }).await;
+    let found = gauge.end().await;
+    page.close().await;
+    Ok(found)
+}
+
+async fn open(args: &Args) -> Page {
+    let page = Page::open(DESKTOP).await;
+    Gauge::prepare(&page).await;
+    page.devtools("Emulation.setCPUThrottlingRate", json!({"rate": args.throttle})).await;
+    page
+}
+
+/// The page comes back after it has missed much.
+async fn resume(args: &Args, place: Place, conversation: &str) -> Outcome<Found> {
+    let load = Load {
+        hub: place.hub,
+        conversation: conversation.into(),
+        rate: 1_000,
+        seconds: 2,
+        tools: 2,
+        others: 0,
+        others_rate: 0,
+    };
+    let mut speaker = Speaker::start(&load).await?;
+    speaker.go().await?;
+    speaker.done().await?;
+    let (line, port) = Line::lay(0, place.hub).await?;
+    let page = open(args).await;
+    page.goto(&format!("http://127.0.0.1:{port}/c/{conversation}")).await;
+    page.holds("return measured.ended").await;
+    drop(line);
+    let mut publisher = Publisher::named("missed", place.hub, conversation).await;
+    publisher.says(r#"{"k":"run.start","run":"s"}{"k":"part.start","run":"s","part":"x","kind":"text"}"#.replace("}{", "}\n{").as_str()).await;
+    let (mut seq, mut story) = (0, Story::new());
+    for _ in 0..MISSED / 100 {
+        let mut delta =
+            || json!({"k": "part.delta", "run": "s", "part": "x", "text": story.token()}).to_string();
+        let words: Vec<_> = (0..100).map(|_| delta()).collect();
+        seq = publisher.says(&words.join("\n")).await.seq;
+    }
+    let (line, _) = Line::lay(port, place.hub).await?;
+    // From the moment that the way is free again.
+    let began = Instant::now();
+    page.run("measured.on = true; dispatchEvent(new Event('online'))").await;
+    page.painted(seq).await;
+    let took = began.elapsed();
+    let longest = page.run("return Math.max(0, ...measured.tasks)").await.as_f64().unwrap_or_default();
+    drop(line);
+    page.close().await;
+    Ok(Found(vec![("resumed after, ms", took.as_secs_f64() * 1e3), ("longest task, ms", longest)]))
+}
+
+/// From nothing to the list of conversations.
+async fn first(args: &Args, place: Place) -> Outcome<Found> {
+    let mut publisher = Publisher::named("first", place.hub, "first").await;
+    publisher.says(r#"{"k":"message","message":"m","role":"user","text":"Hello"}"#).await;
+    let page = open(args).await;
+    page.goto(&format!("http://{}/", place.hub)).await;
+    let first =
+        page.run_until("return measured.first", |value| value.as_f64().is_some_and(|ms| ms > 0.0)).await;
+    let bytes = "return performance.getEntries().filter(e => e.transferSize !== undefined).reduce((sum, e) => sum + e.transferSize, 0)";
+    let bytes = page.run(bytes).await.as_f64().unwrap_or_default();
+    page.close().await;
+    Ok(Found(vec![("first list, ms", first.as_f64().unwrap_or_default()), ("transferred, KB", bytes / 1e3)]))
+}
+
+/// One page for a long time; says its memory now and then.
+async fn soak(args: &Args, place: Place, conversation: &str) -> Outcome<()> {
+    let load = Load {
+        hub: place.hub,
+        conversation: conversation.into(),
+        rate: SOAK_RATE,
+        seconds: args.minutes * 60,
+        tools: 3,
+        others: 8,
+        others_rate: 10,
+    };
+    let mut speaker = Speaker::start(&load).await?;
+    let page = open(args).await;
+    page.goto(&Arm::Fanlight.url(place.hub, place.peers, conversation)).await;
+    page.holds(Arm::Fanlight.is_ready()).await;
+    speaker.go().await?;
+    let began = Instant::now();
+    writeln!(
+        std::io::stdout(),
+        "| after, min | JS heap, MB | renderer, MB | elements | nodes | main thread, s |\n|---|---|---|---|---|---|"
+    )?;
+    let every = Duration::from_secs((args.minutes * 60 / 12).max(10));
+    let mut next = tokio::time::interval(every);
+    let mut done = std::pin::pin!(speaker.done());
+    loop {
+        tokio::select! {
+            done = &mut done => break done?,
+            _ = next.tick() => {}
+        }
+        page.devtools("HeapProfiler.collectGarbage", json!({})).await;
+        let metrics = page.devtools("Performance.getMetrics", json!({})).await;
+        let of = |name: &str| metric(&metrics, name);
+        let elements = page.run("return document.querySelectorAll('*').length").await;
+        writeln!(
+            std::io::stdout(),
+            "| {:.0} | {:.1} | {:.0} | {elements} | {} | {:.1} |",
+            began.elapsed().as_secs_f64() / 60.0,
+            of("JSHeapUsedSize") / 1e6,
+            page.renderer_bytes() as f64 / 1e6,
+            of("Nodes"),
+            of("TaskDuration"),
+        )?;
+    }
+    page.holds("return measured.ended").await;
+    page.close().await;
+    Ok(())
+}
+
+/// The process that speaks.
+#[derive(Debug)]
+struct Speaker {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Speaker {
+    async fn start(load: &Load) -> Outcome<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .args(load.words())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let stdout = child.stdout.take().ok_or("the load has no output")?;
+        let mut speaker = Self { child, lines: BufReader::new(stdout).lines() };
+        speaker.hear("ready").await?;
+        Ok(speaker)
+    }
+
+    async fn go(&mut self) -> Outcome<()> {
+        let stdin = self.child.stdin.as_mut().ok_or("the load has no input")?;
+        Ok(stdin.write_all(b"go\n").await?)
+    }
+
+    async fn done(&mut self) -> Outcome<()> {
+        self.hear("done").await
+    }
+
+    async fn hear(&mut self, word: &str) -> Outcome<()> {
+        match self.lines.next_line().await? {
+            Some(line) if line == word => Ok(()),
+            other => Err(format!("the load said {other:?} and not {word}").into()),
+        }
+    }
+}
