@@ -167,7 +167,9 @@ impl Speaker {
             return;
         }
         self.publisher.says(&lines(&calls)).await;
-        tokio::time::sleep(TOOL_TAKES).await;
+        let mut over = interval(TOOL_TAKES);
+        over.tick().await;
+        over.tick().await;
         let rows: Vec<_> =
             (0..20).map(|row| json!({"region": format!("region {row}"), "net": row * 1_000})).collect();
         let result = |id| json!({"k": "tool.result", "run": "r", "tool": id, "output": rows, "exec_ms": 300});
