@@ -81,11 +81,11 @@ async fn every_moment_is_shown_as_it_was_while_the_present_goes_on() {
     }
     seek(&page, 14).await;
     page.holds(
-        "return document.querySelector('[data-t=tool-card][data-call=t2]').dataset.state === 'executing'",
+        "return document.querySelector('[data-t=tool-card][data-call=t2]')?.dataset.state === 'executing'",
     )
     .await;
     page.holds(
-        "return document.querySelector('[data-t=tool-row][data-call=t2]').dataset.state === 'executing'",
+        "return document.querySelector('[data-t=tool-row][data-call=t2]')?.dataset.state === 'executing'",
     )
     .await;
     page.screenshot("replay-light").await;

@@ -45,6 +45,14 @@ async fn one_key_shows_agents_with_their_calls_and_the_address_keeps_it() {
         page.run("document.querySelector('[data-t=timeline] [aria-label=\"More rows\"]').click()").await;
         page.holds(&format!("return {ROWS}.length >= 6")).await;
         page.holds("return location.search === '?timeline=320'").await;
+        if screen.width < 800 {
+            // Names stand above their bars.
+            page.holds(&format!(
+                "const row = {ROWS}[0], a = row.querySelector('.nm').getBoundingClientRect(), b = row.querySelector('.tl-track').getBoundingClientRect();
+                 return a.bottom <= b.top + 1 && b.width > 300"
+            ))
+            .await;
+        }
         page.screenshot(&format!("timeline-{name}")).await;
         let overflow = page.run("return document.documentElement.scrollWidth - window.innerWidth").await;
         assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
@@ -167,6 +175,48 @@ async fn five_thousand_calls_are_as_many_elements_as_fifty() {
         json!({"type": "rawKeyDown", "key": "ArrowDown", "code": "ArrowDown", "windowsVirtualKeyCode": 40});
     page.devtools("Input.dispatchKeyEvent", down).await;
     page.holds("return document.activeElement.dataset.call === 't2500'").await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_shows_its_card_however_long_ago_that_was() {
+    let hub = Hub::start().await;
+    let mut publisher = hub.publisher("c").await;
+    let mut head = 0;
+    for run in 0..8 {
+        let calls = (0..150).map(|n| {
+            format!(
+                "{{\"k\":\"tool.call\",\"run\":\"r{run}\",\"tool\":\"t{run}-{n}\",\"name\":\"look\",\"arguments\":\"{{}}\"}}\n{{\"k\":\"tool.result\",\"run\":\"r{run}\",\"tool\":\"t{run}-{n}\",\"output\":\"x\"}}\n"
+            )
+        });
+        let start = format!("{{\"k\":\"run.start\",\"run\":\"r{run}\"}}\n");
+        let end = format!("\n{{\"k\":\"run.end\",\"run\":\"r{run}\",\"status\":\"complete\"}}");
+        let twice = if run == 0 {
+            calls.clone().map(|line| line.replace("t0-", "u0-")).collect()
+        } else {
+            String::new()
+        };
+        head = publisher.says(&(start + &calls.collect::<String>() + &twice + end.trim_start())).await.seq;
+    }
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?timeline=320")).await;
+    page.painted(head).await;
+    let card = |call: &str| {
+        format!("document.querySelector('[data-t=transcript] [data-t=tool-card][data-call={call}]')")
+    };
+    page.holds(&format!("return !{} && !!{}", card("t0-3"), card("t7-149"))).await;
+    // The beginning of the first run, of which only the newest rows would be shown.
+    page.run("document.querySelector('.tl-rows').scrollTop = 0").await;
+    let row = "document.querySelector('[data-t=timeline-row][data-call=t0-3]')";
+    page.holds(&format!("return !!{row}")).await;
+    page.run(&format!("{row}.click()")).await;
+    page.holds(&format!("return {}?.classList.contains('flash')", card("t0-3"))).await;
+    let nodes = page.run("return document.querySelectorAll('*').length").await;
+    assert!(nodes.as_u64().unwrap() <= 4_000, "{nodes} elements");
+    // Back at the end the newest are there again.
+    page.press("f").await;
+    page.holds(&format!("return !{} && !!{}", card("t0-3"), card("t7-149"))).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }

@@ -17,59 +17,21 @@ use crate::open::{Choices, Fold, Level};
 use crate::scroll::Scroller;
 use crate::timeline::Drawer;
 
+mod faces;
 mod paint;
 mod recording;
 mod replay;
 mod reveal;
 mod timeline;
 
+pub(crate) use faces::{Over, Sheet, Tab};
 use paint::Painter;
 pub(crate) use recording::Opened;
 pub(crate) use replay::Replaying;
 pub(crate) use reveal::{agent_key, card_id, message_id, part_id, run_id, steps_key, thinking_key};
 
-/// Which sheet lies over a narrow page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Sheet {
-    /// None.
-    #[default]
-    None,
-    /// The list of conversations.
-    List,
-    /// The tools.
-    Tools,
-}
-
 /// A sub-agent: its run and its id.
 pub(crate) type AgentKey = (RunId, AgentId);
-
-/// What lies over the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Over {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// The keys, explained.
-    Help,
-    /// All commands and conversations.
-    Palette,
-    /// What the reader prefers.
-    Settings,
-    /// The conversation as a file.
-    Export,
-}
-
-/// What the panel beside the conversation shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Tab {
-    /// Every call.
-    #[default]
-    Tools,
-    /// The agents, and one of them.
-    Agents,
-    /// Where a word stands.
-    Find,
-}
 
 /// A handle; copies are the same store, which lives as long as the page.
 #[derive(Clone, Copy)]

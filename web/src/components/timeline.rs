@@ -185,9 +185,15 @@ fn Open() -> impl IntoView {
     if let Ok(handle) = set_interval_with_handle(beat, Duration::from_millis(BEAT_MS)) {
         on_cleanup(move || handle.clear());
     }
-    let class = move || if store.drawer.get() == Drawer::Tall { "drawer tall" } else { "drawer" };
+    // All in one: a class that is set as a whole takes away what was added to it.
+    let class = move || match (store.drawer.get(), chart.is_stacked.get()) {
+        (Drawer::Tall, true) => "drawer tall stacked",
+        (Drawer::Tall, false) => "drawer tall",
+        (_, true) => "drawer stacked",
+        (_, false) => "drawer",
+    };
     view! {
-        <section class=class class:stacked=move || chart.is_stacked.get() node_ref=chart.root data-t="timeline"
+        <section class=class node_ref=chart.root data-t="timeline"
             aria-label="Timeline">
             <Head chart=chart />
             <Axis chart=chart />

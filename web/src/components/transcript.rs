@@ -2,6 +2,7 @@
 
 use leptos::html;
 use leptos::prelude::*;
+use shared::View;
 use shared::view::TopItem;
 
 use super::agents::OnlyAgent;
@@ -60,8 +61,15 @@ fn Content() -> impl IntoView {
         store.track_items();
         store.view(|view| view.items.clone())
     });
-    let first = first_shown(store, items, budget);
-    let newest = move || items.with(|items| items.iter().skip(first.get()).cloned().collect::<Vec<_>>());
+    let anchor = anchor(store, items, budget);
+    let place = first_shown(store, items, budget, anchor);
+    let first = Memo::new(move |_| place.get().0);
+    let shown = Memo::new(move |_| {
+        let (first, budget) = (first.get(), budget.get());
+        let count = if anchor.get().is_none() { usize::MAX } else { count_from(store, items, first, budget) };
+        items.with(|items| items.iter().skip(first).take(count).cloned().collect::<Vec<_>>())
+    });
+    let later = move || items.with(Vec::len).saturating_sub(first.get()).saturating_sub(shown.with(Vec::len));
     let is_empty = Memo::new(move |_| items.with(Vec::is_empty));
     let rows = move || {
         view! {
@@ -73,12 +81,16 @@ fn Content() -> impl IntoView {
                 };
                 view! { <button type="button" class="more" on:click=more>{label}</button> }
             })}
-            <For each=newest key=Clone::clone let:item>
+            <For each=move || shown.get() key=Clone::clone let:item>
                 {match item {
                     TopItem::Message(id) => view! { <Message id=id /> }.into_any(),
                     TopItem::Run(id) => view! { <Run id=id /> }.into_any(),
                 }}
             </For>
+            {move || (later() > 0).then(|| {
+                let label = format!("Show {} later messages and runs", format::grouped(later() as u64));
+                view! { <button type="button" class="more" on:click=move |_| anchor.set(None)>{label}</button> }
+            })}
         }
     };
     move || {
@@ -93,22 +105,71 @@ fn Content() -> impl IntoView {
     }
 }
 
-/// The number of the first item on the page. It only moves on while the view follows: what somebody reads further up
+/// How many rows the item with the number `at` counts.
+fn weight(view: &View, items: &[TopItem], at: usize, budget: usize) -> usize {
+    match items.get(at) {
+        Some(TopItem::Run(id)) => view.runs.get(id).map_or(1, |run| run.items.len().min(budget)),
+        _ => 1,
+    }
+}
+
+/// How many items from `first` on are on the page, where it does not show the newest.
+fn count_from(store: Store, items: Memo<Vec<TopItem>>, first: usize, budget: usize) -> usize {
+    items.with(|items| {
+        store.view(|view| {
+            let rest = items.len().saturating_sub(first);
+            let from_end = |at: usize| {
+                weight(view, items, first.saturating_add(rest).saturating_sub(at).saturating_sub(1), budget)
+            };
+            rest.saturating_sub(window::first(rest, budget, from_end))
+        })
+    })
+}
+
+/// The item that somebody wants to see although it is older than what the page shows; nothing while the view follows
+/// the end.
+fn anchor(store: Store, items: Memo<Vec<TopItem>>, budget: RwSignal<usize>) -> RwSignal<Option<usize>> {
+    let anchor = RwSignal::new(None::<usize>);
+    Effect::new(move |_| {
+        let Some((run, _)) = store.wanted.get() else { return };
+        let budget = budget.get_untracked();
+        let at = items.with_untracked(|items| {
+            let at = items.iter().position(|item| matches!(item, TopItem::Run(id) if *id == run))?;
+            let newest =
+                store.view(|view| window::first(items.len(), budget, |at| weight(view, items, at, budget)));
+            Some((at < newest).then_some(at))
+        });
+        if let Some(at) = at.filter(|at| anchor.get_untracked() != *at) {
+            anchor.set(at);
+        }
+    });
+    Effect::new(move |_| {
+        if store.following.get() {
+            anchor.set(None);
+        }
+    });
+    anchor
+}
+
+/// The number of the first item on the page, and whether it is one that somebody wanted to see. It only moves on while the view follows: what somebody reads further up
 /// must not go away.
-fn first_shown(store: Store, items: Memo<Vec<TopItem>>, budget: RwSignal<usize>) -> Memo<usize> {
-    Memo::new(move |was: Option<&usize>| {
+fn first_shown(
+    store: Store,
+    items: Memo<Vec<TopItem>>,
+    budget: RwSignal<usize>,
+    anchor: RwSignal<Option<usize>>,
+) -> Memo<(usize, bool)> {
+    Memo::new(move |was: Option<&(usize, bool)>| {
         let budget = budget.get();
+        if let Some(at) = anchor.get() {
+            return (at, true);
+        }
         let wanted = items.with(|items| {
-            store.view(|view| {
-                window::first(items.len(), budget, |at| match items.get(at) {
-                    Some(TopItem::Run(id)) => view.runs.get(id).map_or(1, |run| run.items.len().min(budget)),
-                    _ => 1,
-                })
-            })
+            store.view(|view| window::first(items.len(), budget, |at| weight(view, items, at, budget)))
         });
         match was {
-            Some(was) if !store.following.get_untracked() => wanted.min(*was),
-            _ => wanted,
+            Some((was, false)) if !store.following.get_untracked() => (wanted.min(*was), false),
+            _ => (wanted, false),
         }
     })
 }

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{AgentKey, Store, Tab};
+use super::{AgentKey, Sheet, Store, Tab};
 use crate::browser;
 use crate::route::{self, Looks};
 use crate::timeline::Drawer;
@@ -51,6 +51,7 @@ impl Store {
     /// Reduces transcript, tools and timeline to a sub-agent, or shows everything again.
     pub(crate) fn look_only_at(self, agent: Option<AgentKey>) {
         self.only.set(agent);
+        self.sheet.set(Sheet::None);
         self.follow();
     }
 
