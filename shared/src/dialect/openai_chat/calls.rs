@@ -138,12 +138,16 @@ impl Calls {
         (!self.slots.get(at)?.is_other(fragment)).then_some(at)
     }
 
-    fn new_slot(&mut self, fragment: &Fragment<'_>, w: &mut Writer, out: &mut Decoded) -> usize {
-        // The next call begins, so the one before is written, if its arguments are whole. Fragments of parallel calls
-        // may also interleave, so one that is not whole stays open.
+    /// Something else begins, so the call before is written, if its arguments are whole. Fragments of parallel calls may
+    /// also interleave, so one that is not whole stays open.
+    pub(super) fn pause(&mut self, w: &mut Writer, out: &mut Decoded) {
         if let Some(last) = self.slots.last_mut() {
             last.finish(false, w, out);
         }
+    }
+
+    fn new_slot(&mut self, fragment: &Fragment<'_>, w: &mut Writer, out: &mut Decoded) -> usize {
+        self.pause(w, out);
         if !w.has_room(out) {
             if self.slots.last().is_none_or(|last| !last.is_refused) {
                 self.slots.push(Slot { is_refused: true, ..Slot::default() });

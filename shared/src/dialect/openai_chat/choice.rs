@@ -99,6 +99,7 @@ impl Choice {
         if text.is_empty() {
             return;
         }
+        self.calls.pause(w, out);
         let Self { text: tags, part, agent, has_thought, .. } = self;
         flush(&mut self.reasoning, part, agent.as_ref(), w, out);
         tags.push(text, &mut |thought| match thought {
