@@ -28,6 +28,7 @@ use crate::runner::{Answer, HUB_STOPPED, NAME, Parts, Place, Shell, Way, Word};
 use crate::state::Shared;
 
 pub(crate) mod commands;
+mod fork;
 pub(crate) mod settings;
 
 /// Words for one run that wait to be heard.

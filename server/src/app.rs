@@ -70,6 +70,7 @@ pub(crate) async fn run(
     }
     drop(listener);
     drain(&shared).await;
+    shared.tools.close().await;
     // Nothing is published any more: the log ends well, with rows that are true.
     blocking(|| {
         proxy::close(&shared);

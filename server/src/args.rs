@@ -46,8 +46,21 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Fold a stream from stdin into what a viewer would see, as JSON. Needs no hub
     Fold(FoldArgs),
+    /// Start a program that dies with the process of that number
+    #[command(hide = true)]
+    Alongside(AlongsideArgs),
     /// Turn a stream from stdin into one of another dialect, as it comes. Needs no hub
     Convert(ConvertArgs),
+}
+
+/// See [`Command::Alongside`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct AlongsideArgs {
+    /// The number of the process that starts it
+    pub(crate) process: u32,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<std::ffi::OsString>,
 }
 
 /// See [`Command::Fold`].

@@ -6,6 +6,7 @@ use server::client::{CourierError, PublishError};
 
 use crate::args::{Args, Command};
 
+mod alongside;
 mod convert;
 mod doctor;
 mod export;
@@ -98,6 +99,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Import(args) => import::run(&args, output),
         Command::Doctor(args) => doctor::run(&args, output),
         Command::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
+        Command::Alongside(args) => alongside::run(&args),
         Command::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
     };
     match done {

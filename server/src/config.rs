@@ -1,5 +1,6 @@
 //! What can be set about a hub, checked. Made from the arguments of the binary, or by a test.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +31,9 @@ pub struct Config {
     pub agents: Vec<AgentConfig>,
     /// Servers with tools for them.
     pub tools: Vec<ToolServer>,
+    /// A command that starts another program and lets it die with the hub. It is given the number of the hub's process, and
+    /// then the program and its arguments. Without it programs are started as they are.
+    pub launcher: Vec<OsString>,
     /// What the log keeps of what is over.
     pub retain: Retain,
     /// Between two rounds of dropping what need not stay.
@@ -83,6 +87,7 @@ impl Default for Config {
             upstreams: Vec::new(),
             agents: Vec::new(),
             tools: Vec::new(),
+            launcher: Vec::new(),
             retain: Retain::default(),
             retain_every: Duration::from_mins(1),
             sinks: Vec::new(),

@@ -17,6 +17,7 @@ mod ids;
 mod model;
 mod plan;
 mod shell;
+pub(crate) mod tools;
 
 pub use agent::{Agent, Answer, Ask, Command, Input};
 pub use calls::Execute;

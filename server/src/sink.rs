@@ -16,6 +16,7 @@ use crate::client::HubAddress;
 use crate::hub::{Conversation, Follower};
 use crate::log::{ListQuery, LogError, blocking, reached};
 use crate::state::Shared;
+pub(crate) use glob::matches;
 
 mod file;
 mod glob;
@@ -95,7 +96,7 @@ impl Source {
     /// The conversations that moved and are wanted.
     fn moved(&self) -> IndexSet<ConversationId> {
         let mut moved = self.follower.take();
-        moved.retain(|id| glob::matches(&self.conversations, id.as_str()));
+        moved.retain(|id| matches(&self.conversations, id.as_str()));
         moved
     }
 
@@ -113,7 +114,7 @@ impl Source {
             };
             query.after = listed.rows.last().map(|row| (row.at, row.conversation.clone()));
             let names = listed.rows.into_iter().map(|row| row.conversation);
-            all.extend(names.filter(|id| glob::matches(&self.conversations, id.as_str())));
+            all.extend(names.filter(|id| matches(&self.conversations, id.as_str())));
             if !listed.more || query.after.is_none() {
                 return all;
             }

@@ -17,6 +17,7 @@ use crate::hub::Hub;
 use crate::hub::orphans::Patience;
 use crate::log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
 use crate::proxy::Proxy;
+use crate::runner::tools::Toolbox;
 use crate::traces::Traces;
 
 /// A running hub.
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) traces: Traces,
     /// Everything that runs; the drain waits for it.
     pub(crate) tasks: TaskTracker,
+    /// The tools of agents.
+    pub(crate) tools: Toolbox,
     /// Agents that can be asked.
     pub(crate) agents: Agents,
     /// What passes calls of models on.
@@ -60,6 +63,7 @@ impl Shared {
         let sockets = Sockets::default();
         let proxy = Proxy::new(&config.upstreams);
         let agents = Agents::new(&config.agents);
+        let tools = Toolbox::new(&config.tools, &config.launcher);
         Ok(Arc::new(Self {
             config,
             hub,
@@ -69,6 +73,7 @@ impl Shared {
             traces: Traces::default(),
             tasks,
             agents,
+            tools,
             proxy,
             log_turns: AtomicU64::new(0),
         }))

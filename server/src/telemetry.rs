@@ -17,7 +17,9 @@ pub enum TraceFormat {
 /// Starts the trace of this process. `filter` is in the form of `RUST_LOG`; what does not parse means `info`. A second
 /// call changes nothing.
 pub fn init(format: TraceFormat, filter: &str) {
-    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_not_a_filter| EnvFilter::new("info"));
+    // What a library says of each session with tools is for those who ask for it.
+    let filter = format!("rmcp=warn,{filter}");
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_not_a_filter| EnvFilter::new("rmcp=warn,info"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let builder = builder.with_ansi(std::io::stderr().is_terminal());
     let started = match format {

@@ -126,6 +126,12 @@ pub const COMMAND_BYTES_MAX: usize = 1 << 20;
 /// Most commands whose answers are remembered for those who repeat themselves.
 pub const COMMANDS_REMEMBERED_MAX: usize = 1_000;
 
+/// Longest message of a server with tools, in bytes: a result that is longer is lost, and its call runs out of time.
+pub const TOOL_MESSAGE_BYTES_MAX: usize = 64 << 20;
+
+/// Most bytes of files (images, sounds), as base64, that one result of a tool brings along.
+pub const TOOL_FILES_BYTES_MAX: usize = 2 << 20;
+
 /// Deepest nesting of JSON that is taken from outside.
 pub const JSON_DEPTH_MAX: usize = 64;
 

@@ -244,6 +244,36 @@ async fn a_run_that_failed_goes_on_when_it_is_told_to() {
     assert_eq!(messages(&origin.asked()[1]).len(), 1, "nothing was said that could have broken off");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_edited_and_run_again_in_a_fork() {
+    let origin =
+        Origin::start(|asked| answer(messages(asked).last().unwrap()["content"].as_str().unwrap())).await;
+    let (hub, _place) = hub_with(&origin, "").await;
+    say(&hub, "One").await;
+    last_run(&hub).await;
+    let said = say(&hub, "Two").await;
+    runs(&hub, |runs| runs.len() == 2 && runs[1]["status"] == "complete").await;
+    let before = hub.view_hash("c").await;
+    let at = &said["after"]["seq"];
+    let fork =
+        json!({"id": "f", "command": "fork", "at": at, "into": "d", "agent": "helper", "text": "Three"});
+    let (status, done) = command(&hub, fork.clone()).await;
+    assert_eq!((status, &done["conversation"]), (200, &json!("d")), "{done}");
+    assert_eq!(command(&hub, fork).await.1, done, "it is done once");
+    let edited =
+        hub.json_until("/v1/conversations/d?summary", |it| it["runs"][1]["status"] == "complete").await;
+    assert_eq!((&edited["runs"][0]["text"], &edited["runs"][1]["text"]), (&json!("One"), &json!("Three")));
+    assert_eq!(edited["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(hub.view_hash("c").await, before, "what was stays as it was");
+    let (status, done) = command(&hub, json!({"id": "g", "command": "fork", "at": 3})).await;
+    let name = done["conversation"].as_str().unwrap();
+    assert!(status == 200 && name.starts_with("c-fork-"), "{done}");
+    let cut = hub.json(&format!("/v1/conversations/{name}?summary")).await;
+    assert_eq!(cut["runs"][0]["status"], "interrupted");
+    let refused = command(&hub, json!({"id": "h", "command": "fork", "into": "d"})).await;
+    assert_eq!((refused.0, refused.1["code"].as_str()), (409, Some("conversation_exists")));
+}
+
 /// One that says half of its answer, and the other half when it is asked again.
 async fn halves() -> Origin {
     Origin::start(|asked| {
@@ -289,10 +319,8 @@ async fn a_run_is_interrupted_when_its_hub_stops_and_goes_on_when_it_is_back() {
 /// Waits until the log has the text of the first run.
 async fn stored(hub: &Hub, text: &str) {
     until("the text to be stored", async || {
-        let hits = hub.request("GET", "/metrics").send().await.ok()?.text().await.ok()?;
         let run = hub.summary("c").await["runs"][0].clone();
-        let is_idle = hits.lines().any(|line| line == "fanlight_log_queue_bytes 0");
-        (is_idle && run["text"] == text).then_some(())
+        (run["text"] == text && hub.number("log_queue_bytes").await == 0).then_some(())
     })
     .await;
 }

@@ -1,5 +1,6 @@
 //! Commands: what a person has done in a conversation, over whatever door it comes. Each is done once, whoever repeats it.
 
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use compact_str::CompactString;
@@ -12,14 +13,24 @@ use shared::limits::COMMANDS_REMEMBERED_MAX;
 use shared::view::RunView;
 use shared::{ConversationId, Position, RunId, ToolCallId, View};
 
+use super::fork::fork;
 use super::{Agents, Spoken, StartError, Started, Turn};
 use crate::hub::Conversation;
+use crate::log::blocking;
 use crate::runner::{Answer, NAME, Place};
 use crate::state::Shared;
 
+/// How many conversations may be commanded at the same time.
+const AT_WORK: usize = 16;
+
 /// The answers to the commands that were done last.
 #[derive(Debug, Default)]
-pub(crate) struct Remembered(Mutex<IndexMap<(ConversationId, CompactString), Done>>);
+pub(crate) struct Remembered {
+    done: Mutex<IndexMap<(ConversationId, CompactString), Done>>,
+    /// Held while a command is carried out: the same one may come over two connections at once. Each stands for some of the
+    /// conversations.
+    at_work: [tokio::sync::Mutex<()>; AT_WORK],
+}
 
 /// Why a command was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +55,7 @@ impl From<StartError> for Refusal {
 }
 
 /// Does what was commanded in `conversation`.
-pub(crate) fn carry_out(
+pub(crate) async fn carry_out(
     shared: &Arc<Shared>,
     conversation: &ConversationId,
     command: Command,
@@ -53,17 +64,44 @@ pub(crate) fn carry_out(
     let Command { id, deed } = command;
     let key = (conversation.clone(), id.clone());
     let remembered = &shared.agents.commands;
-    // Held until it is done: the same command may come over two sockets at once.
-    let mut done = remembered.0.lock();
-    if let Some(known) = done.get(&key) {
-        return Ok(known.clone());
+    let _one_commands = match remembered.at_work.get(stripe(conversation)) {
+        Some(at_work) => Some(at_work.lock().await),
+        None => None,
+    };
+    let known = remembered.done.lock().get(&key).cloned();
+    if let Some(known) = known {
+        return Ok(known);
     }
-    let came = act(shared, conversation, id, deed)?;
+    let came = match deed {
+        Deed::Fork { at, into, agent, text } => {
+            let target = find(shared, conversation)?;
+            let after = Position { epoch: target.epoch().clone(), seq: target.head() };
+            let said = agent.zip(text);
+            let into = fork(shared, &target, at, into).await?;
+            match said {
+                None => Done { id, conversation: into, run: None, after },
+                Some((agent, text)) => done(id, blocking(|| say(shared, &into, agent, &text))?),
+            }
+        }
+        deed => done(id, blocking(|| act(shared, conversation, deed))?),
+    };
+    let mut done = remembered.done.lock();
     if done.len() >= COMMANDS_REMEMBERED_MAX {
         done.shift_remove_index(0);
     }
     done.insert(key, came.clone());
     Ok(came)
+}
+
+fn stripe(conversation: &ConversationId) -> usize {
+    let mut hasher = fnv::FnvHasher::default();
+    conversation.hash(&mut hasher);
+    usize::try_from(hasher.finish() % AT_WORK as u64).unwrap_or_default()
+}
+
+fn done(id: CompactString, started: Started) -> Done {
+    let Started { place: Place { conversation, run }, after } = started;
+    Done { id, conversation, run: Some(run), after }
 }
 
 /// Whether who commands may. Everybody who reaches the hub may, as long as it knows no tokens.
@@ -72,8 +110,8 @@ fn granted(_conversation: &ConversationId, _deed: &Deed) -> Result<(), Refusal> 
     Ok(())
 }
 
-fn act(shared: &Arc<Shared>, id: &ConversationId, name: CompactString, deed: Deed) -> Result<Done, Refusal> {
-    let started = match deed {
+fn act(shared: &Arc<Shared>, id: &ConversationId, deed: Deed) -> Result<Started, Refusal> {
+    Ok(match deed {
         Deed::Say { agent, text } => say(shared, id, agent, &text)?,
         Deed::Stop { run } => {
             let target = Target::find(shared, id, run)?;
@@ -90,11 +128,17 @@ fn act(shared: &Arc<Shared>, id: &ConversationId, name: CompactString, deed: Dee
         }
         Deed::Retry { run } => Agents::resume(shared, &Target::find(shared, id, run)?.started.place)?,
         Deed::Fork { .. } => {
-            return Err(Refusal::new(ErrorCode::BadRequest, "forks are not in this version yet"));
+            return Err(Refusal::new(ErrorCode::Internal, "a fork is made elsewhere"));
         }
-    };
-    let Started { place: Place { conversation, run }, after } = started;
-    Ok(Done { id: name, conversation, run: Some(run), after })
+    })
+}
+
+/// The conversation, which must be there.
+fn find(shared: &Shared, id: &ConversationId) -> Result<Arc<Conversation>, Refusal> {
+    let found = shared.hub.find(id).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    found.ok_or_else(|| {
+        Refusal::new(ErrorCode::UnknownConversation, format!("no conversation is named {:?}", id.as_str()))
+    })
 }
 
 fn say(
@@ -119,10 +163,7 @@ struct Target {
 
 impl Target {
     fn find(shared: &Shared, id: &ConversationId, run: Option<RunId>) -> Result<Self, Refusal> {
-        let found = shared.hub.find(id).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-        let conversation = found.ok_or_else(|| {
-            Refusal::new(ErrorCode::UnknownConversation, format!("no conversation is named {id}"))
-        })?;
+        let conversation = find(shared, id)?;
         let newest = |view: &View| {
             let ours = |(_, run): &(&RunId, &RunView)| run.dialect.as_deref() == Some(NAME);
             view.runs.iter().rev().find(ours).map(|(id, _)| id.clone())

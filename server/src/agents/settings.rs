@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use compact_str::CompactString;
+use shared::dialect::custom::UserDialect;
 use shared::dialect::text_calls::TextForm;
 
 use crate::proxy::{Api, Upstream};
@@ -42,8 +43,8 @@ pub struct RunnerConfig {
     pub system: Option<String>,
     /// The servers whose tools it may call.
     pub tools: Vec<CompactString>,
-    /// The tools that need a person's consent: names with `*` for anything.
-    pub confirm: Vec<CompactString>,
+    /// How the model answers, where it does that in words of its own.
+    pub dialect: Option<UserDialect>,
     /// Calls are looked for in the text of the answer too, written so.
     pub text_calls: Option<TextForm>,
     /// More fields of each request to the model; they win over those that the hub would send.

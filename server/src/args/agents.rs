@@ -12,6 +12,8 @@ use server::config::{
 };
 use shared::dialect::text_calls::TextForm;
 
+mod file;
+
 /// How long a server with tools may take to start, in seconds, unless it is said. Programs may be fetched first.
 const START_SECONDS: u64 = 60;
 
@@ -106,8 +108,13 @@ impl AgentSettings {
         let provider = self.provider.as_deref().or(self.url.as_ref().map(|_given| "openai"));
         let provider =
             provider.ok_or_else(|| of(String::from("a runner has a provider, or the url of one")))?;
-        let provider = Provider::new(provider, self.url.as_deref(), self.key_env.as_deref(), upstreams);
-        let mut provider = provider.map_err(|error| of(error.to_string()))?;
+        let key_env = self.key_env.as_deref();
+        let (mut provider, dialect) = if file::is_one(provider) {
+            file::read(provider, key_env, upstreams).map_err(of)?
+        } else {
+            let provider = Provider::new(provider, self.url.as_deref(), key_env, upstreams);
+            (provider.map_err(|error| of(error.to_string()))?, None)
+        };
         if let Some(file) = &self.ca {
             provider.upstream = provider.upstream.trusting(file).map_err(|error| of(error.to_string()))?;
         }
@@ -124,9 +131,9 @@ impl AgentSettings {
         Ok(RunnerConfig {
             provider,
             plan: self.plan(name, model),
+            dialect,
             system: self.system.clone(),
             tools: self.tools.iter().map(Into::into).collect(),
-            confirm: self.confirm.iter().map(Into::into).collect(),
             text_calls,
             request: self.request.clone(),
         })
@@ -141,6 +148,7 @@ impl AgentSettings {
             attempts_max: self.max_attempts.unwrap_or(plan.attempts_max).max(1),
             calls_at_once: self.max_calls.unwrap_or(plan.calls_at_once).max(1),
             call_ms: ms(self.call_seconds).unwrap_or(plan.call_ms),
+            needs_consent: self.confirm.iter().map(Into::into).collect(),
             silence_ms: ms(self.silence_seconds).unwrap_or(plan.silence_ms),
             tokens_max: self.max_tokens,
             ..plan

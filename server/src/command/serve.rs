@@ -63,6 +63,7 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         upstreams,
         agents,
         tools,
+        launcher: super::alongside::launcher(),
         idle: Duration::from_secs(settings.idle_after),
         retain: Retain {
             age: settings.retain_age.map(|age| age.0),

@@ -13,7 +13,6 @@ use super::params::{self, Path};
 use super::problem::Problem;
 use crate::agents::StartError;
 use crate::agents::commands::{self, Refusal};
-use crate::log::blocking;
 use crate::state::Shared;
 
 /// See the module.
@@ -30,7 +29,7 @@ pub(crate) async fn command(
     })?;
     let command: Command = serde_json::from_slice(&body)
         .map_err(|error| Problem::bad_request(format!("the body is no command: {error}")))?;
-    Ok(blocking(|| commands::carry_out(&shared, &conversation, command)).map(Json)?)
+    Ok(commands::carry_out(&shared, &conversation, command).await.map(Json)?)
 }
 
 impl From<Refusal> for Problem {

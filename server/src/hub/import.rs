@@ -18,6 +18,13 @@ pub(crate) struct History {
     pub(super) attachments: Vec<Attachment>,
 }
 
+impl History {
+    /// All that was said.
+    pub(crate) fn of(envelopes: Vec<Envelope>) -> Self {
+        Self { envelopes, ..Self::default() }
+    }
+}
+
 /// What was imported.
 #[derive(Debug)]
 pub(crate) struct Imported {

@@ -151,6 +151,11 @@ impl Upstream {
         Ok(self)
     }
 
+    /// Whether an upstream of that name is known without being named in the settings.
+    pub fn is_known(name: &str) -> bool {
+        KNOWN.iter().any(|(known, ..)| *known == name)
+    }
+
     /// Its name in paths.
     pub fn name(&self) -> &str {
         &self.name

@@ -294,7 +294,7 @@ fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
 }
 
 /// The result of a call that failed with nothing but a reason.
-fn failed(tool: ToolCallId, why: &str) -> ToolResult {
+pub(super) fn failed(tool: ToolCallId, why: &str) -> ToolResult {
     ToolResult {
         tool,
         output: Json::string(why),

@@ -8,6 +8,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Request, Response};
+use serde_json::Value;
 use shared::dialect::{Decode, DecodeOptions, Decoded, decoder};
 use shared::event::{ErrorFact, Event, Kind};
 use shared::{ConversationId, RunId};
@@ -25,6 +26,7 @@ mod failure;
 mod request;
 
 use failure::{failure, named, of_status};
+pub(super) use request::tool;
 
 /// A way to a model.
 pub(crate) type Way = Sender<Full<Bytes>>;
@@ -41,8 +43,6 @@ pub(super) struct Call {
     pub(super) conversation: ConversationId,
     pub(super) run: RunId,
     pub(super) ask: Ask,
-    /// The tools that the model may call, as its API wants them; nothing where there are none.
-    pub(super) tools: Vec<serde_json::Value>,
     /// Tells the answer from others.
     pub(super) number: u64,
     /// Reached when the log has all that the model is told.
@@ -74,7 +74,11 @@ impl Call {
         reached(log, self.ticket, level)
             .await
             .map_err(|error| failure("log_failed", &error.to_string(), true))?;
-        let request = self.request()?;
+        let offer = self.shared.tools.offer(&self.config.tools, self.config.provider.api).await;
+        if !offer.missing.is_empty() {
+            drop(self.inbox.send(Note::Missing(offer.missing)).await);
+        }
+        let request = self.request(&offer.tools)?;
         let answer = self.way.send(request).await.map_err(|fault| self.unanswered(&fault))?;
         let dialect = match self.config.provider.api {
             ModelApi::OpenAi => shared::dialect::openai_chat::NAME,
@@ -86,7 +90,10 @@ impl Call {
             run_goes_on: true,
             text_calls: self.config.text_calls,
         };
-        let decoder = decoder(dialect, options);
+        let decoder = match &self.config.dialect {
+            Some(own) => Some(own.decoder(options)),
+            None => decoder(dialect, options),
+        };
         let decoder = decoder.ok_or_else(|| failure("internal", "no decoder for the model's API", false))?;
         self.listen(answer, decoder).await
     }
@@ -167,11 +174,11 @@ impl Call {
         }
     }
 
-    fn request(&self) -> Result<Request<Full<Bytes>>, ErrorFact> {
+    fn request(&self, tools: &[Value]) -> Result<Request<Full<Bytes>>, ErrorFact> {
         let wrong = |what: &str| failure("bad_provider", what, false);
         let found = self.shared.hub.find(&self.conversation).ok().flatten();
         let view = found.ok_or_else(|| failure("internal", "the conversation is gone", false))?.view();
-        let body = request::body(&view, &self.config, self.ask.broke_off, &self.tools);
+        let body = request::body(&view, &self.config, self.ask.broke_off, tools);
         drop(view);
         let Provider { upstream, path, api, .. } = &self.config.provider;
         let uri = upstream.uri(path).ok_or_else(|| wrong("the URL of the model is none"))?;

@@ -2,6 +2,8 @@
 
 use compact_str::CompactString;
 
+use crate::sink::matches;
+
 /// Calls that are executed together as soon as so many are written.
 pub(super) const BATCH_CALLS: usize = 5;
 
@@ -42,7 +44,7 @@ pub struct Plan {
     pub silence_ms: u64,
     /// Most tokens of an answer, where the model was told: says how much there is of one that broke off.
     pub tokens_max: Option<u64>,
-    /// Tools that are executed only with a person's consent.
+    /// Tools that are executed only with a person's consent: names with `*` for anything.
     pub needs_consent: Vec<CompactString>,
 }
 
@@ -64,6 +66,6 @@ impl Plan {
 
     /// Whether a person is asked before `tool` is executed.
     pub(super) fn asks_before(&self, tool: &str) -> bool {
-        self.needs_consent.iter().any(|name| name == tool)
+        self.needs_consent.iter().any(|pattern| matches(pattern, tool))
     }
 }

@@ -1,23 +1,26 @@
 //! Carries out what an agent decides: keeps its events, asks its model, executes its calls, lets time pass. One task for
 //! each run; nobody who asked for the run is needed for it to go on.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use compact_str::CompactString;
 use shared::dialect::Decoded;
 use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult};
 use shared::frame::Durability;
 use shared::{ConversationId, RunId, ToolCallId};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::agent::failed;
 use super::model::{Call, Way};
-use super::{Agent, Answer, Ask, Command, HUB_STOPPED, Input, NAME};
+use super::{Agent, Answer, Ask, Command, Execute, HUB_STOPPED, Input, NAME};
 use crate::clock;
 use crate::config::RunnerConfig;
 use crate::hub::{Attendant, Publication, PublishError};
-use crate::log::Ticket;
+use crate::log::{Ticket, reached};
 use crate::state::Shared;
 
 /// Notes of the model and of tools that wait to be read; beyond it those wait who write them.
@@ -52,11 +55,11 @@ pub(super) enum Note {
     /// The answer is over, or was never begun.
     Silent(u64, Option<ErrorFact>),
     /// A call says how far it is.
-    #[expect(dead_code, reason = "the tools come next")]
     Progress(ToolProgress),
     /// A call is over.
-    #[expect(dead_code, reason = "the tools come next")]
     Done(ToolResult),
+    /// Servers whose tools are not there, and why.
+    Missing(Vec<(CompactString, String)>),
 }
 
 /// See the module.
@@ -72,6 +75,10 @@ pub(crate) struct Shell {
     words: mpsc::Receiver<Word>,
     inbox: mpsc::Receiver<Note>,
     notes: mpsc::Sender<Note>,
+    /// The calls that are executed. To drop one of these lets it be.
+    calls: HashMap<ToolCallId, DropGuard>,
+    /// The servers of which it was said that their tools are not there.
+    missing: HashSet<CompactString>,
     /// The request that is open.
     model: Option<AbortOnDropHandle<()>>,
     asked: u64,
@@ -134,7 +141,6 @@ impl Shell {
         let Parts { shared, config, way, place, stop, words } = parts;
         let (notes, inbox) = mpsc::channel(NOTES_MAX);
         let attendant = Attendant::new(&shared.hub);
-        let (model, asked, ticket, has_news) = (None, 0, Ticket::default(), false);
         Self {
             shared,
             config,
@@ -146,10 +152,12 @@ impl Shell {
             words,
             inbox,
             notes,
-            model,
-            asked,
-            ticket,
-            has_news,
+            calls: HashMap::new(),
+            missing: HashSet::new(),
+            model: None,
+            asked: 0,
+            ticket: Ticket::default(),
+            has_news: false,
         }
     }
 
@@ -164,6 +172,7 @@ impl Shell {
         while !self.agent.is_over() {
             let went = match self.next().await {
                 Next::Inputs(inputs) => self.take(inputs),
+                Next::Missing(servers) => self.say_missing(servers),
                 Next::Drain => self.interrupt(),
             };
             if let Err(error) = went {
@@ -190,21 +199,27 @@ impl Shell {
                     Next::Inputs(Vec::new())
                 }
             },
-            Some(note) = self.inbox.recv() => Next::Inputs(self.inputs(note)),
+            Some(note) = self.inbox.recv() => match note {
+                Note::Missing(servers) => Next::Missing(servers),
+                note => Next::Inputs(self.inputs(note)),
+            },
             () = tokio::time::sleep(wait.min(LOOK_AGAIN)) => Next::Inputs(vec![Input::Time]),
         }
     }
 
     /// What a note is to the agent; nothing where it is of an answer that was hung up on.
-    fn inputs(&self, note: Note) -> Vec<Input> {
+    fn inputs(&mut self, note: Note) -> Vec<Input> {
         match note {
             Note::Said(number, events) if number == self.asked => {
                 events.into_iter().map(Input::Said).collect()
             }
             Note::Silent(number, failure) if number == self.asked => vec![Input::Silent(failure)],
-            Note::Said(..) | Note::Silent(..) => Vec::new(),
+            Note::Said(..) | Note::Silent(..) | Note::Missing(_) => Vec::new(),
             Note::Progress(progress) => vec![Input::Progress(progress)],
-            Note::Done(result) => vec![Input::Done(result)],
+            Note::Done(result) => {
+                self.calls.remove(&result.tool);
+                vec![Input::Done(result)]
+            }
         }
     }
 
@@ -232,7 +247,9 @@ impl Shell {
             match deed {
                 Command::Ask(ask) => self.ask(ask),
                 Command::HangUp => self.model = None,
-                Command::Execute(_) | Command::Abort(_) | Command::Log(_) | Command::Over => {}
+                Command::Execute(call) => self.execute(call),
+                Command::Abort(tool) => drop(self.calls.remove(&tool)),
+                Command::Log(_) | Command::Over => {}
             }
         }
         Ok(())
@@ -265,7 +282,6 @@ impl Shell {
             conversation: self.place.conversation.clone(),
             run: self.place.run.clone(),
             ask,
-            tools: Vec::new(),
             number: self.asked,
             ticket: self.ticket,
             inbox: self.notes.clone(),
@@ -273,9 +289,41 @@ impl Shell {
         self.model = Some(AbortOnDropHandle::new(tokio::spawn(call.run())));
     }
 
+    /// Executes a call once the log has it.
+    fn execute(&mut self, call: Execute) {
+        let abort = CancellationToken::new();
+        self.calls.insert(call.tool.clone(), abort.clone().drop_guard());
+        let (shared, config) = (Arc::clone(&self.shared), Arc::clone(&self.config));
+        let (notes, ticket) = (self.notes.clone(), self.ticket);
+        tokio::spawn(async move {
+            let log = shared.hub.log();
+            let result = match reached(log, ticket, Durability::Stored.min(log.durability())).await {
+                Ok(()) => shared.tools.execute(&config.tools, &call, &notes, &abort).await,
+                Err(error) => Some(failed(call.tool, &format!("not executed: {error}"))),
+            };
+            if let Some(result) = result {
+                // The run may be over.
+                drop(notes.send(Note::Done(result)).await);
+            }
+        });
+    }
+
+    /// Says, once for each, that the tools of these servers are not there.
+    fn say_missing(&mut self, servers: Vec<(CompactString, String)>) -> Result<(), PublishError> {
+        let mut said = Vec::new();
+        for (server, why) in servers {
+            if self.missing.insert(server.clone()) {
+                let text = format!("the tools {server} are not there: {why}");
+                said.push(Event::new(&self.place.run, Kind::Status { text }));
+            }
+        }
+        self.say(said)
+    }
+
     /// The hub stops: the run is over for now, and all that was open is as it was when it goes on.
     fn interrupt(&mut self) -> Result<(), PublishError> {
         self.model = None;
+        self.calls.clear();
         let run = self.place.run.clone();
         let fact = ErrorFact {
             code: HUB_STOPPED.into(),
@@ -293,5 +341,6 @@ impl Shell {
 /// See [`Shell::next`].
 enum Next {
     Inputs(Vec<Input>),
+    Missing(Vec<(CompactString, String)>),
     Drain,
 }

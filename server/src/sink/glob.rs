@@ -1,7 +1,7 @@
 //! Names with `*` for anything.
 
 /// Whether `name` is one that `pattern` means. Takes time in proportion to the product of both lengths at most.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else { return false };

@@ -68,10 +68,11 @@ impl Provider {
             Api::Anthropic => ModelApi::Anthropic,
             Api::OpenAi | Api::Gemini | Api::Ollama => ModelApi::OpenAi,
         };
+        let is_usual = found.is_some_and(|found| found.place() == upstream.place());
         let usual = || {
             let letters =
                 name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
-            url.is_none().then(|| letters.chain("_API_KEY".chars()).collect::<String>())
+            is_usual.then(|| letters.chain("_API_KEY".chars()).collect::<String>())
         };
         let needs_key = key_env.is_some();
         let key_env = key_env.map(str::to_owned).or_else(usual);

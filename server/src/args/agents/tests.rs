@@ -45,6 +45,54 @@ fn a_runner_has_a_model_and_a_place_for_it() {
     }
 }
 
+/// With everything that may stand in it.
+const ANTHROPIC: &str = r#"
+provider:
+  name: "anthropic"
+  api_url: "https://api.anthropic.com/v1/messages"
+
+stream:
+  enabled: true
+  format: "sse" # Server-Sent Events
+
+  # Sinks receive raw SSE events
+  sinks:
+    - type: websocket
+      url: "${THREAD_UI_WEBSOCKET_URL:-ws://localhost:8080/events}"
+      reconnect_attempts: 3
+      buffer_on_disconnect: true
+
+    - type: file
+      path: ".ai/threads/{thread_id}/sse-stream.jsonl"
+      format: "jsonl"
+
+  # What to extract from SSE events
+  extract:
+    text: "$.delta.text" # JSONPath to text content
+    tool_calls: "$.content_blocks[?type=='tool_use']"
+    reasoning: "$.content_blocks[?type=='thinking']"
+    stop_reason: "$.stop_reason"
+"#;
+
+#[test]
+fn a_provider_is_described_in_a_file() {
+    let place = tempfile::tempdir().unwrap();
+    let of = |yaml: &str| {
+        let file = place.path().join("provider.yaml");
+        std::fs::write(&file, yaml).unwrap();
+        agent(&format!("kind = 'runner'\nmodel = 'm'\nprovider = '{}'", file.display()))
+    };
+    let AgentKind::Runner(known) = of(ANTHROPIC).unwrap().kind else { panic!("no runner") };
+    assert_eq!((known.provider.path, known.dialect.is_none()), ("", true));
+    assert_eq!(known.provider.upstream.place(), "https://api.anthropic.com");
+    assert_eq!(known.provider.key_env.as_deref(), Some("ANTHROPIC_API_KEY"));
+    let own = "provider:\n  name: acme\n  api_url: http://127.0.0.1:9/answers\nstream:\n  extract:\n    text: $.say";
+    let AgentKind::Runner(own) = of(own).unwrap().kind else { panic!("no runner") };
+    assert_eq!((own.dialect.unwrap().name(), own.provider.key_env), ("acme", None));
+    let error = of(&ANTHROPIC.replace("enabled: true", "enabled: false")).unwrap_err();
+    assert!(error.ends_with("the hub takes streams alone"), "{error}");
+}
+
 #[test]
 fn an_agent_elsewhere_has_a_url_and_no_settings_of_a_runner() {
     for kind in RemoteKind::ALL {

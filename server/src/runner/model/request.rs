@@ -31,7 +31,6 @@ pub(super) fn body(
 }
 
 /// A tool as the API wants it.
-#[expect(dead_code, reason = "the tools come next")]
 pub(crate) fn tool(api: ModelApi, name: &str, description: &str, schema: &Value) -> Value {
     match api {
         ModelApi::OpenAi => json!({

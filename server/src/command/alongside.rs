@@ -1,0 +1,38 @@
+//! `fanlight alongside PROCESS COMMAND…`: becomes another program, which dies with the hub that starts it, however that dies.
+//! For the hub itself.
+
+use std::ffi::OsString;
+
+use super::Failure;
+use crate::args::AlongsideArgs;
+
+/// What the hub puts in front of a command that is to die with it; nothing where the system does not offer that.
+pub(super) fn launcher() -> Vec<OsString> {
+    // This program itself, wherever it is by now.
+    if cfg!(target_os = "linux") { vec!["/proc/self/exe".into(), "alongside".into()] } else { Vec::new() }
+}
+
+/// Becomes the program.
+#[cfg(target_os = "linux")]
+pub(super) fn run(args: &AlongsideArgs) -> Result<(), Failure> {
+    use std::os::unix::process::CommandExt as _;
+
+    let gone = || Failure::new("the hub that starts this program is gone", "there is nothing to mend");
+    let failed = |what: String| Failure::new(what, "see whether the program can be started by hand");
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .map_err(|error| failed(format!("the system does not take the wish: {error}")))?;
+    // It may have died before the wish was heard.
+    let parent = rustix::process::getppid().ok_or_else(gone)?;
+    if u32::try_from(parent.as_raw_nonzero().get()).ok() != Some(args.process) {
+        return Err(gone());
+    }
+    let (program, arguments) = args.command.split_first().ok_or_else(gone)?;
+    let error = std::process::Command::new(program).args(arguments).exec();
+    Err(failed(format!("{} cannot be started: {error}", program.display())))
+}
+
+/// Elsewhere programs are started as they are.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn run(_args: &AlongsideArgs) -> Result<(), Failure> {
+    Err(Failure::new("this system has no such thing", "start the program by itself"))
+}
