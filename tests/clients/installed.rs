@@ -6,7 +6,12 @@ use tokio::process::Command;
 
 /// An interpreter with the packages of `tests/clients/requirements.txt`.
 pub(crate) fn python() -> Command {
-    Command::new(place("FANLIGHT_PYTHON"))
+    Command::new(python_program())
+}
+
+/// Its program.
+pub(crate) fn python_program() -> PathBuf {
+    place("FANLIGHT_PYTHON")
 }
 
 /// The runtime of JavaScript. It looks for packages beside the program: link [`node_modules`] there.

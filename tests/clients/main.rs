@@ -19,4 +19,5 @@ mod page; // a page of the documentation, and what is seen when it is followed
 mod reads; // other projects' clients read the encoders' streams
 mod sdks; // the vendors' packages through the proxy and without it
 mod shows; // what is seen of each framework
+mod tools; // published servers with tools, behind an agent of the hub's own
 mod traces; // what is seen of programs that send spans
