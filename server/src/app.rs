@@ -165,6 +165,7 @@ fn router(shared: &Arc<Shared>) -> Router {
     Router::new()
         .route("/", get(page::index))
         .route("/c/{conversation}", get(page::index))
+        .route("/wall", get(page::index))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))

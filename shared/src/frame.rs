@@ -454,6 +454,20 @@ pub struct ConversationRow {
     /// How many watch.
     #[serde(default)]
     pub viewers: u64,
+    /// The call of the newest run that executes longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<RowCall>,
+}
+
+/// A call that executes, as the list tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RowCall {
+    /// The tool.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub name: CompactString,
+    /// Since when, by the hub's clock, in milliseconds since 1970.
+    pub since: u64,
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A conversation as a row of the list.
 
 use shared::event::ToolState;
-use shared::frame::ConversationRow;
-use shared::view::{RunView, View};
+use shared::frame::{ConversationRow, RowCall};
+use shared::view::{Item, RunView, View};
 use shared::{ConversationId, Epoch};
 
 /// Longest title and activity in a row, in characters.
@@ -39,6 +39,7 @@ pub(crate) fn row(
         agents: newest.map_or(0, |run| run.agents.len() as u64),
         anomalies: view.anomalies.total,
         viewers: viewers as u64,
+        call: newest.filter(|run| run.is_running()).and_then(executing),
     }
 }
 
@@ -55,6 +56,17 @@ fn activity(run: &RunView) -> Option<String> {
     }
     let open = run.tools.values().rev().take(64).find(|tool| !tool.state.is_final())?;
     Some(short(&open.name))
+}
+
+/// The call that executes longest: calls are open in the order in which they came.
+fn executing(run: &RunView) -> Option<RowCall> {
+    let open = run.open.iter().filter_map(|item| match item {
+        Item::Tool(id) => run.tools.get(id).filter(|tool| tool.state == ToolState::Executing),
+        _ => None,
+    });
+    let started = open.map(|tool| (tool.executing_at.unwrap_or(tool.started_at), tool));
+    let (since, tool) = started.min_by_key(|(since, _)| *since)?;
+    Some(RowCall { name: short(&tool.name).into(), since })
 }
 
 fn short(text: &str) -> String {

@@ -86,6 +86,7 @@ fn nameless(id: &ConversationId) -> ConversationRow {
         agents: 0,
         anomalies: 0,
         viewers: 0,
+        call: None,
     }
 }
 

@@ -110,6 +110,7 @@ fn row(name: &str, view: &shared::View, at: u64) -> ConversationRow {
         agents: 0,
         anomalies: 0,
         viewers: 0,
+        call: None,
     }
 }
 
