@@ -43,7 +43,7 @@ pub struct Row {
 /// When a row is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rank {
-    /// Always: the answer, failures, calls that wait for consent.
+    /// Always: the answer, failures, calls that failed or wait for consent.
     Kept,
     /// While the steps are open.
     Step,
@@ -137,7 +137,7 @@ impl Flow {
 
     /// Whether there is anything to fold away.
     pub fn has_steps(&self) -> bool {
-        self.lane(None).iter().any(|row| row.rank == Rank::Step)
+        self.lane(None).iter().any(|row| row.rank == Rank::Step || matches!(row.item, Item::Tool(_)))
     }
 }
 
@@ -150,7 +150,8 @@ fn place(run: &RunView, item: &Item) -> Option<(Option<AgentId>, Rank)> {
         }
         Item::Tool(id) => {
             let tool = run.tools.get(id)?;
-            let rank = if tool.state == ToolState::Approval { Rank::Kept } else { Rank::Step };
+            let is_kept = matches!(tool.state, ToolState::Approval | ToolState::Error);
+            let rank = if is_kept { Rank::Kept } else { Rank::Step };
             Some((known(run, tool.agent.as_ref()), rank))
         }
         Item::Agent(id) => {
@@ -185,8 +186,11 @@ fn is_answer(run: &RunView, item: &Item) -> bool {
 /// Marks the answer: the texts after the last step; when the run ended on a step, its last text. A run without any
 /// other step is all answer.
 fn keep_answer(run: &RunView, rows: &mut [Row], is_main: bool) {
-    let is_step = |row: &Row| {
-        row.rank == Rank::Step && !is_answer(run, &row.item) && !matches!(row.item, Item::Note(_))
+    // A call is a step also where it is kept.
+    let is_step = |row: &Row| match row.item {
+        Item::Tool(_) => true,
+        Item::Note(_) => false,
+        _ => row.rank == Rank::Step && !is_answer(run, &row.item),
     };
     let after = rows.iter().rposition(is_step).map_or(0, |at| at.saturating_add(1));
     let mut found = false;

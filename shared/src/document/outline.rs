@@ -76,7 +76,11 @@ fn run_section<'a>(stretch: &Stretch<'a>) -> RunSection<'a> {
     let run = stretch.run;
     let flow = Flow::of_stretch(run, stretch.items.clone());
     let rows = flow.lane(None);
-    let is_step = |row: &Row| row.rank == Rank::Step && !matches!(row.item, Item::Note(_));
+    let is_step = |row: &Row| match row.item {
+        Item::Tool(_) => true,
+        Item::Note(_) => false,
+        _ => row.rank == Rank::Step,
+    };
     let last_step = rows.iter().rposition(is_step);
     let (mut steps, mut answer) = (Vec::new(), Vec::new());
     for (at, row) in rows.iter().enumerate() {

@@ -81,7 +81,7 @@ fn sub_agents_have_lanes_of_their_own() {
     let flow = Flow::of(&view.runs[0]);
     assert_eq!(print(flow.lane(None)), "x a!");
     assert_eq!(print(flow.lane(Some(&AgentId::new("x")))), "t1 y");
-    assert_eq!(print(flow.lane(Some(&AgentId::new("y")))), "t2");
+    assert_eq!(print(flow.lane(Some(&AgentId::new("y")))), "t2!", "a failed call stays");
     assert_eq!(flow.counts(&AgentId::new("y")), Counts { done: 0, failed: 1, open: 0 });
     assert_eq!(flow.counts(&AgentId::new("x")), Counts { done: 0, failed: 0, open: 1 });
     assert_eq!((flow.agents, flow.failed), (2, 1));
