@@ -832,6 +832,14 @@ export interface Closed {
   state?: ToolState;
 }
 
+/** A call that executes, as the list tells of it. */
+export interface RowCall {
+  /** The tool. */
+  name: string;
+  /** Since when, by the hub's clock, in milliseconds since 1970. */
+  since: number;
+}
+
 /** A conversation in the list: enough to draw its row. */
 export interface ConversationRow {
   /** What it does now, or how it ended, in a few words. */
@@ -844,6 +852,8 @@ export interface ConversationRow {
   approvals: number;
   /** When the newest event was taken. */
   at: number;
+  /** The call of the newest run that executes longest. */
+  call?: RowCall;
   /** Its name. */
   conversation: string;
   /** When its newest run ended. */

@@ -971,6 +971,15 @@ class Closed(_Closed, total=False):
     """For a call, how it stood."""
 
 
+class RowCall(TypedDict):
+    """A call that executes, as the list tells of it."""
+
+    name: str
+    """The tool."""
+    since: int
+    """Since when, by the hub's clock, in milliseconds since 1970."""
+
+
 class _ConversationRow(TypedDict):
     activity: Union[str, None]
     """What it does now, or how it ended, in a few words."""
@@ -1009,6 +1018,8 @@ class _ConversationRow(TypedDict):
 class ConversationRow(_ConversationRow, total=False):
     """A conversation in the list: enough to draw its row."""
 
+    call: RowCall
+    """The call of the newest run that executes longest."""
     stalled: bool
     """Whether that run goes on but nobody has spoken for it for a while."""
 
