@@ -48,6 +48,7 @@ async fn a_crash_of_the_hub_heals_by_itself_and_the_page_shows_the_new_life() {
     let address = hub.address().to_string();
     hub = Hub::start_at(&address).await;
     page.run_until(connection, |state| state == "live").await;
+    page.text_until("mark", |text| text.starts_with("history reloaded")).await;
     let mut publisher = hub.publisher("c").await;
     publisher
         .says(&OPENING.replace("How did revenue per region change", "After the crash, how did it change"))

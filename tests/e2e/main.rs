@@ -1,16 +1,19 @@
 //! The page in a real Chromium, against the real hub.
 
 mod agents; // sub-agents in the panel, one of them alone
+mod calls; // the panel of calls, what stays visible when steps are folded
 mod delivery; // packed, kept, policed
 mod finding; // a word everywhere, links, commands, keys
 mod first; // an empty hub, the first event, what opens by itself
 mod heal; // reload, crash of the hub
+mod kinds; // results in their own form
 mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came
 mod reading; // nothing jumps, choices stay
 mod recording; // files that are dropped on the page
 mod replay; // the past, exactly, and back
 mod same; // the view of random histories equals the hub's (I6)
-mod scene;
+mod scene; // one run with everything in it, written for these tests
 mod timeline; // the waterfall: live, zoomed, windowed
 mod together; // two browsers and a terminal on recordings
+mod wall; // all conversations at once

@@ -5,7 +5,7 @@ use shared::ConversationId;
 use shared::event::RunStatus;
 
 use crate::browser;
-use crate::components::title;
+use crate::components::{Groups, title};
 use crate::drop;
 use crate::keys;
 use crate::navigation::{self, Navigation};
@@ -25,11 +25,15 @@ fn App() -> impl IntoView {
     let is_bare = navigation::is_bare();
     let store = Store::new(is_bare);
     provide_context(store);
+    provide_context(Groups::of(store));
     let navigation = Navigation::start();
-    Effect::new(move |_| match navigation.conversation() {
-        // The address of a recording names nothing.
-        None if store.recording.with_untracked(Option::is_some) => {}
-        wanted => store.open(wanted),
+    Effect::new(move |_| {
+        store.show_wall(navigation.is_wall());
+        match navigation.conversation() {
+            // The address of a recording names nothing.
+            None if store.recording.with_untracked(Option::is_some) => {}
+            wanted => store.open(wanted),
+        }
     });
     Effect::new(move |_| {
         if store.recordings.get() > 0 && store.recording.with(Option::is_some) {
@@ -97,7 +101,10 @@ const FIRST_MS: i32 = 900;
 fn settle(store: Store, navigation: Navigation) {
     Effect::new(move |was_empty: Option<bool>| {
         store.track_fleet();
-        if navigation.conversation().is_some() || store.recording.with(Option::is_some) {
+        if navigation.conversation().is_some()
+            || navigation.is_wall()
+            || store.recording.with(Option::is_some)
+        {
             return false;
         }
         let newest: Option<ConversationId> = store.model(|model| {
@@ -111,7 +118,7 @@ fn settle(store: Store, navigation: Navigation) {
         } else if store.first.with_untracked(Option::is_none) {
             store.first.set(Some(newest.to_string()));
             browser::after(FIRST_MS, move || {
-                if navigation.conversation().is_none() {
+                if navigation.conversation().is_none() && !navigation.is_wall() {
                     navigation.settle(&newest);
                 }
             });
@@ -124,7 +131,9 @@ fn settle(store: Store, navigation: Navigation) {
 fn speak(store: Store) {
     Effect::new(move |was: Option<bool>| {
         let runs = store.running.get();
-        if was == Some(true) && !runs && store.replay.with_untracked(Option::is_none) {
+        // A tile of the wall that is looked at comes and goes without a word.
+        let is_told = !store.wall.get_untracked() && store.replay.with_untracked(Option::is_none);
+        if was == Some(true) && !runs && is_told {
             let status = store.view(|view| view.runs.values().next_back().map(|run| run.status));
             let words = match status {
                 Some(RunStatus::Error) => "The run failed",

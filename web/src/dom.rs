@@ -1,5 +1,6 @@
 //! Texts as elements, built by hand: a text that grows a thousand times a second must touch only its end.
 
+mod code;
 pub(crate) mod highlight;
 mod markdown;
 mod nodes;

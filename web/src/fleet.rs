@@ -2,14 +2,14 @@
 
 use shared::ConversationId;
 use shared::event::RunStatus;
-use shared::frame::ConversationRow;
+use shared::frame::{ConversationRow, RowCall};
 
 use crate::format;
 
 /// The groups, in the order in which they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
-    /// A call waits for consent, or the newest run failed.
+    /// A call waits for consent, the newest run failed, nobody speaks for it any more, or a call does not come back.
     NeedsYou,
     /// A run goes on.
     Running,
@@ -51,11 +51,25 @@ pub struct List {
     pub held_back: usize,
 }
 
-/// Where a conversation stands.
-pub fn group(row: &ConversationRow) -> Group {
+/// From so many milliseconds on a call is thought to hang.
+const STUCK_MS: u64 = 300_000;
+
+/// Whether a call that executes since `since` is thought to hang at `now`, both by the hub's clock.
+pub fn is_stuck(since: u64, now: u64) -> bool {
+    now.saturating_sub(since) >= STUCK_MS
+}
+
+/// The call of a running conversation that is thought to hang.
+pub fn stuck(row: &ConversationRow, now: u64) -> Option<&RowCall> {
+    row.call.as_ref().filter(|call| row.state == Some(RunStatus::Running) && is_stuck(call.since, now))
+}
+
+/// Where a conversation stands at the hub's time `now`.
+pub fn group(row: &ConversationRow, now: u64) -> Group {
     match row.state {
         _ if row.approvals > 0 => Group::NeedsYou,
         Some(RunStatus::Error) => Group::NeedsYou,
+        Some(RunStatus::Running) if row.stalled || stuck(row, now).is_some() => Group::NeedsYou,
         Some(RunStatus::Running) => Group::Running,
         _ => Group::Recent,
     }
@@ -109,11 +123,22 @@ pub fn activity(row: &ConversationRow) -> String {
     }
 }
 
-/// Orders `rows`. Those that run stand by their start, so that work does not shuffle them; the others by their newest
+/// What the conversation does at the hub's time `now`, and whether a call of it hangs.
+pub fn line(row: &ConversationRow, now: u64) -> String {
+    match stuck(row, now) {
+        Some(call) if row.approvals == 0 && !row.stalled => {
+            format!("{} has run for {}", call.name, format::age(now.saturating_sub(call.since)))
+        }
+        _ => activity(row),
+    }
+}
+
+/// Orders `rows` as they stand at the hub's time `now`. Those that run stand by their start, so that work does not shuffle them; the others by their newest
 /// event. With `frozen`, the lines that were drawn before, nothing moves and nothing new comes in between.
 pub fn arrange<'a>(
     rows: impl Iterator<Item = &'a ConversationRow>,
     filter: &str,
+    now: u64,
     frozen: Option<&List>,
 ) -> List {
     let filter = filter.trim().to_lowercase();
@@ -123,16 +148,17 @@ pub fn arrange<'a>(
     };
     let mut rows: Vec<&ConversationRow> = rows.filter(matches).collect();
     rows.sort_by_key(|row| {
-        let time = if group(row) == Group::Running { row.started_at } else { row.at };
-        (group(row), std::cmp::Reverse(time))
+        let time = if group(row, now) == Group::Running { row.started_at } else { row.at };
+        (group(row, now), std::cmp::Reverse(time))
     });
-    let counts = Group::ALL.map(|wanted| rows.iter().filter(|row| group(row) == wanted).count());
+    let counts = Group::ALL.map(|wanted| rows.iter().filter(|row| group(row, now) == wanted).count());
     let mut lines = Vec::with_capacity(rows.len().saturating_add(3));
     let mut last = None;
     for row in rows {
-        if last != Some(group(row)) {
-            last = Some(group(row));
-            lines.push(Line::Head(group(row)));
+        let group = group(row, now);
+        if last != Some(group) {
+            last = Some(group);
+            lines.push(Line::Head(group));
         }
         lines.push(Line::Row(row.conversation.clone()));
     }

@@ -45,7 +45,7 @@ const fn command(
 }
 
 /// All commands, in the order in which they are explained.
-pub(crate) const COMMANDS: [Command; 30] = [
+pub(crate) const COMMANDS: [Command; 31] = [
     command(&["1"], "1", "Show the answers alone", |store| store.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.choose_level(Level::All)),
@@ -73,6 +73,7 @@ pub(crate) const COMMANDS: [Command; 30] = [
     command(&[], "< >", "Replay: slower or faster", |store| store.change_speed(1)),
     command(&["g a"], "g a", "Agents", |store| store.inspect(None)),
     command(&["g l"], "g l", "Filter conversations", focus_filter),
+    command(&["g w"], "g w", "All conversations as tiles, and back", Store::toggle_wall),
     command(&["g s"], "g s", "Settings", |store| store.over.set(Over::Settings)),
     command(&["g e"], "g e", "Export", |store| store.over.set(Over::Export)),
     command(&["y"], "y", "Copy the output of the row", copy_output),
@@ -168,6 +169,7 @@ fn press(store: Store, key: &str) -> bool {
     if key == "Escape"
         && store.over.get_untracked() == Over::Nothing
         && store.sheet.get_untracked() == Sheet::None
+        && !store.wall.get_untracked()
     {
         return false;
     }
@@ -181,8 +183,10 @@ fn press(store: Store, key: &str) -> bool {
 fn close(store: Store) {
     if store.over.get_untracked() != Over::Nothing {
         store.over.set(Over::Nothing);
-    } else {
+    } else if store.sheet.get_untracked() != Sheet::None {
         store.sheet.set(Sheet::None);
+    } else {
+        store.toggle_wall();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use shared::ToolCallId;
 use shared::event::ToolState;
+use shared::format;
 use shared::ids::RunId;
 use shared::view::{ToolView, View};
 
@@ -35,9 +36,33 @@ impl Group {
         self.rank(95)
     }
 
-    /// From how many milliseconds on a call of this tool is slow.
-    pub fn slow_from_ms(&self) -> u64 {
-        self.p95().map_or(SLOW_MS, |p95| p95.saturating_mul(3).max(SLOW_MS))
+    /// Whether a call of this tool that took or takes `taken_ms` is slow. One that is over is compared with the others.
+    pub fn is_slow(&self, taken_ms: u64, is_over: bool) -> bool {
+        let usual = self.usual(taken_ms, is_over);
+        taken_ms > usual.map_or(SLOW_MS, |p95| p95.saturating_mul(3).max(SLOW_MS))
+    }
+
+    /// How slow such a call is, in words: `3.2× usual (p95 4.1 s)`; nothing when it is not.
+    pub fn slow_word(&self, taken_ms: u64, is_over: bool) -> Option<String> {
+        if !self.is_slow(taken_ms, is_over) {
+            return None;
+        }
+        let Some(p95) = self.usual(taken_ms, is_over).filter(|p95| *p95 > 0) else {
+            return Some(format!("slow: over {}", format::duration(SLOW_MS)));
+        };
+        let tenths = taken_ms.saturating_mul(10) / p95;
+        let times =
+            if tenths < 100 { format!("{}.{}", tenths / 10, tenths % 10) } else { (tenths / 10).to_string() };
+        Some(format!("{times}× usual (p95 {})", format::duration(p95)))
+    }
+
+    /// The latency that 95 of 100 of the other calls stay within.
+    fn usual(&self, taken_ms: u64, is_over: bool) -> Option<u64> {
+        let own = if is_over { self.latencies.binary_search(&taken_ms).ok() } else { None };
+        let Some(own) = own else { return self.p95() };
+        let rank = self.latencies.len().saturating_sub(1).saturating_mul(95).div_ceil(100);
+        let at = rank.checked_sub(1)?;
+        self.latencies.get(if at >= own { at.saturating_add(1) } else { at }).copied()
     }
 
     /// The nearest rank: a value that some call really had.

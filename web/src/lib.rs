@@ -9,11 +9,14 @@
 //! then are signals set, so that a burst of a thousand events costs one painting.
 
 pub mod agents;
+pub mod calls;
 pub mod exports;
 pub mod failed;
 pub mod find;
 pub mod fleet;
 pub mod follow;
+pub mod highlight;
+pub mod kinds;
 pub mod latency;
 pub mod link;
 pub mod markdown;
@@ -26,6 +29,7 @@ pub mod route;
 pub mod search;
 pub mod starts;
 pub mod timeline;
+pub mod wall;
 pub mod window;
 
 pub use shared::{flow, format, preview};

@@ -12,8 +12,14 @@ use shared::{ConversationId, Envelope, Epoch, Seq, View};
 
 use crate::latency::CallKey;
 
+mod mark;
 mod recording;
 mod replay;
+mod ticker;
+
+pub use mark::Mark;
+use mark::Marks;
+use ticker::Tickers;
 
 /// The subscription of the list.
 const FLEET: Sub = 1;
@@ -58,6 +64,8 @@ pub struct Model {
     kept: Vec<(ConversationId, Tracker)>,
     fleet: IndexMap<ConversationId, ConversationRow>,
     has_fleet: bool,
+    tickers: Tickers,
+    marks: Marks,
     progress: IndexMap<CallKey, ToolProgress>,
     rate: Option<(u64, u64)>,
     /// The hub's clock minus ours, in milliseconds.
@@ -108,6 +116,16 @@ impl Model {
     /// The list, by name; nothing before the hub has sent it.
     pub fn fleet(&self) -> Option<&IndexMap<ConversationId, ConversationRow>> {
         self.has_fleet.then_some(&self.fleet)
+    }
+
+    /// What a conversation of the list did last, the newest last.
+    pub fn ticker(&self, conversation: &ConversationId) -> Vec<String> {
+        self.tickers.lines(conversation)
+    }
+
+    /// What is to be told of the link's return, once.
+    pub fn take_mark(&mut self) -> Option<Mark> {
+        self.marks.take()
     }
 
     /// How far a call is.
@@ -190,6 +208,7 @@ impl Model {
             self.kept.push((old, tracker));
         }
         self.progress.clear();
+        self.marks = Marks::default();
         (self.rate, self.event_at, self.problem, self.viewers) = (None, None, None, 0);
         self.is_resyncing = false;
         self.touched = Touched { replaced: true, fleet: self.touched.fleet, ..Touched::default() };
@@ -209,6 +228,7 @@ impl Model {
 
     /// The socket is gone.
     pub fn disconnected(&mut self) {
+        self.marks.lose(self.tracker.position().map(|position| position.seq));
         self.tracker.disconnected();
         self.is_resyncing = false;
     }
@@ -224,6 +244,10 @@ impl Model {
                 self.hear_time(*ts, now);
                 if std::mem::take(full) {
                     self.fleet.clear();
+                    self.tickers.keep_those_of(rows);
+                }
+                for row in &*rows {
+                    self.tickers.take(row);
                 }
                 self.fleet.extend(rows.drain(..).map(|row| (row.conversation.clone(), row)));
                 self.has_fleet = true;
@@ -264,8 +288,16 @@ impl Model {
                 changes.insert(change);
             }
         }) {
-            Outcome::Subscribed { .. } | Outcome::Live => self.is_resyncing = false,
+            Outcome::Subscribed { why } => {
+                self.is_resyncing = false;
+                self.marks.answered(why);
+            }
+            Outcome::Live => {
+                self.is_resyncing = false;
+                self.marks.live(self.tracker.view().seq);
+            }
             Outcome::Replaced => {
+                self.marks.replace(self.is_resyncing);
                 self.is_resyncing = false;
                 if is_shown {
                     self.touched.replaced = true;

@@ -34,6 +34,11 @@ impl Navigation {
         self.path.with(|path| route::conversation_of(path))
     }
 
+    /// Whether the address is the wall's.
+    pub(crate) fn is_wall(self) -> bool {
+        self.path.with(|path| route::is_wall(path))
+    }
+
     /// What of it the address that was gone to last says.
     pub(crate) fn looks(self) -> Looks {
         self.looks.get()
@@ -55,7 +60,7 @@ impl Navigation {
 
     /// Goes where no conversation is named.
     pub(crate) fn leave(self) {
-        if self.conversation().is_none() {
+        if self.path.with_untracked(|path| path == "/") {
             return;
         }
         if let Ok(history) = browser::window().history() {

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::components::{
     Connection, Conversations, DropVeil, Overlay, Panel, ReplayBar, StatusBar, Timeline, TopBar, Transcript,
+    Wall,
 };
 use crate::store::{Sheet, use_store};
 
@@ -12,14 +13,17 @@ use crate::store::{Sheet, use_store};
 pub(crate) fn Full() -> impl IntoView {
     let store = use_store();
     view! {
-        <div class="app">
+        <div class="app" class:walled=move || store.wall.get()>
             <a class="skip" href="#transcript">"To the conversation"</a>
             <TopBar />
             <ReplayBar />
             <Conversations />
             <Transcript />
-            <Panel />
-            <Timeline />
+            {move || if store.wall.get() {
+                view! { <Wall /> }.into_any()
+            } else {
+                view! { <Panel /> <Timeline /> }.into_any()
+            }}
             <StatusBar />
         </div>
         {move || (store.sheet.get() != Sheet::None).then(|| view! {

@@ -94,6 +94,14 @@ pub fn with_timeline(query: &str, drawer: Drawer) -> String {
     if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
 }
 
+/// The path of the wall: all conversations as tiles.
+pub const WALL: &str = "/wall";
+
+/// Whether the path is the wall's.
+pub fn is_wall(path: &str) -> bool {
+    path.trim_end_matches('/') == WALL
+}
+
 /// The conversation that the path names: `/c/{conversation}`.
 pub fn conversation_of(path: &str) -> Option<ConversationId> {
     let name = path.strip_prefix("/c/")?;
@@ -203,6 +211,7 @@ mod tests {
         for path in ["/", "/c/", "/c/%", "/c/%zz", "/c/%ff", "/d/x", "/c/a%2Fb"] {
             assert_eq!(conversation_of(path), None, "{path}");
         }
+        assert!(is_wall(WALL) && is_wall("/wall/") && !is_wall("/c/wall") && !is_wall("/"));
         assert!(is_bare("?a=b&view=bare") && !is_bare("?view=full"));
     }
 }

@@ -23,6 +23,7 @@ mod recording;
 mod replay;
 mod reveal;
 mod timeline;
+mod wall;
 
 pub(crate) use faces::{Over, Sheet, Tab};
 use paint::Painter;
@@ -81,6 +82,12 @@ pub(crate) struct Parts {
     pub(crate) tab: RwSignal<Tab>,
     /// The word that is looked for.
     pub(crate) query: RwSignal<String>,
+    /// Whether all conversations are shown as tiles.
+    pub(crate) wall: RwSignal<bool>,
+    /// The conversation that was looked at before the wall.
+    before_wall: StoredValue<Option<ConversationId>, LocalStorage>,
+    /// What is told of the link's return.
+    pub(crate) mark: RwSignal<Option<String>>,
     /// What lies over the page.
     pub(crate) over: RwSignal<Over>,
     /// Whether single keys do nothing.
@@ -166,6 +173,9 @@ impl Store {
             panel: RwSignal::new(panel),
             tab: RwSignal::new(Tab::default()),
             query: RwSignal::new(String::new()),
+            wall: RwSignal::new(false),
+            before_wall: StoredValue::new_local(None),
+            mark: RwSignal::new(None),
             over: RwSignal::new(Over::default()),
             keys_off: RwSignal::new(browser::setting("keys").is_some_and(|word| word == "off")),
             thinking_closed: RwSignal::new(browser::setting("thinking").is_some_and(|word| word == "closed")),

@@ -8,10 +8,13 @@ use shared::{RunId, ToolCallId};
 
 use super::card::Head;
 use super::copy::Copy;
+use super::kinds::{attached, draw};
 use super::output::{Shown, Text};
 use super::text::Growing;
 use crate::browser;
+use crate::calls::earlier_attempts;
 use crate::format;
+use crate::kinds;
 use crate::preview::Output;
 use crate::route;
 use crate::store::{Store, use_store};
@@ -80,7 +83,7 @@ pub(super) fn Body(ids: Ids, head: Memo<Head>) -> impl IntoView {
 
 /// The arguments: as they are written, laid out when they are whole.
 #[component]
-fn Input(ids: Ids) -> impl IntoView {
+pub(super) fn Input(ids: Ids) -> impl IntoView {
     let store = use_store();
     let is_writing =
         Memo::new(move |_| tool(store, ids, |tool| tool.state == ToolState::Writing).unwrap_or(false));
@@ -107,15 +110,22 @@ fn Result(ids: Ids, head: Memo<Head>) -> impl IntoView {
     let state = Memo::new(move |_| head.with(|head| head.state));
     let has_result = Memo::new(move |_| tool(store, ids, |tool| tool.result.is_some()).unwrap_or(false));
     let has_output = Memo::new(move |_| tool(store, ids, |tool| tool.output.len > 0).unwrap_or(false));
+    // What the reader opened in it stays open, whatever else of the call changes.
+    let output = Memo::new(move |_| tool(store, ids, |tool| tool.result.as_ref().map(Output::of)).flatten());
     move || {
         if has_result.get() {
-            let output = tool(store, ids, |tool| tool.result.as_ref().map(Output::of)).flatten();
-            return match output {
+            return match output.get() {
                 Some(output) if !output.is_empty() => {
-                    let shown = Shown { text: output.text, is_json: output.is_json, is_cut: true };
-                    view! { <Text shown=shown /> <Whole ids=ids /> }.into_any()
+                    let Output { text, is_json } = output;
+                    // The page of the conversation alone shows what was sent, as it was.
+                    let shown = if store.is_bare {
+                        view! { <Text shown=Shown { text, is_json, is_cut: true } /> }.into_any()
+                    } else {
+                        draw(&head.with_untracked(|head| head.name.clone()), text)
+                    };
+                    view! { {shown} <Attached ids=ids /> <Whole ids=ids /> }.into_any()
                 }
-                _ => view! { <p class="none ok">"completed"</p> }.into_any(),
+                _ => view! { <p class="none ok">"completed"</p> <Attached ids=ids /> }.into_any(),
             };
         }
         if has_output.get() {
@@ -176,6 +186,22 @@ fn Whole(ids: Ids) -> impl IntoView {
     }
 }
 
+/// Files and embeds that came with the result.
+#[component]
+fn Attached(ids: Ids) -> impl IntoView {
+    let store = use_store();
+    let things = ids.with_value(|(run, id)| {
+        store.view(|view| {
+            let tool = view.runs.get(run)?.tools.get(id)?;
+            let files = tool.files.as_ref().map(|files| kinds::files(files.as_str()));
+            let embeds = tool.embeds.as_ref().map(|embeds| kinds::embeds(embeds.as_str()));
+            Some(files.into_iter().chain(embeds).flatten().collect::<Vec<_>>())
+        })
+    });
+    let things = things.unwrap_or_default();
+    (!things.is_empty() && !store.is_bare).then(|| attached(things))
+}
+
 /// How far the loading of a result is.
 #[derive(Debug, Clone)]
 enum Loaded {
@@ -226,7 +252,25 @@ fn Timing(ids: Ids) -> impl IntoView {
         let rows = read.into_iter().flatten().filter_map(|(name, time)| Some((name, time?)));
         rows.map(|(name, time)| view! { <tr><th>{name}</th><td class="num">{time}</td></tr> }).collect_view()
     };
-    view! { <table class="times"><tbody>{rows}</tbody></table> }
+    let attempts = move || {
+        let told = ids.with_value(|(run, id)| {
+            store.track(&shared::fold::Change::Run(run.clone()));
+            store.view(|view| {
+                let run = view.runs.get(run)?;
+                let told = earlier_attempts(run, id).into_iter().enumerate().filter_map(|(at, before)| {
+                    let tool = run.tools.get(&before)?;
+                    let took = tool.latency_ms().map(|ms| format!(" after {}", format::duration(ms)));
+                    let how = format!("{}{}", tool.state.as_str(), took.unwrap_or_default());
+                    Some((format!("attempt {}", at.saturating_add(1)), how))
+                });
+                Some(told.collect::<Vec<_>>())
+            })
+        });
+        let told = told.unwrap_or_default().into_iter();
+        told.map(|(name, how)| view! { <tr data-t="attempt"><th>{name}</th><td class="num">{how}</td></tr> })
+            .collect_view()
+    };
+    view! { <table class="times"><tbody>{attempts}{rows}</tbody></table> }
 }
 
 /// Times in short, and the copy button of what is shown.

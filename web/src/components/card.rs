@@ -8,10 +8,13 @@ use wasm_bindgen::JsCast;
 use web_sys::Element;
 
 use super::agents::own_id;
-use super::body::Body;
+use super::body::{Body, Input};
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, tool_icon};
+use super::tools::Groups;
+use crate::calls::earlier_attempts;
 use crate::failed::failed_last;
+use crate::kinds;
 use crate::open::Fold;
 use crate::preview::{self, Output};
 use crate::store::{Store, card_id, use_store};
@@ -55,7 +58,7 @@ impl Head {
     }
 
     /// For a call that is not there (any more).
-    fn none() -> Self {
+    pub(super) fn none() -> Self {
         Self::of(&ToolView::default())
     }
 }
@@ -85,18 +88,56 @@ pub(super) fn preview_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Str
     })
 }
 
-/// The word at the right: the state, but for a result its kind and size.
+/// The word at the right: the state, for a failure with its first line; for a result its kind and size.
 fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> Memo<String> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
         let state = head.with(|head| head.state);
+        if state == ToolState::Error {
+            let said =
+                store.view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(Output::of));
+            let line = said.and_then(|said| {
+                said.text.lines().find(|line| !line.trim().is_empty()).map(preview::one_line)
+            });
+            return line.map_or_else(|| "error".to_owned(), |line| format!("error · {line}"));
+        }
         if state != ToolState::Complete {
             return state.as_str().to_owned();
         }
+        let name = head.with(|head| head.name.clone());
         let output = store.view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(Output::of));
         output
             .filter(|output| !output.is_empty())
-            .map_or_else(|| "completed".to_owned(), |output| output.summary())
+            .map_or_else(|| "completed".to_owned(), |output| kinds::summary(&name, &output))
+    })
+}
+
+/// How slow a call is, compared with the others of its tool; nothing when it is not.
+pub(super) fn slow_word(store: Store, head: Memo<Head>) -> Memo<Option<String>> {
+    let groups = use_context::<Groups>();
+    Memo::new(move |_| {
+        let Groups(groups) = groups?;
+        let (taken, is_over) = head.with(|head| match (head.state, head.span) {
+            (ToolState::Executing, Span::Since(from, _)) => {
+                Some((store.now.get().saturating_sub(from), false))
+            }
+            _ => head.latency_ms.map(|ms| (ms, true)),
+        })?;
+        groups.with(|groups| {
+            let its = head.with(|head| groups.iter().find(|group| group.name == head.name));
+            its?.slow_word(taken, is_over)
+        })
+    })
+}
+
+/// The number of this attempt, where the source gave one id to several.
+fn attempt(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<usize>> {
+    let (run, id) = (run.clone(), id.clone());
+    Memo::new(move |_| {
+        // What a call is an attempt of is said when it begins.
+        store.tool(&run, &id, |tool| tool.given_id.is_some()).filter(|has| *has)?;
+        let before = store.view(|view| view.runs.get(&run).map(|run| earlier_attempts(run, &id).len()));
+        before.filter(|n| *n > 0).map(|n| n.saturating_add(1))
     })
 }
 
@@ -111,6 +152,8 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let head = Memo::new(move |_| store.tool(&its_run, &its_id, Head::of).unwrap_or_else(Head::none));
     let preview = preview_of(store, &run, &id);
     let word = state_word(store, &run, &id, head);
+    let slow = slow_word(store, head);
+    let attempt = attempt(store, &run, &id);
     let failed = just_failed(store, &run, &id, head);
     let open =
         Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card { failed: failed.get() })));
@@ -118,10 +161,17 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
         hold(&event, store);
         key.with_value(|key| store.choose(key, !open.get_untracked()));
     };
-    let shape = Signal::derive(move || tool_icon(head.with(|head| head.state), store.is_current()));
+    let is_slow = move || slow.with(Option::is_some);
+    let is_slow_now = move || is_slow() && head.with(|head| head.state == ToolState::Executing);
+    let shape = Signal::derive(move || match tool_icon(head.with(|head| head.state), store.is_current()) {
+        (icon, "run spin") if is_slow() => (icon, "slow spin"),
+        shape => shape,
+    });
     let latency = move || head.with(|head| head.latency_ms).map(|ms| ms.to_string());
     let progress = progress_of(store, &run, &id);
     let ids = StoredValue::new((run, id));
+    // Who decides must see all of it, whatever is folded.
+    let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval) && !open.get());
     view! {
         <div class="card" id=dom_id data-t="tool-card" data-call=call
             data-name=move || head.with(|head| head.name.clone())
@@ -131,16 +181,22 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
                 <StateIcon shape=shape />
                 <span class="nm">{move || head.with(|head| head.name.clone())}</span>
                 <span class="pv">{move || preview.get()}</span>
-                <span class=move || format!("st {}", word_class(head.with(|head| head.state)))>
-                    {move || word.get()}
+                <span class=move || {
+                    format!("st {}", if is_slow_now() { "slow num" } else { word_class(head.with(|head| head.state)) })
+                }>
+                    {move || attempt.get().map(|n| view! {
+                        <span class="again num" title="Attempts: see Timing">"×" {n}</span>
+                    })}
+                    {move || if is_slow_now() { slow.get().unwrap_or_default() } else { word.get() }}
                 </span>
-                <span class="tm num">{move || span_text(head.with(|head| head.span))}</span>
+                <span class="tm num" class:slow=is_slow title=move || slow.get()>{move || span_text(head.with(|head| head.span))}</span>
                 <Chevron open=open />
             </button>
             {move || progress.get().map(|line| view! { <div class="line meta num">{line}</div> })}
             {move || head.with(|head| head.question.clone()).map(|question| {
                 view! { <div class="line appr">"Waits for consent: " {question}</div> }
             })}
+            {move || is_asked.get().then(|| view! { <div class="asks" data-t="asks"><Input ids=ids /></div> })}
             {move || open.get().then(|| view! { <Body ids=ids head=head /> })}
         </div>
     }

@@ -10,7 +10,7 @@ use super::recording::OpenRecording;
 use crate::fleet::{self, Group, Line, List};
 use crate::format;
 use crate::route;
-use crate::store::{Sheet, use_store};
+use crate::store::{Sheet, Store, use_store};
 
 /// Most lines on the page; a filter finds the others.
 const LINES_MAX: usize = 200;
@@ -22,13 +22,16 @@ pub(crate) fn Conversations() -> impl IntoView {
     let filter = RwSignal::new(String::new());
     let is_held = RwSignal::new(false);
     let resort = Trigger::new();
+    let clock = slow_clock(store);
     let list = Memo::new(move |old: Option<&List>| {
         store.track_fleet();
         resort.track();
         let filter = filter.get();
         let frozen = old.filter(|_| is_held.get() && filter.is_empty());
         store
-            .model(|model| model.fleet().map(|rows| fleet::arrange(rows.values(), &filter, frozen)))
+            .model(|model| {
+                model.fleet().map(|rows| fleet::arrange(rows.values(), &filter, clock.get(), frozen))
+            })
             .unwrap_or_default()
     });
     let held = move || list.with(|list| list.held_back);
@@ -46,7 +49,11 @@ pub(crate) fn Conversations() -> impl IntoView {
                 <input type="search" id="filter" placeholder="Filter" aria-label="Filter conversations"
                     on:input=move |event| filter.set(event_target_value(&event)) />
             </div>
-            <OpenRecording />
+            <span class="list-tools">
+                <OpenRecording />
+                <a class="plain" data-in="" href=route::WALL title="All conversations as tiles (g w)"
+                    on:click=move |_| store.sheet.set(Sheet::None)>{icon("#tiles", "")} " Wall"</a>
+            </span>
             {move || (held() > 0).then(|| view! {
                 <button type="button" class="resort num" on:click=sort>{held()} " changed · sort again"</button>
             })}
@@ -54,12 +61,28 @@ pub(crate) fn Conversations() -> impl IntoView {
                 <For each=lines key=Clone::clone let:line>
                     {match line {
                         Line::Head(group) => view! { <Head group=group list=list /> }.into_any(),
-                        Line::Row(id) => view! { <Row id=id /> }.into_any(),
+                        Line::Row(id) => view! { <Row id=id clock=clock /> }.into_any(),
                     }}
                 </For>
                 {move || (more() > 0).then(|| view! { <p class="meta pad">{more()} " more: use the filter"</p> })}
             </div>
         </nav>
+    }
+}
+
+/// The hub's time as far as the order of the list depends on it: it moves four times a minute.
+pub(super) fn slow_clock(store: Store) -> Memo<u64> {
+    const STEP_MS: u64 = 15_000;
+    Memo::new(move |_| (store.now.get() / STEP_MS).saturating_mul(STEP_MS))
+}
+
+/// The icon and class of a conversation.
+pub(super) fn shape_of(row: Option<&ConversationRow>, is_current: bool) -> (&'static str, &'static str) {
+    match row {
+        Some(row) if row.approvals > 0 => ("#hand", "appr"),
+        Some(row) if row.stalled => ("#broken", "slow"),
+        Some(ConversationRow { state: Some(status), .. }) => run_icon(*status, is_current),
+        _ => ("#dot", "gone"),
     }
 }
 
@@ -75,21 +98,17 @@ struct Shown {
     title: String,
     line: String,
     state: &'static str,
-    status: Option<RunStatus>,
-    needs: bool,
-    stalled: bool,
+    row: ConversationRow,
     at: u64,
 }
 
 impl Shown {
-    fn of(row: &ConversationRow) -> Self {
+    fn of(row: &ConversationRow, now: u64) -> Self {
         Self {
             title: fleet::title(row).to_owned(),
-            line: fleet::activity(row),
+            line: fleet::line(row, now),
             state: fleet::state(row),
-            status: row.state,
-            needs: row.approvals > 0,
-            stalled: row.stalled,
+            row: row.clone(),
             at: if row.state == Some(RunStatus::Running) && !row.stalled { u64::MAX } else { row.at },
         }
     }
@@ -97,27 +116,20 @@ impl Shown {
 
 /// One conversation.
 #[component]
-fn Row(id: ConversationId) -> impl IntoView {
+fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
     let store = use_store();
     let path = route::path_of(&id);
     let name = id.to_string();
     let own = id.clone();
     let row = Memo::new(move |_| {
         store.track_fleet();
-        store.model(|model| model.fleet()?.get(&own).map(Shown::of))
+        let now = clock.get();
+        store.model(|model| model.fleet()?.get(&own).map(|row| Shown::of(row, now)))
     });
     let is_current = move || store.conversation.with(|open| open.as_ref() == Some(&id));
     let text = move |read: fn(&Shown) -> String| row.with(|row| row.as_ref().map(read)).unwrap_or_default();
     let shape = Signal::derive(move || {
-        let (status, needs, stalled) = row.with(|row| {
-            row.as_ref().map_or((None, false, false), |row| (row.status, row.needs, row.stalled))
-        });
-        match status {
-            _ if needs => ("#hand", "appr"),
-            _ if stalled => ("#broken", "slow"),
-            Some(status) => run_icon(status, store.is_current()),
-            None => ("#dot", "gone"),
-        }
+        row.with(|row| shape_of(row.as_ref().map(|row| &row.row), store.is_current()))
     });
     let age = move || {
         let at = row.with(|row| row.as_ref().map_or(0, |row| row.at));

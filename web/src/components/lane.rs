@@ -57,7 +57,7 @@ pub(super) fn Lane(
         })}
         <For each=shown key=Clone::clone let:item>
             {ids.with_value(|(run, agent)| view! {
-                <Row run=run.clone() agent=agent.clone() item=item flow=flow />
+                <Row run=run.clone() agent=agent.clone() item=item flow=flow open=open />
             })}
         </For>
         {move || (after() > 0).then(|| {
@@ -97,11 +97,18 @@ fn anchor(run: RunId, rows: Memo<Vec<Item>>, limit: RwSignal<usize>) -> RwSignal
 
 /// One row, under the bracket of the calls that overlap with it.
 #[component]
-fn Row(run: RunId, agent: Option<AgentId>, item: Item, flow: Memo<Flow>) -> impl IntoView {
+fn Row(
+    run: RunId,
+    agent: Option<AgentId>,
+    item: Item,
+    flow: Memo<Flow>,
+    open: Signal<bool>,
+) -> impl IntoView {
     let key = item.clone();
     let is_tool = matches!(item, Item::Tool(_));
     let bracket = Memo::new(move |_| {
-        if !is_tool {
+        // Of calls under one bracket, a failed one alone may be there.
+        if !is_tool || !open.get() {
             return None;
         }
         flow.with(|flow| flow.row(agent.as_ref(), &key).and_then(|row| row.bracket))

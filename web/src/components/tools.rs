@@ -1,77 +1,50 @@
-//! The tools panel: every call of the conversation, by tool, with its time; parallel and slow ones show at a glance.
+//! The tools panel: every call of the conversation, by tool or in another order, with its time; parallel and slow ones
+//! show at a glance.
+
+use std::collections::HashSet;
 
 use leptos::prelude::*;
-use shared::event::ToolState;
-use shared::{RunId, ToolCallId};
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, KeyboardEvent};
 
-use super::card::{Head, preview_of};
-use super::elapsed::{Span, span_text};
-use super::icon::{StateIcon, tool_icon};
+use super::tool_row::{ToolRow, row_id};
 use crate::agents;
 use crate::browser;
+use crate::calls::{self, Calls, Filter, Sort, Wanted};
 use crate::format;
-use crate::latency::{self, CallKey, Group, taken_ms};
+use crate::latency::{self, CallKey, Group};
 use crate::store::{Store, use_store};
 use crate::window;
 
-/// Which calls are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Filter {
-    Running,
-    Failed,
-    Slow,
-}
+/// The calls by tool, made once for all who ask how long a tool usually takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Groups(pub(crate) Memo<Vec<Group>>);
 
-impl Filter {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Failed => "failed",
-            Self::Slow => "slow",
-        }
+impl Groups {
+    /// Of the conversation that `store` shows.
+    pub(crate) fn of(store: Store) -> Self {
+        Self(Memo::new(move |_| {
+            store.conversation.track();
+            store.recordings.track();
+            store.track_tools();
+            store.view(|view| latency::groups(view, |_| true))
+        }))
     }
 }
 
-/// A call as the filters and bars see it.
-#[derive(Debug, Clone, PartialEq)]
-struct Call {
-    key: CallKey,
-    state: ToolState,
-    taken_ms: u64,
-    is_slow: bool,
-}
-
-impl Call {
-    fn passes(&self, filter: Filter) -> bool {
-        match filter {
-            Filter::Running => self.state == ToolState::Executing,
-            Filter::Failed => self.state == ToolState::Error,
-            Filter::Slow => self.is_slow,
-        }
-    }
-}
-
-/// The calls of each group. Looks at the ticker only while a call runs.
-fn calls(store: Store, groups: Memo<Vec<Group>>) -> Memo<Vec<Vec<Call>>> {
+/// The calls of `groups`; `every` tells what is usual. Looks at the ticker only while one runs.
+fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) -> Memo<Calls> {
     Memo::new(move |_| {
         let any_runs = store.view(|view| {
             let open = view.runs.values().rev().take(16).flat_map(|run| run.open.iter());
             open.into_iter().any(|item| matches!(item, shared::view::Item::Tool(_)))
         });
         let now = if any_runs { store.now.get() } else { 0 };
-        groups.with(|groups| groups.iter().map(|group| calls_of(store, group, now)).collect())
-    })
-}
-
-fn calls_of(store: Store, group: &Group, now: u64) -> Vec<Call> {
-    let slow_from = group.slow_from_ms();
-    store.view(|view| {
-        let call = |key: &CallKey| {
-            let tool = view.runs.get(&key.0)?.tools.get(&key.1)?;
-            let taken_ms = taken_ms(tool, now).unwrap_or(0);
-            Some(Call { key: key.clone(), state: tool.state, taken_ms, is_slow: taken_ms > slow_from })
-        };
-        group.calls.iter().filter_map(call).collect()
+        let wanted: HashSet<CallKey> =
+            groups.with(|groups| groups.iter().flat_map(|group| group.calls.iter().cloned()).collect());
+        let mut calls = every.with(|every| store.view(|view| calls::calls(view, every, now)));
+        calls.retain(|key, _| wanted.contains(key));
+        calls
     })
 }
 
@@ -79,59 +52,184 @@ fn calls_of(store: Store, group: &Group, now: u64) -> Vec<Call> {
 #[component]
 pub(super) fn Tools() -> impl IntoView {
     let store = use_store();
-    let filter = RwSignal::new(None::<Filter>);
-    let groups = Memo::new(move |_| {
-        store.conversation.track();
-        store.track_tools();
-        let only = store.only.get();
-        store.view(|view| {
-            let inside = only.map(|only| agents::calls_below(view, &only));
-            latency::groups(view, |call| inside.as_ref().is_none_or(|inside| inside.contains(call)))
-        })
+    let Groups(every) = expect_context();
+    // Those of one agent and of the agents below it, where the reader asked for that.
+    let inside = Memo::new(move |_| {
+        every.track();
+        let only = store.only.get()?;
+        Some(store.view(|view| agents::calls_below(view, &only)))
     });
-    let calls = calls(store, groups);
-    let longest = Memo::new(move |_| {
-        calls.with(|all| all.iter().flatten().map(|call| call.taken_ms).max().unwrap_or(0))
+    let groups = Memo::new(move |_| match inside.get() {
+        None => every.get(),
+        Some(inside) => store.view(|view| latency::groups(view, |call| inside.contains(call))),
     });
-    let shown = move || {
-        let wanted = filter.get();
-        let passes = |call: &Call| wanted.is_none_or(|wanted| call.passes(wanted));
-        let names = groups.with(|groups| groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>());
+    let wanted = RwSignal::new(Wanted::default());
+    let calls = all_calls(store, groups, every);
+    let longest =
+        Memo::new(move |_| calls.with(|all| all.values().map(|call| call.taken_ms).max().unwrap_or(0)));
+    let (pointed, focused) = (RwSignal::new(false), RwSignal::new(false));
+    let rows = Memo::new(move |was: Option<&(Wanted, Vec<CallKey>)>| {
+        let wanted = wanted.get();
+        // Nothing moves under the reader; another wish is another list.
+        let held = was.filter(|(was, _)| (pointed.get() || focused.get()) && *was == wanted);
+        let rows = calls.with(|calls| calls::rows(calls, &wanted, held.map(|(_, rows)| rows.as_slice())));
+        (wanted, rows)
+    });
+    let is_by_tool = Memo::new(move |_| wanted.with(|wanted| wanted.sort == Sort::Tool));
+    let names = move || names_of(groups, calls, rows);
+    keep_newest_in_view(store, groups, pointed, focused);
+    let row = move |key: CallKey| view! { <ToolRow key=key calls=calls longest=longest /> };
+    view! {
+        <Chips calls=calls wanted=wanted />
+        <div class="rows" data-t="tool-rows" on:pointerenter=move |_| pointed.set(true)
+            on:pointerleave=move |_| pointed.set(false)
+            on:focusin=move |_| focused.set(true) on:focusout=move |_| focused.set(false)
+            on:keydown=move |event| move_focus(&event)>
+            {move || if is_by_tool.get() {
+                view! {
+                    <For each=names key=Clone::clone let:name>
+                        <GroupOf name=name groups=groups calls=calls rows=rows longest=longest wanted=wanted />
+                    </For>
+                }
+                .into_any()
+            } else {
+                let shown = move || {
+                    let newest_last = wanted.with(|wanted| wanted.sort == Sort::Start);
+                    rows.with(|(_, rows)| {
+                        let skipped = if newest_last { rows.len().saturating_sub(window::CALLS) } else { 0 };
+                        rows.iter().skip(skipped).take(window::CALLS).cloned().collect::<Vec<_>>()
+                    })
+                };
+                let hidden = move || rows.with(|(_, rows)| rows.len().saturating_sub(window::CALLS));
+                view! {
+                    <For each=shown key=Clone::clone let:key>{row(key)}</For>
+                    {move || (hidden() > 0).then(|| view! { <p class="meta earlier">{hidden()} " more: use a filter"</p> })}
+                }
+                .into_any()
+            }}
+            {move || calls.with(Calls::is_empty).then(|| view! { <p class="meta pad">"No tool calls yet"</p> })}
+            {move || (!calls.with(Calls::is_empty) && rows.with(|(_, rows)| rows.is_empty())).then(|| view! {
+                <p class="meta pad">"No such call. "
+                    <button type="button" class="link" on:click=move |_| wanted.update(clear)>"Show all"</button>
+                </p>
+            })}
+        </div>
+    }
+}
+
+/// The tools that have a row, in the order of their first call.
+fn names_of(groups: Memo<Vec<Group>>, calls: Memo<Calls>, rows: Memo<(Wanted, Vec<CallKey>)>) -> Vec<String> {
+    let mut names: Vec<String> =
+        groups.with(|groups| groups.iter().map(|group| group.name.clone()).collect());
+    rows.with(|(_, rows)| {
         calls.with(|calls| {
-            let kept = names.into_iter().zip(calls).filter(|(_, calls)| calls.iter().any(passes));
-            kept.map(|(name, _)| name).collect::<Vec<_>>()
-        })
-    };
-    let is_pointed = StoredValue::new(false);
-    keep_newest_in_view(store, groups, is_pointed);
-    let chips = [Filter::Running, Filter::Failed, Filter::Slow].map(|it| {
-        let count =
-            Memo::new(move |_| calls.with(|all| all.iter().flatten().filter(|call| call.passes(it)).count()));
-        let is_on = move || filter.get() == Some(it);
-        let toggle = move |_| filter.update(|now| *now = if *now == Some(it) { None } else { Some(it) });
+            let shown: HashSet<&str> =
+                rows.iter().filter_map(|key| Some(calls.get(key)?.name.as_str())).collect();
+            names.retain(|name| shown.contains(name.as_str()));
+        });
+    });
+    names
+}
+
+/// Asks for all calls, in the same order.
+fn clear(wanted: &mut Wanted) {
+    *wanted = Wanted { sort: wanted.sort, ..Wanted::default() };
+}
+
+/// Which calls, and in which order.
+#[component]
+fn Chips(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
+    let chips = Filter::ALL.map(|it| {
+        let count = Memo::new(move |_| calls.with(|all| all.values().filter(|call| it.takes(call)).count()));
+        let is_on = move || wanted.with(|wanted| wanted.filter == Some(it));
+        let toggle = move |_| {
+            wanted.update(|wanted| wanted.filter = if wanted.filter == Some(it) { None } else { Some(it) });
+        };
         view! {
             <button type="button" class="chip num" aria-pressed=move || is_on().to_string() on:click=toggle>
                 {it.word()} " " {move || count.get()}
             </button>
         }
     });
+    let orders = Sort::ALL.map(|sort| view! { <option value=sort.word()>{sort.word()}</option> });
+    let sort = move |event: leptos::ev::Event| {
+        let word = event_target_value(&event);
+        if let Some(sort) = Sort::ALL.into_iter().find(|sort| sort.word() == word) {
+            wanted.update(|wanted| wanted.sort = sort);
+        }
+    };
     view! {
         <div class="chips">{chips}</div>
-        <div class="rows" on:pointerenter=move |_| is_pointed.set_value(true)
-            on:pointerleave=move |_| is_pointed.set_value(false)>
-                <For each=shown key=Clone::clone let:name>
-                    <GroupOf name=name groups=groups calls=calls filter=filter longest=longest />
-                </For>
-                {move || groups.with(Vec::is_empty).then(|| view! { <p class="meta pad">"No tool calls yet"</p> })}
+        <div class="chips picks">
+            <select aria-label="Order of the calls" data-t="sort" on:change=sort>{orders}</select>
+            <ByAgent calls=calls wanted=wanted />
+            {move || wanted.with(|wanted| wanted.tool.clone()).map(|tool| view! {
+                <button type="button" class="chip" aria-pressed="true" data-t="only-tool" title="Show all tools"
+                    on:click=move |_| wanted.update(|wanted| wanted.tool = None)>{tool} " ×"</button>
+            })}
         </div>
     }
 }
 
-/// While the conversation follows its end, so does the panel: the newest call is in view, unless the pointer is there.
-fn keep_newest_in_view(store: Store, groups: Memo<Vec<Group>>, is_pointed: StoredValue<bool>) {
+/// The agents to choose from, where there are several.
+#[component]
+fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
+    let store = use_store();
+    let agents = Memo::new(move |_| {
+        let mut agents: Vec<_> = Vec::new();
+        calls.with(|calls| {
+            for ((run, _), call) in calls {
+                if !agents.iter().any(|(_, agent)| *agent == call.agent) {
+                    agents.push((run.clone(), call.agent.clone()));
+                }
+            }
+        });
+        let named = |(run, agent): (shared::RunId, Option<shared::AgentId>)| {
+            let name = match &agent {
+                None => "main agent".to_owned(),
+                Some(id) => store
+                    .view(|view| view.runs.get(&run)?.agents.get(id)?.name.as_deref().map(str::to_owned))
+                    .unwrap_or_else(|| id.to_string()),
+            };
+            (agent, name)
+        };
+        agents.into_iter().map(named).collect::<Vec<_>>()
+    });
+    let choose = move |event: leptos::ev::Event| {
+        let at = event_target_value(&event).parse::<usize>().ok();
+        let agent =
+            at.and_then(|at| agents.with_untracked(|agents| agents.get(at).map(|(agent, _)| agent.clone())));
+        wanted.update(|wanted| wanted.agent = agent);
+    };
+    move || {
+        (agents.with(Vec::len) > 1).then(|| {
+            let options = agents.with(|agents| {
+                let names = agents.iter().enumerate();
+                names
+                    .map(|(at, (_, name))| view! { <option value=at.to_string()>{name.clone()}</option> })
+                    .collect_view()
+            });
+            view! {
+                <select aria-label="Calls of which agent" data-t="by-agent" on:change=choose>
+                    <option value="all">"all agents"</option>
+                    {options}
+                </select>
+            }
+        })
+    }
+}
+
+/// While the conversation follows its end, so does the panel: the newest call is in view, unless the reader is there.
+fn keep_newest_in_view(
+    store: Store,
+    groups: Memo<Vec<Group>>,
+    pointed: RwSignal<bool>,
+    focused: RwSignal<bool>,
+) {
     Effect::new(move |was: Option<usize>| {
         let count = groups.with(|groups| groups.iter().map(|group| group.calls.len()).sum::<usize>());
-        if was.is_some_and(|was| was < count) && store.following.get_untracked() && !is_pointed.get_value() {
+        let is_read = pointed.get_untracked() || focused.get_untracked();
+        if was.is_some_and(|was| was < count) && store.following.get_untracked() && !is_read {
             let newest = store.view(|view| {
                 let (run, newest) = view.runs.iter().next_back()?;
                 Some(row_id(run, newest.tools.keys().next_back()?))
@@ -153,9 +251,29 @@ fn nearest() -> web_sys::ScrollIntoViewOptions {
     options
 }
 
-/// The element of a call's row.
-fn row_id(run: &RunId, tool: &ToolCallId) -> String {
-    format!("row/{run}/{tool}")
+/// Moves the focus among the rows.
+fn move_focus(event: &KeyboardEvent) {
+    let document = browser::document();
+    let Ok(found) = document.query_selector_all("[data-t=tool-row]") else { return };
+    let rows: Vec<HtmlElement> = (0..found.length()).filter_map(|n| found.get(n)?.dyn_into().ok()).collect();
+    let focused = document.active_element();
+    let Some(at) = rows.iter().position(|row| focused.as_ref().is_some_and(|it| row.is_same_node(Some(it))))
+    else {
+        return;
+    };
+    let to = match event.key().as_str() {
+        "ArrowDown" => at.checked_add(1),
+        "ArrowUp" => at.checked_sub(1),
+        "Home" => Some(0),
+        "End" => rows.len().checked_sub(1),
+        _ => return,
+    };
+    event.prevent_default();
+    // The conversation has its own use for these keys.
+    event.stop_propagation();
+    if let Some(row) = to.and_then(|to| rows.get(to)) {
+        drop(row.focus());
+    }
 }
 
 /// One tool with its calls.
@@ -163,39 +281,39 @@ fn row_id(run: &RunId, tool: &ToolCallId) -> String {
 fn GroupOf(
     name: String,
     groups: Memo<Vec<Group>>,
-    calls: Memo<Vec<Vec<Call>>>,
-    filter: RwSignal<Option<Filter>>,
+    calls: Memo<Calls>,
+    rows: Memo<(Wanted, Vec<CallKey>)>,
     longest: Memo<u64>,
+    wanted: RwSignal<Wanted>,
 ) -> impl IntoView {
-    let title = name.clone();
-    let at = Memo::new(move |_| groups.with(|groups| groups.iter().position(|group| group.name == name)));
-    let meta =
-        move || groups.with(|groups| at.get().and_then(|at| groups.get(at)).map(meta_of)).unwrap_or_default();
-    let rows = Memo::new(move |_| {
-        let wanted = filter.get();
-        let passes = |call: &&Call| wanted.is_none_or(|wanted| call.passes(wanted));
-        calls.with(|all| {
-            let group = at.get().and_then(|at| all.get(at)).map(Vec::as_slice).unwrap_or_default();
-            group.iter().filter(passes).map(|call| call.key.clone()).collect::<Vec<_>>()
+    let (title, own) = (name.clone(), name.clone());
+    let meta = move || {
+        groups.with(|groups| groups.iter().find(|group| group.name == name).map(meta_of)).unwrap_or_default()
+    };
+    let its_name = own.clone();
+    let its_rows = Memo::new(move |_| {
+        rows.with(|(_, rows)| {
+            calls.with(|calls| {
+                let is_its = |key: &&CallKey| calls.get(*key).is_some_and(|call| call.name == its_name);
+                rows.iter().filter(is_its).cloned().collect::<Vec<_>>()
+            })
         })
     });
     // Of many calls the newest are shown; every tool has its share.
     let share = move || window::CALLS.checked_div(groups.with(Vec::len)).unwrap_or(0).max(8);
-    let hidden = move || rows.with(Vec::len).saturating_sub(share());
-    let newest = move || rows.with(|rows| rows.iter().skip(hidden()).cloned().collect::<Vec<_>>());
-    let call = move |key: &CallKey| {
-        calls.with(|all| at.get().and_then(|at| all.get(at))?.iter().find(|call| call.key == *key).cloned())
+    let hidden = move || its_rows.with(Vec::len).saturating_sub(share());
+    let newest = move || its_rows.with(|rows| rows.iter().skip(hidden()).cloned().collect::<Vec<_>>());
+    let only = move |_| {
+        wanted.update(|wanted| {
+            wanted.tool = if wanted.tool.as_ref() == Some(&own) { None } else { Some(own.clone()) };
+        });
     };
     view! {
-        <div class="grp">{title} " " <span class="meta num">{meta}</span></div>
+        <button type="button" class="grp" title="Only this tool" on:click=only>
+            {title} " " <span class="meta num">{meta}</span>
+        </button>
         {move || (hidden() > 0).then(|| view! { <p class="meta earlier">{hidden()} " earlier"</p> })}
-        <For each=newest key=Clone::clone let:key>
-            {
-                let own = key.clone();
-                let bar = Memo::new(move |_| call(&own).map(|call| (call.taken_ms, call.is_slow)));
-                view! { <ToolRow key=key bar=bar longest=longest /> }
-            }
-        </For>
+        <For each=newest key=Clone::clone let:key><ToolRow key=key calls=calls longest=longest /></For>
     }
 }
 
@@ -207,52 +325,4 @@ fn meta_of(group: &Group) -> String {
     let p95 = time("p95", group.p95()).filter(|_| several);
     let words = [Some(group.calls.len().to_string()), p50, p95, failed];
     words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
-}
-
-/// One call: a click shows its card.
-#[component]
-fn ToolRow(key: CallKey, bar: Memo<Option<(u64, bool)>>, longest: Memo<u64>) -> impl IntoView {
-    let store = use_store();
-    let (run, id) = key.clone();
-    let (call, dom_id) = (id.to_string(), row_id(&run, &id));
-    let preview = preview_of(store, &run, &id);
-    let head = Memo::new(move |_| store.tool(&run, &id, Head::of));
-    let state =
-        Memo::new(move |_| head.with(|head| head.as_ref().map(|head| head.state)).unwrap_or_default());
-    let is_slow = move || bar.get().is_some_and(|(_, is_slow)| is_slow);
-    let shape = Signal::derive(move || match tool_icon(state.get(), store.is_current()) {
-        (icon, "run spin") if is_slow() => (icon, "slow spin"),
-        shape => shape,
-    });
-    let width = move || {
-        let (taken, longest) = (bar.get().map_or(0, |(ms, _)| ms), longest.get().max(1));
-        format!("{}%", taken.saturating_mul(100).div_ceil(longest).min(100))
-    };
-    let class = move || match state.get() {
-        _ if is_slow() => "bar slow",
-        ToolState::Executing => "bar run",
-        ToolState::Error => "bar err",
-        _ => "bar gone",
-    };
-    let time = move || {
-        let span = head.with(|head| head.as_ref().map_or(Span::None, |head| head.span));
-        match state.get() {
-            ToolState::Complete | ToolState::Error | ToolState::Executing | ToolState::Interrupted => {
-                span_text(span)
-            }
-            other => other.as_str().to_owned(),
-        }
-    };
-    view! {
-        <button type="button" class="row" id=dom_id data-t="tool-row" data-call=call
-            data-name=move || head.with(|head| head.as_ref().map(|head| head.name.clone()))
-            data-state=move || state.get().as_str()
-            data-latency-ms=move || head.with(|head| head.as_ref()?.latency_ms.map(|ms| ms.to_string()))
-            on:click=move |_| store.reveal(&key)>
-            <StateIcon shape=shape />
-            <span class="pv">{move || preview.get()}</span>
-            <span class=class><i style:width=width></i></span>
-            <span class="tm num" class:run=move || state.get() == ToolState::Executing class:slow=is_slow>{time}</span>
-        </button>
-    }
 }

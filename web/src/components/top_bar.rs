@@ -10,6 +10,7 @@ use crate::flow::Flow;
 use crate::format;
 use crate::link::Status;
 use crate::open::Level;
+use crate::route;
 use crate::store::{Over, Sheet, Store, Tab, use_store};
 use crate::timeline::Drawer;
 
@@ -20,6 +21,8 @@ struct Newest {
     status: RunStatus,
     span: Span,
     tokens: u64,
+    /// Whether it goes on but nobody speaks for it.
+    stalled: bool,
 }
 
 fn newest(store: Store) -> Memo<Option<Newest>> {
@@ -35,6 +38,7 @@ fn newest(store: Store) -> Memo<Option<Newest>> {
             id: id.clone(),
             status: run.status,
             span: Span::of(run.started_at, run.ended_at),
+            stalled: run.is_running() && run.stalled_at.is_some(),
             tokens: run.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens)),
         })
     })
@@ -42,6 +46,9 @@ fn newest(store: Store) -> Memo<Option<Newest>> {
 
 /// The title of what is looked at: the conversation's, else its name.
 pub(crate) fn title(store: Store) -> String {
+    if store.wall.get() {
+        return "All conversations".to_owned();
+    }
     store.track_fleet();
     store.seq.track();
     let name = match store.recording.get() {
@@ -70,25 +77,28 @@ pub(crate) fn TopBar() -> impl IntoView {
             <button type="button" class="icon small" aria-label="Conversations"
                 on:click=move |_| store.toggle_sheet(Sheet::List)>{icon("#menu", "")}</button>
             <a class="mark" href="/" data-in="">{icon("#fan", "run")} <span class="hide">"Fanlight"</span></a>
-            <span class="crumb hide">"Conversations ›"</span>
+            <a class="crumb hide" data-in="" href=route::WALL title="All conversations as tiles (g w)">"Conversations ›"</a>
             <h1 class="title">{move || title.get()}</h1>
-            {move || newest.with(Option::is_some).then(|| view! { <Pill newest=newest /> })}
-            <Counts newest=newest />
-            <span class="grow"></span>
-            <Watching />
-            <span class="seg" role="group" aria-label="Detail">{levels}</span>
-            <button type="button" class="plain hide" aria-pressed=move || store.following.get().to_string()
+            {move || (!store.wall.get()).then(|| view! {
+                {move || newest.with(Option::is_some).then(|| view! { <Pill newest=newest /> })}
+                <Counts newest=newest />
+                <span class="grow"></span>
+                <Watching />
+            })}
+            {move || store.wall.get().then(|| view! { <span class="grow"></span> })}
+            <span class="seg of-conversation" role="group" aria-label="Detail">{levels}</span>
+            <button type="button" class="plain hide of-conversation" aria-pressed=move || store.following.get().to_string()
                 on:click=move |_| if store.following.get_untracked() { store.release() } else { store.follow() }>
                 {move || if store.following.get() { "Following" } else { "Follow" }} " " <kbd>"f"</kbd>
             </button>
-            <button type="button" class="icon" aria-label="Timeline" title="Timeline (t)" data-t="timeline-toggle"
+            <button type="button" class="icon of-conversation" aria-label="Timeline" title="Timeline (t)" data-t="timeline-toggle"
                 aria-pressed=move || (store.drawer.get() != Drawer::Closed).to_string()
                 on:click=move |_| store.toggle_timeline()>{icon("#times", "")}</button>
-            <button type="button" class="icon" aria-label="Tools" title="Tools (s)"
+            <button type="button" class="icon of-conversation" aria-label="Tools" title="Tools (s)"
                 on:click=move |_| store.toggle_tools()>{icon("#panel", "")}</button>
-            <button type="button" class="icon hide" aria-label="Find" title="Find (/)"
+            <button type="button" class="icon hide of-conversation" aria-label="Find" title="Find (/)"
                 on:click=move |_| store.show_tab(Tab::Find)>{icon("#find", "")}</button>
-            <button type="button" class="icon hide" aria-label="Export" title="Export (g e)"
+            <button type="button" class="icon hide of-conversation" aria-label="Export" title="Export (g e)"
                 on:click=move |_| store.over.set(Over::Export)>{icon("#save", "")}</button>
             <button type="button" class="icon hide" aria-label="Settings" title="Settings (g s)"
                 on:click=move |_| store.over.set(Over::Settings)>{icon("#moon", "")}</button>
@@ -136,8 +146,12 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     let store = use_store();
     let status =
         Memo::new(move |_| newest.with(|run| run.as_ref().map(|run| run.status)).unwrap_or_default());
-    let shape = Signal::derive(move || run_icon(status.get(), store.is_current()));
+    let stalled = Memo::new(move |_| newest.with(|run| run.as_ref().is_some_and(|run| run.stalled)));
+    let shape = Signal::derive(move || {
+        if stalled.get() { ("#broken", "slow") } else { run_icon(status.get(), store.is_current()) }
+    });
     let class = move || match status.get() {
+        _ if stalled.get() => "pill num slow",
         RunStatus::Running => "pill num run",
         RunStatus::Error => "pill num err",
         RunStatus::Interrupted => "pill num slow",
@@ -145,6 +159,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     };
     let time = move || span_text(newest.with(|run| run.as_ref().map_or(Span::None, |run| run.span)));
     let word = move || match status.get() {
+        RunStatus::Running if stalled.get() => "Stalled",
         RunStatus::Running => "Running",
         RunStatus::Complete if time().is_empty() => "Done",
         RunStatus::Error if time().is_empty() => "Failed",
@@ -155,7 +170,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         RunStatus::Cancelled => "Cancelled after",
         RunStatus::Interrupted => "Broke off after",
     };
-    view! { <span class=class><StateIcon shape=shape /> <span class="hide">{word}</span> {time}</span> }
+    view! { <span class=class data-t="pill"><StateIcon shape=shape /> <span class="hide">{word}</span> {time}</span> }
 }
 
 /// Steps and tokens of the newest run.

@@ -34,7 +34,7 @@ pub(crate) fn Transcript() -> impl IntoView {
         None => "Conversation".to_owned(),
     };
     view! {
-        <main class="stage">
+        <main class="stage" hidden=move || store.wall.get()>
             <RecordingBar />
             <div class="scroll" id="transcript" node_ref=window data-t="transcript" role="log" aria-live="off"
                 aria-label=name tabindex="0"
@@ -42,9 +42,12 @@ pub(crate) fn Transcript() -> impl IntoView {
                 data-running=move || store.running.get().then_some("")
                 data-seq=move || store.seq.get().to_string()
                 on:click=move |event| copy_code(&event, store)>
-                <div class="col" node_ref=content><Content /></div>
+                <div class="col" node_ref=content>{move || (!store.wall.get()).then(|| view! { <Content /> })}</div>
                 <div class="spacer" node_ref=spacer></div>
             </div>
+            {move || store.mark.get().map(|words| view! {
+                <p class="mark-line meta num" data-t="mark"><span>{words}</span></p>
+            })}
             <Jump />
         </main>
     }

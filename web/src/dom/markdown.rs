@@ -11,7 +11,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
 use super::nodes::{end_of, patch};
-use super::{caret, element};
+use super::{caret, code, element};
 use crate::browser;
 use crate::markdown::{Node, Stream, Update};
 
@@ -39,6 +39,20 @@ impl Section {
         let element = element("div", "");
         drop(host.append_child(&element));
         Self { element, done: 0, bytes: 0 }
+    }
+
+    /// Has the code in the next `count` children coloured: they are final.
+    fn colour_next(&self, count: usize) {
+        let children = self.element.child_nodes();
+        let last = self.done.saturating_add(u32::try_from(count).unwrap_or(0));
+        for child in (self.done..last).filter_map(|at| children.get(at)?.dyn_into::<Element>().ok()) {
+            if child.class_name() == "code" {
+                code::watch(&child);
+            } else if let Ok(inner) = child.query_selector_all(".code") {
+                let blocks = (0..inner.length()).filter_map(|at| inner.get(at)?.dyn_into::<Element>().ok());
+                blocks.for_each(|block| code::watch(&block));
+            }
+        }
     }
 
     /// Lets the browser leave it out while it is out of sight.
@@ -136,6 +150,7 @@ impl MarkdownBox {
                 new.extend_from_slice(&update.pending);
             }
             patch(&self.open.element, self.open.done, &self.pending, &new);
+            self.open.colour_next(n_done);
             self.open.done = self.open.done.saturating_add(u32::try_from(n_done).unwrap_or(u32::MAX));
             self.open.bytes = self.open.bytes.saturating_add(bytes);
             self.pending = new.split_off(n_done);

@@ -129,7 +129,7 @@ fn link(url: &str) -> Element {
 
 /// The block with a head that is not the model's: the language and the copy button.
 fn code_block(language: &str) -> Element {
-    let block = element("div", "code");
+    let block = with(element("div", "code"), "data-language", language);
     let head = with(element("div", "code-head"), "data-t", "furniture");
     let name = element("span", "");
     name.set_text_content(Some(if language.is_empty() { "text" } else { language }));

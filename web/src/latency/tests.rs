@@ -17,9 +17,15 @@ fn ranks_are_values_that_some_call_had() {
 
 #[test]
 fn slow_is_three_times_the_usual_but_never_under_ten_seconds() {
-    assert_eq!(group(&[]).slow_from_ms(), 10_000);
-    assert_eq!(group(&[200, 300]).slow_from_ms(), 10_000);
-    assert_eq!(group(&[5_000]).slow_from_ms(), 15_000);
+    assert!(!group(&[]).is_slow(10_000, false) && group(&[]).is_slow(10_001, false));
+    assert!(!group(&[200, 300]).is_slow(10_000, false) && group(&[200, 300]).is_slow(10_001, false));
+    assert!(!group(&[5_000]).is_slow(15_000, false) && group(&[5_000]).is_slow(15_001, false));
+    // A call that is over does not make itself usual.
+    assert!(group(&[1_000, 20_000]).is_slow(20_000, true));
+    assert!(!group(&[19_000, 20_000]).is_slow(20_000, true));
+    assert_eq!(group(&[4_100]).slow_word(13_120, false).as_deref(), Some("3.2× usual (p95 4.1 s)"));
+    assert_eq!(group(&[12_000]).slow_word(12_000, true).as_deref(), Some("slow: over 10 s"));
+    assert_eq!(group(&[4_100]).slow_word(9_000, false), None);
 }
 
 #[test]

@@ -124,3 +124,41 @@ fn a_recording_stands_in_the_place_of_a_conversation() {
     model.open(ConversationId::parse("demo").ok());
     assert_eq!(model.view().runs[0].answer(), "hi");
 }
+
+#[test]
+fn the_return_of_the_link_is_told_with_what_came_meanwhile() {
+    let mut model = opened();
+    take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":3}"#);
+    take(&mut model, &batch(1, 3, EVENTS));
+    take(&mut model, r#"{"t":"live","sub":2,"seq":3}"#);
+    assert_eq!(model.take_mark(), None, "the first time is no return");
+    model.disconnected();
+    model.subscriptions(true);
+    take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":5}"#);
+    take(
+        &mut model,
+        &batch(
+            4,
+            5,
+            r#"[{"k":"part.delta","run":"r","part":"p","text":"!","seq":4,"at":8},{"k":"part.end","run":"r","part":"p","seq":5,"at":9}]"#,
+        ),
+    );
+    take(&mut model, r#"{"t":"live","sub":2,"seq":5}"#);
+    let mark = model.take_mark().unwrap();
+    assert_eq!(mark, Mark::CaughtUp(2));
+    assert_eq!(mark.words("12:04:55"), "reconnected 12:04:55 · 2 events caught up");
+    assert_eq!(model.take_mark(), None);
+    // A hub that has another history sends that.
+    model.disconnected();
+    take(
+        &mut model,
+        r#"{"t":"subbed","sub":2,"epoch":"f","mode":"snapshot","why":"epoch_changed","head":0}"#,
+    );
+    take(
+        &mut model,
+        r#"{"t":"snap","sub":2,"epoch":"f","seq":0,"state":{"seq":0,"title":null,"items":[],"messages":{},"runs":{},"anomalies":{"total":0,"first":[]},"full":false}}"#,
+    );
+    assert_eq!(model.take_mark(), Some(Mark::Reloaded));
+    take(&mut model, r#"{"t":"live","sub":2,"seq":0}"#);
+    assert_eq!(model.take_mark(), None);
+}

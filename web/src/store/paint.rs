@@ -16,6 +16,9 @@ use crate::model::{Model, Touched};
 /// Between two paintings while the view catches up, in milliseconds: intermediate states are of no use to anybody.
 const CATCH_UP_MS: u64 = 250;
 
+/// How long the page says that the link came back, in milliseconds.
+const MARK_MS: i32 = 10_000;
+
 /// The signals of single things, made when somebody first looks at one.
 #[derive(Default)]
 pub(super) struct Painter {
@@ -121,6 +124,7 @@ impl Store {
             self.unseen.update(|n| *n = n.saturating_add(word.new_rows));
         }
         self.tell_words();
+        self.tell_mark();
     }
 
     /// Which signals the changes concern.
@@ -166,6 +170,19 @@ impl Store {
             }
         });
         word
+    }
+
+    /// Tells for a while that the link came back.
+    fn tell_mark(self) {
+        let Some(mark) = self.model.try_update_value(Model::take_mark).flatten() else { return };
+        let words = mark.words(&browser::time_of_day(browser::now_ms()));
+        self.spoken.set(words.clone());
+        self.mark.set(Some(words.clone()));
+        browser::after(MARK_MS, move || {
+            if self.mark.with_untracked(|told| told.as_ref() == Some(&words)) {
+                self.mark.set(None);
+            }
+        });
     }
 
     /// The few words that stand in signals of their own; the seq comes last.

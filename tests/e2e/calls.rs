@@ -1,0 +1,104 @@
+//! The panel of calls: filters, orders, what is slow, keys; and what stays visible when the steps are folded.
+
+use serde_json::json;
+use tests::Page;
+use tests::browser::DESKTOP;
+
+use crate::scene::{ANSWER, CALLS, OPENING, SUB_AGENT, hub_and_publisher};
+
+/// Presses a key that writes nothing.
+async fn key(page: &Page, key: &str, code: u32, text: &str) {
+    for kind in ["keyDown", "keyUp"] {
+        let event = json!({"type": kind, "key": key, "code": if key == " " { "Space" } else { key },
+            "windowsVirtualKeyCode": code, "text": if kind == "keyDown" { text } else { "" }});
+        page.devtools("Input.dispatchKeyEvent", event).await;
+    }
+}
+
+const ROWS: &str = "return [...document.querySelectorAll('[data-t=tool-row]')].map(it => it.dataset.call)";
+
+/// Chooses `value` in a list.
+async fn choose(page: &Page, list: &str, value: &str) {
+    page.run(&format!(
+        "const it = document.querySelector('[data-t={list}]'); it.value = {value:?}; it.dispatchEvent(new Event('change', {{bubbles: true}}))"
+    ))
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_filtered_ordered_and_gone_through_by_keys() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let mut head = 0;
+    for lines in [OPENING, CALLS, SUB_AGENT] {
+        head = publisher.says(lines).await.seq;
+    }
+    for (n, ms) in [(1, 4_000), (2, 4_100), (3, 40_000)] {
+        let call = json!({"k": "tool.call", "run": "r", "tool": format!("s{n}"), "name": "scan", "arguments": "{\"path\":\"/var\"}"});
+        let result = json!({"k": "tool.result", "run": "r", "tool": format!("s{n}"), "output": "x".repeat(n * 50), "exec_ms": ms});
+        head = publisher.says(&format!("{call}\n{result}")).await.seq;
+    }
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.run_until(ROWS, |rows| rows == &json!(["t1", "t2", "t3", "t4", "t5", "s1", "s2", "s3"])).await;
+    choose(&page, "sort", "largest first").await;
+    page.run_until(ROWS, |rows| rows[0] == "s3" && rows[1] == "s2").await;
+    choose(&page, "sort", "longest first").await;
+    page.run_until(ROWS, |rows| rows[0] == "s3").await;
+    page.holds("return document.querySelector('.slow-word')?.textContent.includes('9.7× usual (p95 4.1 s)') === true").await;
+    page.screenshot("tools-sorted-light").await;
+    let chip = |word: &str| {
+        format!(
+            "[...document.querySelectorAll('.chip')].find(it => it.textContent.startsWith('{word}')).click()"
+        )
+    };
+    page.run(&chip("slow")).await;
+    page.run_until(ROWS, |rows| rows == &json!(["s3"])).await;
+    page.run(&chip("slow")).await;
+    page.run(&chip("failed")).await;
+    page.run_until(ROWS, |rows| rows == &json!(["t2"])).await;
+    page.run(&chip("failed")).await;
+    choose(&page, "by-agent", "1").await;
+    page.run_until(ROWS, |rows| rows == &json!(["t5"])).await;
+    choose(&page, "by-agent", "all").await;
+    choose(&page, "sort", "by tool").await;
+    page.run_until(ROWS, |rows| rows.as_array().unwrap().len() == 8).await;
+    page.run(
+        "[...document.querySelectorAll('button.grp')].find(it => it.textContent.startsWith('scan')).click()",
+    )
+    .await;
+    page.run_until(ROWS, |rows| rows == &json!(["s1", "s2", "s3"])).await;
+    // The keys: down, content in place, and the card in the conversation.
+    page.run("document.querySelector('[data-t=tool-row]').focus()").await;
+    key(&page, "ArrowDown", 40, "").await;
+    let focused = "return document.activeElement?.dataset.call ?? ''";
+    page.run_until(focused, |call| call == "s2").await;
+    key(&page, " ", 32, " ").await;
+    page.holds("return document.querySelector('[data-t=details]')?.textContent.includes('xxxx') === true")
+        .await;
+    page.run_until(focused, |call| call == "s2").await;
+    key(&page, " ", 32, " ").await;
+    page.holds("return !document.querySelector('[data-t=details]')").await;
+    key(&page, "Enter", 13, "\r").await;
+    page.holds("const box = document.querySelector('[data-t=tool-card][data-call=s2]')?.getBoundingClientRect(); return !!box && box.top > 44 && box.top < innerHeight").await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failed_calls_and_open_approvals_stay_visible_when_the_steps_are_folded() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    for lines in [OPENING, CALLS, ANSWER] {
+        publisher.says(lines).await;
+    }
+    let ask = r#"{"k":"tool.state","run":"r","tool":"t4","state":"approval","text":"May I draw it?"}"#;
+    let head = publisher.says(ask).await.seq;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?level=Answer")).await;
+    page.painted(head).await;
+    let cards = "return [...document.querySelectorAll('[data-t=transcript] [data-t=tool-card]')].map(it => it.dataset.call)";
+    page.run_until(cards, |cards| cards == &json!(["t2", "t4"])).await;
+    page.text_until("answer", |text| text.contains("weaker dollar")).await;
+    page.screenshot("answer-level-light").await;
+    page.close().await;
+}

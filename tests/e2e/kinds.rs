@@ -1,0 +1,132 @@
+//! Results in their own form, exact bytes beside it.
+
+use serde_json::json;
+use tests::Page;
+use tests::browser::{DESKTOP, Screen};
+
+use crate::scene::{OPENING, hub_and_publisher};
+
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// Calls by name, each with what it gave.
+fn results() -> Vec<(&'static str, serde_json::Value)> {
+    let deep = json!({"query": "exchange rates", "rates": {"EUR": 1.0834, "GBP": 1.2711},
+        "pages": [{"url": "https://example.com/a", "meta": {"lang": "en"}}], "long": "x".repeat(600),
+        "many": (0..150).collect::<Vec<_>>()});
+    vec![
+        (
+            "table",
+            json!([{"region": "EMEA", "net": 48.5}, {"region": "APAC", "net": 12}, {"region": "AMER", "net": 63}]),
+        ),
+        (
+            "diff",
+            json!(
+                "--- a/src/main.rs\n+++ b/src/main.rs\n@@ -1,2 +1,2 @@\n fn main() {\n-    old();\n+    new();\n"
+            ),
+        ),
+        (
+            "terminal",
+            json!("test parses ... \u{1b}[32mok\u{1b}[0m\ntest folds ... \u{1b}[31mFAILED\u{1b}[0m\n"),
+        ),
+        (
+            "parts",
+            json!({"content": [
+                {"type": "text", "text": "<b>hi</b>"},
+                {"type": "image", "mimeType": "image/png", "data": PNG},
+                {"type": "resource_link", "uri": "https://example.com/chart.png", "name": "chart.png"}
+            ]}),
+        ),
+        ("json", deep),
+        ("markdown", json!({"content_type": "text/markdown", "content": "# Notes\n\n- one\n- **two**"})),
+        ("plain", json!("<script>document.title='owned'</script> # not a heading")),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_show_in_their_own_form_and_copy_as_they_came() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says(OPENING).await;
+    let mut head = 0;
+    for (name, output) in &results() {
+        let call = json!({"k": "tool.call", "run": "r", "tool": name, "name": name, "arguments": "{}"});
+        let mut result = json!({"k": "tool.result", "run": "r", "tool": name, "output": output});
+        if *name == "plain" {
+            result["files"] = json!([{"name": "report.pdf", "url": "https://example.com/report.pdf"}]);
+            result["embeds"] =
+                json!(["<h1>An embedded page</h1><script>parent.document.title='owned'</script>"]);
+        }
+        head = publisher.says(&format!("{call}\n{result}")).await.seq;
+    }
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.press("3").await;
+    for name in ["table", "diff", "terminal", "parts", "json", "markdown"] {
+        page.holds(&format!("return !!document.querySelector('[data-call={name}] [data-t={name}]')")).await;
+    }
+    let word =
+        |name: &str| format!("return document.querySelector('[data-call={name}] .st').textContent.trim()");
+    assert_eq!(page.run(&word("table")).await, json!("table · 3 rows · 84 B"));
+    assert_eq!(page.run(&word("diff")).await, json!("diff · +1 −1 · 89 B"));
+    let cells = "return [...document.querySelectorAll('[data-t=table] tr')].map(row => [...row.children].map(it => it.textContent).join('|'))";
+    assert_eq!(page.run(cells).await, json!(["net|region", "48.5|EMEA", "12|APAC", "63|AMER"]));
+    let terminal = "return document.querySelector('[data-t=terminal]').textContent";
+    assert_eq!(page.run(terminal).await, json!("test parses ... ok\ntest folds ... FAILED\n"));
+    page.holds("const it = document.querySelector('[data-t=parts] img'); return it.complete && it.naturalWidth === 1").await;
+    assert_eq!(
+        page.run("return document.querySelectorAll('[data-t=parts] b, [data-call=plain] script').length")
+            .await,
+        json!(0)
+    );
+    // The tree builds what is opened, no more.
+    let rows = "return document.querySelectorAll('[data-t=json] li').length";
+    let before = page.run(rows).await;
+    assert!(before.as_u64().unwrap() <= 12, "{before}");
+    page.run("[...document.querySelectorAll('[data-t=json] button')].find(it => it.textContent.includes('many')).click()").await;
+    page.run_until(rows, |now| now.as_u64() == before.as_u64().map(|n| n + 100)).await;
+    page.run_until("return document.querySelector('[data-t=json-path]')?.textContent", |it| it == "$.many")
+        .await;
+    page.run("[...document.querySelectorAll('[data-t=json] button')].find(it => it.textContent.startsWith('Show 50 more')).click()").await;
+    page.run_until(rows, |now| now.as_u64() == before.as_u64().map(|n| n + 150)).await;
+    page.run("[...document.querySelectorAll('[data-t=json] button')].find(it => it.textContent === 'more').click()").await;
+    page.holds(&format!(
+        "return document.querySelector('[data-t=json]').textContent.includes('{}')",
+        "x".repeat(600)
+    ))
+    .await;
+    // Raw is what was sent.
+    page.run("[...document.querySelectorAll('[data-call=table] [role=tab]')].find(it => it.textContent === 'Raw').click()").await;
+    page.holds("return document.querySelector('[data-call=table] .pre')?.textContent.includes('[{\"net\":48.5,\"region\":\"EMEA\"}') === true").await;
+    // An embed is a frame that may do nothing, after a click.
+    assert_eq!(page.run("return document.querySelectorAll('iframe').length").await, json!(0));
+    page.run("document.querySelector('[data-t=open-embed]').click()").await;
+    page.holds("return document.querySelector('[data-t=embed]')?.getAttribute('sandbox') === ''").await;
+    page.holds("return document.title !== 'owned'").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_form_fits_every_screen_in_both_colours() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says(OPENING).await;
+    let mut head = 0;
+    for (name, output) in &results() {
+        let call = json!({"k": "tool.call", "run": "r", "tool": name, "name": name, "arguments": "{\"query\":\"x\"}"});
+        let result = json!({"k": "tool.result", "run": "r", "tool": name, "output": output, "exec_ms": 900});
+        head = publisher.says(&format!("{call}\n{result}")).await.seq;
+    }
+    let narrow = Screen { width: 390, height: 2400, dark: false };
+    let tall = Screen { width: 1440, height: 2400, dark: false };
+    for (name, screen) in [("light", tall), ("dark", Screen { dark: true, ..tall }), ("narrow", narrow)] {
+        let page = Page::open(screen).await;
+        page.goto(&hub.url("/c/c?level=All")).await;
+        page.painted(head).await;
+        page.holds("return !!document.querySelector('[data-t=markdown] h3')").await;
+        page.screenshot(&format!("kinds-{name}")).await;
+        let overflow = page.run("return document.documentElement.scrollWidth - window.innerWidth").await;
+        assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
+        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
+        page.close().await;
+    }
+}

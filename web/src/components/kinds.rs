@@ -1,0 +1,179 @@
+//! Results that are more than text: tables, trees, differences, terminals, the parts of an MCP answer.
+
+use leptos::html;
+use leptos::prelude::*;
+
+use super::output::{Shown, Text};
+use crate::dom::MarkdownBox;
+use crate::format;
+use crate::kinds::{self, Attached, Cell, Change, Kind, Line, Part, Piece, Table};
+
+mod tree;
+
+use tree::Tree;
+
+/// Rows, lines or pieces that are shown at first, and how many more a click shows.
+const STEP: usize = 100;
+
+/// The result `text` of the tool `name` in its own form.
+pub(super) fn draw(name: &str, text: String) -> AnyView {
+    match kinds::kind(name, &text) {
+        Kind::Plain => plain(text),
+        Kind::Json => view! { <Tree json=text /> }.into_any(),
+        Kind::Markdown(text) => view! { <Declared text=text /> }.into_any(),
+        Kind::Table(table) => view! { <TableOf table=table /> }.into_any(),
+        Kind::Diff(lines) => view! { <Lines lines=lines /> }.into_any(),
+        Kind::Terminal(pieces) => terminal(pieces),
+        Kind::Parts(parts) => {
+            let parts = parts.into_iter().map(part).collect_view();
+            view! { <div class="parts" data-t="parts">{parts}</div> }.into_any()
+        }
+    }
+}
+
+fn plain(text: String) -> AnyView {
+    view! { <Text shown=Shown { text, is_json: false, is_cut: true } /> }.into_any()
+}
+
+fn part(part: Part) -> AnyView {
+    match part {
+        Part::Text(text) => plain(text),
+        Part::Markdown(text) => view! { <Declared text=text /> }.into_any(),
+        Part::Json(text) => view! { <Tree json=text /> }.into_any(),
+        Part::Image(url) => view! { <img class="file" alt="An image of the result" src=url /> }.into_any(),
+        Part::Elsewhere { name, url } => view! {
+            <p class="none" data-t="elsewhere"><span class="meta">"Not loaded: "</span>
+                <a href=url target="_blank" rel="noopener noreferrer">{name}</a></p>
+        }
+        .into_any(),
+        Part::Other(name) => view! { <p class="none meta">{name}</p> }.into_any(),
+    }
+}
+
+/// Text that is declared to be Markdown.
+#[component]
+fn Declared(text: String) -> impl IntoView {
+    let node = NodeRef::<html::Div>::new();
+    Effect::new(move |_| {
+        if let Some(element) = node.get() {
+            MarkdownBox::new(element.into()).show(&text, false);
+        }
+    });
+    view! { <div class="ans declared" data-t="markdown" node_ref=node></div> }
+}
+
+/// A button that shows the next `STEP` of `count`, where there are more than `shown`.
+fn more(shown: RwSignal<usize>, count: usize, noun: &'static str) -> impl IntoView {
+    move || {
+        (shown.get() < count).then(|| {
+            let label = format!(
+                "Show {} more of {}",
+                count.saturating_sub(shown.get()).min(STEP),
+                format::counted(count, noun)
+            );
+            let forward = move |_| shown.update(|n| *n = n.saturating_add(STEP));
+            view! { <button type="button" class="more num" on:click=forward>{label}</button> }
+        })
+    }
+}
+
+#[component]
+fn TableOf(table: Table) -> impl IntoView {
+    let Table { columns, rows } = table;
+    let (shown, count) = (RwSignal::new(STEP), rows.len());
+    let heads = columns.into_iter().map(|name| view! { <th scope="col">{name}</th> }).collect_view();
+    let rows = StoredValue::new(rows);
+    let row = |cells: Vec<Cell>| {
+        let cells = cells.into_iter().map(|cell| view! { <td class:num=cell.is_number>{cell.text}</td> });
+        view! { <tr>{cells.collect_view()}</tr> }
+    };
+    let drawn = move || {
+        let numbers = 0..shown.get().min(count);
+        numbers
+            .map(|at| (at, rows.with_value(|rows| rows.get(at).cloned()).unwrap_or_default()))
+            .collect::<Vec<_>>()
+    };
+    view! {
+        <div class="grid" data-t="table" tabindex="0" role="region" aria-label="Result">
+            <table>
+                <thead><tr>{heads}</tr></thead>
+                <tbody><For each=drawn key=|(at, _)| *at let:it>{row(it.1)}</For></tbody>
+            </table>
+        </div>
+        {more(shown, count, "row")}
+    }
+}
+
+#[component]
+fn Lines(lines: Vec<Line>) -> impl IntoView {
+    let (shown, count) = (RwSignal::new(STEP * 2), lines.len());
+    let lines = StoredValue::new(lines);
+    let drawn = move || {
+        let wanted = shown.get();
+        lines.with_value(|lines| lines.iter().take(wanted).cloned().enumerate().collect::<Vec<_>>())
+    };
+    let line = |Line { change, text }: Line| {
+        let class = match change {
+            Change::Same => "",
+            Change::Added => "added",
+            Change::Removed => "removed",
+            Change::Head => "head",
+        };
+        view! { <span class=class>{text} "\n"</span> }
+    };
+    view! {
+        <pre class="pre diff" data-t="diff" tabindex="0">
+            <For each=drawn key=|(at, _)| *at let:it>{line(it.1)}</For>
+        </pre>
+        {more(shown, count, "line")}
+    }
+}
+
+fn terminal(pieces: Vec<Piece>) -> AnyView {
+    let (shown, count) = (RwSignal::new(STEP * 5), pieces.len());
+    let pieces = StoredValue::new(pieces);
+    let drawn = move || {
+        let wanted = shown.get();
+        pieces.with_value(|pieces| pieces.iter().take(wanted).cloned().enumerate().collect::<Vec<_>>())
+    };
+    let piece = |Piece { text, colour, is_bold, is_faint }: Piece| {
+        let colour = colour.map(|colour| format!("tint{colour}")).unwrap_or_default();
+        view! { <span class=colour class:bold=is_bold class:faint=is_faint>{text}</span> }
+    };
+    view! {
+        <pre class="pre terminal" data-t="terminal" tabindex="0">
+            <For each=drawn key=|(at, _)| *at let:it>{piece(it.1)}</For>
+        </pre>
+        {more(shown, count, "piece")}
+    }
+    .into_any()
+}
+
+/// Files and embeds that came with a result.
+pub(super) fn attached(things: Vec<Attached>) -> AnyView {
+    let things = things.into_iter().map(|thing| match thing {
+        Attached::File(file) => part(file),
+        Attached::Page(html) => view! { <Page html=html /> }.into_any(),
+    });
+    view! { <div class="parts" data-t="attached">{things.collect_view()}</div> }.into_any()
+}
+
+/// A page of HTML that came with a result: a frame without scripts, forms, an origin or a network, on a click.
+#[component]
+fn Page(html: String) -> impl IntoView {
+    let open = RwSignal::new(false);
+    let size = format::bytes(html.len() as u64);
+    move || {
+        if open.get() {
+            let html = html.clone();
+            return view! {
+                <iframe class="embed" data-t="embed" sandbox="" referrerpolicy="no-referrer"
+                    title="A page that came with the result" srcdoc=html></iframe>
+            }
+            .into_any();
+        }
+        let label = format!("Show the page that came with the result ({size}), without its scripts");
+        view! { <button type="button" class="more" data-t="open-embed" on:click=move |_| open.set(true)>{label}</button> }
+            .into_any()
+    }
+}

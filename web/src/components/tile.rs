@@ -1,0 +1,179 @@
+//! A tile of the wall: what one conversation does now.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+use shared::ConversationId;
+use shared::event::RunStatus;
+use shared::frame::{ConversationRow, RowCall};
+
+use super::conversations::shape_of;
+use super::icon::{StateIcon, icon};
+use crate::browser;
+use crate::fleet;
+use crate::format;
+use crate::route;
+use crate::store::{Store, use_store};
+use crate::wall;
+
+/// Between two changes of what a subscribed tile says, in milliseconds: faster, nobody can read it.
+const TICK_MS: u64 = 400;
+
+/// What a tile shows of its row.
+#[derive(Debug, Clone, PartialEq)]
+struct Shown {
+    row: ConversationRow,
+    lines: Vec<String>,
+}
+
+/// A tile; `looked` is the one that the pointer or the focus is on.
+#[component]
+pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>) -> impl IntoView {
+    let store = use_store();
+    let (href, name) = (route::path_of(&id), id.to_string());
+    let id = StoredValue::new(id);
+    let tile = Memo::new(move |_| {
+        store.track_fleet();
+        id.with_value(|id| {
+            store.model(|model| {
+                let row = model.fleet()?.get(id)?.clone();
+                Some(Shown { row, lines: model.ticker(id) })
+            })
+        })
+    });
+    let is_subscribed = Memo::new(move |_| {
+        store.live.get() && store.conversation.with(|open| id.with_value(|id| open.as_ref() == Some(id)))
+    });
+    let live = live_lines(store, is_subscribed);
+    let read = move |read: fn(&Shown) -> String| tile.with(|it| it.as_ref().map(read)).unwrap_or_default();
+    let shape = Signal::derive(move || {
+        tile.with(|tile| shape_of(tile.as_ref().map(|tile| &tile.row), store.is_current()))
+    });
+    let lines = move || {
+        let live = live.get();
+        if live.is_empty() {
+            tile.with(|it| it.as_ref().map(|it| it.lines.clone())).unwrap_or_default()
+        } else {
+            live
+        }
+    };
+    let call = Memo::new(move |_| tile.with(|tile| tile.as_ref()?.row.call.clone()));
+    let enter = move || looked.set(Some(id.get_value()));
+    let leave = move || {
+        looked.update(|looked| {
+            if id.with_value(|id| looked.as_ref() == Some(id)) {
+                *looked = None;
+            }
+        });
+    };
+    view! {
+        <a class="tile" data-in="" data-t="tile" data-conversation=name href=href
+            data-state=move || tile.with(|it| it.as_ref().map_or("", |it| fleet::state(&it.row)))
+            data-subscribed=move || is_subscribed.get().then_some("")
+            on:pointerenter=move |_| enter() on:pointerleave=move |_| leave()
+            on:focus=move |_| enter() on:blur=move |_| leave()>
+            <span class="tile-head">
+                <StateIcon shape=shape />
+                <strong class="n">{move || read(|it| fleet::title(&it.row).to_owned())}</strong>
+                <span class="meta num">{move || tile.with(|it| it.as_ref().map(|it| elapsed(store, &it.row)))}</span>
+            </span>
+            <span class="ticker">
+                {move || lines().into_iter().map(|line| view! { <span>{line}</span> }).collect_view()}
+            </span>
+            <span class="tile-call num">
+                {move || call.get().map(|call| view! { <Call call=call /> })}
+            </span>
+            <span class="tile-foot meta num">
+                <Counts tile=tile />
+                {move || is_subscribed.get().then(|| rate(store))}
+            </span>
+        </a>
+    }
+}
+
+/// The newest steps while the tile is subscribed to, at a pace that can be read.
+fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> {
+    let lines = RwSignal::new(Vec::new());
+    Effect::new(move |was: Option<Option<IntervalHandle>>| {
+        if let Some(old) = was.flatten() {
+            old.clear();
+        }
+        if !is_subscribed.get() {
+            lines.set(Vec::new());
+            return None;
+        }
+        let look = move || {
+            let newest = store.view(wall::lines);
+            if lines.try_with_untracked(|lines| *lines != newest) == Some(true) {
+                lines.set(newest);
+            }
+        };
+        look();
+        set_interval_with_handle(look, Duration::from_millis(TICK_MS)).ok()
+    });
+    lines
+}
+
+/// How long its newest run goes on or went on; "at least" where nobody knows better.
+fn elapsed(store: Store, row: &ConversationRow) -> String {
+    match (row.state, row.ended_at) {
+        (Some(RunStatus::Running), _) if row.stalled => {
+            format!("≥ {}", format::clock(row.at.saturating_sub(row.started_at)))
+        }
+        (Some(RunStatus::Running), _) => {
+            let sure = if store.is_current() { "" } else { "≥ " };
+            format!("{sure}{}", format::clock(store.now.get().saturating_sub(row.started_at)))
+        }
+        (_, Some(end)) => {
+            let ago = format::age(store.now.get().saturating_sub(end));
+            if ago == "now" { ago } else { format!("{ago} ago") }
+        }
+        _ => String::new(),
+    }
+}
+
+/// The call that executes longest, and for how long.
+#[component]
+fn Call(call: RowCall) -> impl IntoView {
+    let store = use_store();
+    let RowCall { name, since } = call;
+    let time = move || {
+        let sure = if store.is_current() { "" } else { "≥ " };
+        format!("{sure}{}", format::clock(store.now.get().saturating_sub(since)))
+    };
+    let class = move || if fleet::is_stuck(since, store.now.get()) { "slow" } else { "run" };
+    view! { <span class=class>{icon("#ring", "")} <span class="n">{name.to_string()}</span> {time}</span> }
+}
+
+/// Calls, failures, sub-agents and viewers.
+#[component]
+fn Counts(tile: Memo<Option<Shown>>) -> impl IntoView {
+    let count = move |read: fn(&ConversationRow) -> u64| {
+        usize::try_from(tile.with(|it| it.as_ref().map_or(0, |it| read(&it.row)))).unwrap_or(usize::MAX)
+    };
+    let counted = move |read: fn(&ConversationRow) -> u64, noun: &'static str| {
+        Memo::new(move |_| Some(count(read)).filter(|n| *n > 0).map(|n| format::counted(n, noun)))
+    };
+    let (tools, agents) = (counted(|row| row.tools, "tool"), counted(|row| row.agents, "sub-agent"));
+    let failed = Memo::new(move |_| Some(count(|row| row.failed)).filter(|n| *n > 0));
+    let asks = Memo::new(move |_| Some(count(|row| row.approvals)).filter(|n| *n > 0));
+    let viewers = Memo::new(move |_| Some(count(|row| row.viewers)).filter(|n| *n > 0));
+    view! {
+        {move || asks.get().map(|n| view! { <span class="appr">{n} " waiting for consent"</span> })}
+        {move || failed.get().map(|n| view! { <span class="err">{n} " failed"</span> })}
+        {move || tools.get().map(|text| view! { <span>{text}</span> })}
+        {move || agents.get().map(|text| view! { <span>{text}</span> })}
+        {move || viewers.get().map(|n| view! {
+            <span class="viewers" title="Viewers">{icon("#eye", "")} {n} <span class="sr">" watching"</span></span>
+        })}
+    }
+}
+
+/// Tokens in the last second.
+fn rate(store: Store) -> impl IntoView {
+    move || {
+        store.now.track();
+        let rate = store.model(|model| model.rate(browser::now_ms()));
+        rate.map(|n| view! { <span>{format!("{n} tok/s")}</span> })
+    }
+}

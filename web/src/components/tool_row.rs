@@ -1,0 +1,81 @@
+//! A call in the panel: a click shows its card, Space its content in place.
+
+use leptos::prelude::*;
+use shared::event::ToolState;
+use shared::{RunId, ToolCallId};
+use web_sys::KeyboardEvent;
+
+use super::body::Body;
+use super::card::{Head, preview_of, slow_word};
+use super::elapsed::span_text;
+use super::icon::{StateIcon, tool_icon};
+use crate::calls::Calls;
+use crate::latency::CallKey;
+use crate::store::use_store;
+
+/// The element of a call's row.
+pub(super) fn row_id(run: &RunId, tool: &ToolCallId) -> String {
+    format!("row/{run}/{tool}")
+}
+
+/// One call; the bar is its share of the `longest` time.
+#[component]
+pub(super) fn ToolRow(key: CallKey, calls: Memo<Calls>, longest: Memo<u64>) -> impl IntoView {
+    let store = use_store();
+    let (run, id) = key.clone();
+    let (call, dom_id) = (id.to_string(), row_id(&run, &id));
+    let preview = preview_of(store, &run, &id);
+    let (its_run, its_id) = (run.clone(), id.clone());
+    let head = Memo::new(move |_| store.tool(&its_run, &its_id, Head::of).unwrap_or_else(Head::none));
+    let state = Memo::new(move |_| head.with(|head| head.state));
+    let own = key.clone();
+    let taken = Memo::new(move |_| {
+        calls.with(|calls| calls.get(&own).map_or((0, false), |call| (call.taken_ms, call.is_slow)))
+    });
+    let is_slow = move || taken.get().1;
+    let slow = slow_word(store, head);
+    let shape = Signal::derive(move || match tool_icon(state.get(), store.is_current()) {
+        (icon, "run spin") if is_slow() => (icon, "slow spin"),
+        shape => shape,
+    });
+    let width = move || {
+        let (taken, longest) = (taken.get().0, longest.get().max(1));
+        format!("{}%", taken.saturating_mul(100).div_ceil(longest).min(100))
+    };
+    let class = move || match state.get() {
+        _ if is_slow() => "bar slow",
+        ToolState::Executing => "bar run",
+        ToolState::Error => "bar err",
+        _ => "bar gone",
+    };
+    let time = move || match state.get() {
+        ToolState::Complete | ToolState::Error | ToolState::Executing | ToolState::Interrupted => {
+            span_text(head.with(|head| head.span))
+        }
+        other => other.as_str().to_owned(),
+    };
+    let open = RwSignal::new(false);
+    let keys = move |event: KeyboardEvent| {
+        if event.key() == " " {
+            event.prevent_default();
+            open.update(|open| *open = !*open);
+        }
+    };
+    let ids = StoredValue::new((run, id));
+    view! {
+        <button type="button" class="row" id=dom_id data-t="tool-row" data-call=call
+            title="Enter: show it in the conversation. Space: its content here."
+            data-name=move || head.with(|head| head.name.clone())
+            data-state=move || state.get().as_str()
+            data-latency-ms=move || head.with(|head| head.latency_ms.map(|ms| ms.to_string()))
+            on:keydown=keys
+            on:click=move |_| store.reveal(&key)>
+            <StateIcon shape=shape />
+            <span class="pv">{move || preview.get()}</span>
+            <span class=class><i style:width=width></i></span>
+            <span class="tm num" class:run=move || state.get() == ToolState::Executing class:slow=is_slow>{time}</span>
+        </button>
+        {move || slow.get().map(|word| view! { <p class="slow-word slow num">{word}</p> })}
+        {move || open.get().then(|| view! { <div class="details" data-t="details"><Body ids=ids head=head /></div> })}
+    }
+}

@@ -1,0 +1,111 @@
+//! What a result is, when it is more than text: parts of an MCP answer, JSON as a tree or a table, a difference, what a
+//! terminal printed. Decided by what it declares, then by its content; where nothing fits, it stays the text that it is.
+//!
+//! Nothing here trusts its input, and nothing becomes markup: HTML is text, Markdown counts only where it is declared.
+
+use crate::format;
+use crate::preview::Output;
+
+mod attached;
+mod diff;
+mod parts;
+mod table;
+mod terminal;
+mod tree;
+
+pub use attached::{Attached, embeds, files};
+pub use diff::{Change, Line};
+pub use parts::Part;
+pub use table::{Cell, Table};
+pub use terminal::{Piece, is_shell};
+pub use tree::{Node, glance, index_path, key_path, node};
+
+/// Longest result that is taken apart, in bytes.
+const LOOKED_BYTES_MAX: usize = 1 << 20;
+
+/// Longest result whose kind is told before anybody has opened it, in bytes: that is done for every card.
+const GLANCED_BYTES_MAX: usize = 64 << 10;
+
+/// A result in its own form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Text that is declared to be Markdown.
+    Markdown(String),
+    /// The parts of an MCP answer.
+    Parts(Vec<Part>),
+    /// Objects with the same few fields.
+    Table(Table),
+    /// Any other JSON object or array, as it was written.
+    Json,
+    /// A unified diff.
+    Diff(Vec<Line>),
+    /// Text with the colours of a terminal.
+    Terminal(Vec<Piece>),
+    /// Nothing but text.
+    Plain,
+}
+
+/// What the result `text` of the tool `name` is.
+pub fn kind(name: &str, text: &str) -> Kind {
+    if text.len() > LOOKED_BYTES_MAX {
+        return Kind::Plain;
+    }
+    if let Some(json) = tree::container(text) {
+        if let Some((declared, body)) = parts::declared(&json) {
+            return of_declared(name, &declared, body);
+        }
+        if let Some(parts) = parts::parts(&json) {
+            return Kind::Parts(parts);
+        }
+        return table::table(&json).map_or(Kind::Json, Kind::Table);
+    }
+    of_text(name, text)
+}
+
+/// A text that is no JSON.
+fn of_text(name: &str, text: &str) -> Kind {
+    if let Some(lines) = diff::diff(text) {
+        return Kind::Diff(lines);
+    }
+    if terminal::has_orders(text) || is_shell(name) {
+        return Kind::Terminal(terminal::pieces(text));
+    }
+    Kind::Plain
+}
+
+/// A text that says what it is.
+fn of_declared(name: &str, declared: &str, body: String) -> Kind {
+    match declared {
+        "text/markdown" | "text/x-markdown" => Kind::Markdown(body),
+        "application/json" => Kind::Parts(vec![Part::Json(body)]),
+        _ => match of_text(name, &body) {
+            Kind::Plain => Kind::Parts(vec![Part::Text(body)]),
+            other => other,
+        },
+    }
+}
+
+/// What and how much a result is, for the line of its card: `table · 3 rows · 412 B`, `JSON · 12 keys · 3.4 KB`.
+pub fn summary(name: &str, output: &Output) -> String {
+    if output.text.len() > GLANCED_BYTES_MAX {
+        return output.summary();
+    }
+    let what = match kind(name, &output.text) {
+        Kind::Plain | Kind::Json => return output.summary(),
+        Kind::Markdown(_) => "Markdown".to_owned(),
+        Kind::Table(table) => format!("table · {}", format::counted(table.rows.len(), "row")),
+        Kind::Terminal(_) => "terminal".to_owned(),
+        Kind::Diff(lines) => {
+            let count = |wanted| lines.iter().filter(|line| line.change == wanted).count();
+            format!("diff · +{} −{}", count(Change::Added), count(Change::Removed))
+        }
+        Kind::Parts(parts) => match parts.as_slice() {
+            [only] => only.word().to_owned(),
+            several => format::counted(several.len(), "part"),
+        },
+    };
+    format!("{what} · {}", format::bytes(output.text.len() as u64))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Parts of an MCP answer, and results that declare what they are.
+
+use std::sync::Arc;
+
+use super::tree::{Node, container, node};
+
+/// Most parts that are shown.
+const PARTS_MAX: usize = 200;
+
+/// Kinds of images that are shown: those that browsers draw and that hold no code.
+const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// A part of an MCP answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Text.
+    Text(String),
+    /// Text that is declared to be Markdown.
+    Markdown(String),
+    /// JSON as it was written.
+    Json(String),
+    /// An image that came with the answer, as a `data:` address.
+    Image(String),
+    /// Something elsewhere: its name and its address. Never fetched by itself.
+    Elsewhere {
+        /// The name.
+        name: String,
+        /// The address.
+        url: String,
+    },
+    /// Anything else, in words.
+    Other(String),
+}
+
+impl Part {
+    /// What it is, in a word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "text",
+            Self::Markdown(_) => "Markdown",
+            Self::Json(_) => "JSON",
+            Self::Image(_) => "image",
+            Self::Elsewhere { .. } => "link",
+            Self::Other(_) => "1 part",
+        }
+    }
+}
+
+/// The fields of an object.
+type Fields = [(String, Arc<str>)];
+
+/// What the field `name` says, where it is a string.
+pub(super) fn text_of(fields: &Fields, name: &str) -> Option<String> {
+    let (_, raw) = fields.iter().find(|(key, _)| key == name)?;
+    match node(raw) {
+        Node::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// An object that says what its text is: the type in lower case without parameters, and the text.
+pub(super) fn declared(json: &Node) -> Option<(String, String)> {
+    let Node::Object(fields) = json else { return None };
+    if fields.len() > 4 {
+        return None;
+    }
+    let types = ["content_type", "contentType", "mimeType", "mime_type", "media_type"];
+    let declared = types.iter().find_map(|name| text_of(fields, name))?;
+    let body = ["content", "text", "body"].iter().find_map(|name| text_of(fields, name))?;
+    let essence = declared.split(';').next().unwrap_or_default().trim().to_lowercase();
+    essence.contains('/').then_some((essence, body))
+}
+
+/// The parts of an MCP answer; nothing when `json` is none.
+pub(super) fn parts(json: &Node) -> Option<Vec<Part>> {
+    let list = match json {
+        Node::Array(items) => items.clone(),
+        Node::Object(fields) => {
+            let (_, content) = fields.iter().find(|(key, _)| key == "content")?;
+            let Some(Node::Array(items)) = container(content) else { return None };
+            items
+        }
+        Node::Text(_) | Node::Word(_) => return None,
+    };
+    if list.is_empty() {
+        return None;
+    }
+    list.iter().take(PARTS_MAX).map(|item| part(item)).collect()
+}
+
+/// A part of an MCP answer; nothing when it is none.
+fn part(item: &str) -> Option<Part> {
+    let Some(Node::Object(fields)) = container(item) else { return None };
+    let text = |name: &str| text_of(&fields, name);
+    match text("type")?.as_str() {
+        "text" => Some(written(text("text")?, text("mimeType").as_deref())),
+        "image" => Some(image(&text("data")?, &text("mimeType")?)),
+        "audio" => Some(Part::Other("audio".to_owned())),
+        "resource" => {
+            let (_, raw) = fields.iter().find(|(key, _)| key == "resource")?;
+            let Some(Node::Object(resource)) = container(raw) else { return None };
+            let of = |name: &str| text_of(&resource, name);
+            Some(match (of("text"), of("blob"), of("mimeType")) {
+                (Some(text), _, kind) => written(text, kind.as_deref()),
+                (None, Some(blob), Some(kind)) if kind.starts_with("image/") => image(&blob, &kind),
+                _ => Part::Other(of("uri").unwrap_or_else(|| "a resource".to_owned())),
+            })
+        }
+        "resource_link" => {
+            let url = text("uri")?;
+            Some(elsewhere(text("title").or_else(|| text("name")), &url))
+        }
+        _ => None,
+    }
+}
+
+fn written(text: String, declared: Option<&str>) -> Part {
+    match declared {
+        Some("text/markdown") => Part::Markdown(text),
+        Some("application/json") if container(&text).is_some() => Part::Json(text),
+        None if container(&text).is_some() => Part::Json(text),
+        _ => Part::Text(text),
+    }
+}
+
+fn image(base64: &str, kind: &str) -> Part {
+    let is_plain = base64.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
+    if IMAGES.contains(&kind) && is_plain {
+        return Part::Image(format!("data:{kind};base64,{base64}"));
+    }
+    let kind: String = kind.chars().take(60).collect();
+    Part::Other(format!("an image of the type {kind}"))
+}
+
+/// Whether `url` is an image that came with the text and may be drawn.
+pub(super) fn is_drawn(url: &str) -> bool {
+    let Some((kind, rest)) = url.strip_prefix("data:").and_then(|rest| rest.split_once(';')) else {
+        return false;
+    };
+    IMAGES.contains(&kind) && rest.starts_with("base64,")
+}
+
+/// Something at `url`: a link where it may be followed, else its name alone.
+pub(super) fn elsewhere(name: Option<String>, url: &str) -> Part {
+    let is_web = url.starts_with("https://") || url.starts_with("http://");
+    let name = name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| crate::preview::one_line(url));
+    match crate::preview::safe_link(url) {
+        Some(url) if is_web => Part::Elsewhere { name, url },
+        _ => Part::Other(name),
+    }
+}

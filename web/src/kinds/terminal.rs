@@ -1,0 +1,104 @@
+//! What a terminal printed: colours become looks, every other order to the terminal is left out.
+
+/// A stretch of the output in one look.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Piece {
+    /// The text.
+    pub text: String,
+    /// The colour, from 0 (black) to 7 (white); the bright ones count as the others.
+    pub colour: Option<u8>,
+    /// Whether it is bold.
+    pub is_bold: bool,
+    /// Whether it is faint.
+    pub is_faint: bool,
+}
+
+/// Words in the names of tools whose output is a terminal's.
+const SHELLS: [&str; 10] =
+    ["bash", "shell", "sh", "zsh", "terminal", "exec", "command", "cmd", "powershell", "console"];
+
+/// Whether a tool with this name runs commands.
+pub fn is_shell(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    lower.split(|c: char| !c.is_alphanumeric()).any(|word| SHELLS.contains(&word))
+}
+
+/// Whether there are orders to a terminal in `text`.
+pub(super) fn has_orders(text: &str) -> bool {
+    text.contains("\u{1b}[")
+}
+
+/// The text in pieces of one look each.
+pub(super) fn pieces(text: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut look = Piece::default();
+    let mut rest = text;
+    while let Some((plain, after)) = rest.split_once('\u{1b}') {
+        say(&mut pieces, &look, plain);
+        rest = match after.strip_prefix('[') {
+            Some(order) => {
+                // An order ends with a letter or one of the few signs around the letters.
+                let end = order.find(|c: char| ('@'..='~').contains(&c));
+                let Some((numbers, behind)) = end.and_then(|end| order.split_at_checked(end)) else {
+                    return pieces;
+                };
+                if behind.starts_with('m') {
+                    colour(&mut look, numbers);
+                }
+                behind.get(1..).unwrap_or_default()
+            }
+            // The title of a window, a link: up to its end mark.
+            None if after.starts_with(']') => {
+                let end = after.find(['\u{7}', '\u{1b}']).unwrap_or(after.len());
+                after.get(end..).unwrap_or_default().trim_start_matches('\u{7}')
+            }
+            None => after.strip_prefix('\\').unwrap_or(after),
+        };
+    }
+    say(&mut pieces, &look, rest);
+    pieces
+}
+
+/// Adds a text; of a line that was written over by `\r`, the last state stays.
+fn say(pieces: &mut Vec<Piece>, look: &Piece, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let mut kept = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let body = line.trim_end_matches(['\r', '\n']);
+        kept.push_str(body.rsplit('\r').next().unwrap_or(body));
+        if line.ends_with('\n') {
+            kept.push('\n');
+        }
+    }
+    match pieces.last_mut() {
+        Some(last)
+            if (last.colour, last.is_bold, last.is_faint) == (look.colour, look.is_bold, look.is_faint) =>
+        {
+            last.text.push_str(&kept);
+        }
+        _ => pieces.push(Piece { text: kept, ..look.clone() }),
+    }
+}
+
+fn colour(look: &mut Piece, numbers: &str) {
+    let mut numbers = numbers.split([';', ':']).map(|number| number.parse::<u8>().unwrap_or(0));
+    while let Some(number) = numbers.next() {
+        match number {
+            0 => *look = Piece::default(),
+            1 => look.is_bold = true,
+            2 => look.is_faint = true,
+            22 => (look.is_bold, look.is_faint) = (false, false),
+            30..=37 => look.colour = Some(number.saturating_sub(30)),
+            90..=97 => look.colour = Some(number.saturating_sub(90)),
+            39 => look.colour = None,
+            // A colour of another palette: its numbers are not orders.
+            38 | 48 => {
+                let more = if numbers.next() == Some(5) { 1 } else { 3 };
+                numbers.by_ref().take(more).for_each(drop);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What a reader is told after the link was away: how much came meanwhile, or that the history was sent anew.
+
+use shared::Seq;
+use shared::frame::SnapshotReason;
+
+/// See the head of this file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// So many events were caught up.
+    CaughtUp(u64),
+    /// What was there was replaced by the hub's state.
+    Reloaded,
+}
+
+impl Mark {
+    /// In words, with the time of day when it was.
+    pub fn words(self, time: &str) -> String {
+        match self {
+            Self::CaughtUp(0) => format!("reconnected {time} · nothing was missed"),
+            Self::CaughtUp(1) => format!("reconnected {time} · 1 event caught up"),
+            Self::CaughtUp(n) => {
+                format!("reconnected {time} · {} events caught up", crate::format::grouped(n))
+            }
+            Self::Reloaded => format!("history reloaded {time} · shown as the hub has it"),
+        }
+    }
+}
+
+/// Since when the link is away, and what came of it.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    away_at: Option<Seq>,
+    /// Whether the hub's answer was that what is here cannot be continued.
+    is_gap: bool,
+    mark: Option<Mark>,
+}
+
+impl Marks {
+    /// The link is gone; `seq` is what was there, nothing where nothing was.
+    pub(super) fn lose(&mut self, seq: Option<Seq>) {
+        self.away_at = self.away_at.or(seq);
+    }
+
+    /// The hub answered; `why` it sends a snapshot instead of events.
+    pub(super) fn answered(&mut self, why: Option<SnapshotReason>) {
+        use SnapshotReason::{AheadOfHead, EpochChanged, Requested, TooOld};
+        self.is_gap = matches!(why, Some(EpochChanged | TooOld | AheadOfHead | Requested));
+    }
+
+    /// Everything there is has come, up to `seq`.
+    pub(super) fn live(&mut self, seq: Seq) {
+        if let Some(from) = self.away_at.take() {
+            self.mark = Some(Mark::CaughtUp(seq.saturating_sub(from)));
+        }
+    }
+
+    /// The state was replaced; `is_asked` when that was asked for and nothing was said in between. A snapshot that is
+    /// merely shorter than the events is no gap.
+    pub(super) fn replace(&mut self, is_asked: bool) {
+        if is_asked || self.is_gap {
+            (self.away_at, self.is_gap) = (None, false);
+            self.mark = Some(Mark::Reloaded);
+        }
+    }
+
+    /// What is to be told, once.
+    pub(super) fn take(&mut self) -> Option<Mark> {
+        self.mark.take()
+    }
+}

@@ -1,0 +1,32 @@
+//! The wall in the place of a conversation.
+
+use leptos::prelude::*;
+
+use super::Store;
+use crate::browser;
+use crate::route;
+
+impl Store {
+    /// Shows the wall, or no longer.
+    pub(crate) fn show_wall(self, is_on: bool) {
+        if self.wall.get_untracked() == is_on {
+            return;
+        }
+        if is_on {
+            self.before_wall.set_value(self.model(|model| model.conversation().cloned()));
+            self.recording.set(None);
+        }
+        self.wall.set(is_on);
+    }
+
+    /// Goes to the wall, or back to where the reader was before.
+    pub(crate) fn toggle_wall(self) {
+        if self.wall.get_untracked() {
+            let before = self.before_wall.get_value();
+            browser::follow_link(&before.map_or_else(|| "/".to_owned(), |id| route::path_of(&id)));
+        } else {
+            browser::follow_link(route::WALL);
+            browser::after(0, || browser::focus("wall"));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The wall: which tiles are on a page of it, how the keys move among them, and what a tile says that is looked at.
+
+use shared::event::PartKind;
+use shared::view::{Item, RunView, View};
+
+use crate::preview;
+
+/// Tiles that are on the page at once.
+pub const TILES: usize = 24;
+
+/// Lines that a tile says of what goes on.
+pub const LINES: usize = 3;
+
+/// Items of a run that are looked at for those lines: some of them say nothing yet.
+const LOOKED: usize = 12;
+
+/// The page that is shown when `wanted` is asked for and there are `tiles` tiles; pages are counted from 0.
+pub fn page(wanted: usize, tiles: usize) -> usize {
+    wanted.min(pages(tiles).saturating_sub(1))
+}
+
+/// How many pages `tiles` tiles are; one at least.
+pub fn pages(tiles: usize) -> usize {
+    tiles.div_ceil(TILES).max(1)
+}
+
+/// Where `key` leads from the tile `at` of `count` tiles in `columns` columns; nothing for a key that leads nowhere.
+pub fn step(key: &str, at: Option<usize>, count: usize, columns: usize) -> Option<usize> {
+    let last = count.checked_sub(1)?;
+    let columns = columns.max(1);
+    let Some(at) = at else {
+        return matches!(key, "ArrowLeft" | "ArrowRight" | "ArrowUp" | "ArrowDown" | "Home" | "End")
+            .then_some(if key == "End" { last } else { 0 });
+    };
+    match key {
+        "ArrowLeft" => at.checked_sub(1),
+        "ArrowRight" => at.checked_add(1),
+        "ArrowUp" => at.checked_sub(columns),
+        // The last row may be short: down leads to its end.
+        "ArrowDown" if at / columns < last / columns => Some(at.saturating_add(columns).min(last)),
+        "Home" => Some(0),
+        "End" => Some(last),
+        _ => None,
+    }
+    .filter(|to| *to <= last)
+}
+
+/// The newest steps of the newest run, the newest last.
+pub fn lines(view: &View) -> Vec<String> {
+    let Some(run) = view.runs.values().next_back() else { return Vec::new() };
+    let newest = run.items.iter().rev().take(LOOKED).filter_map(|item| line(run, item));
+    let mut lines: Vec<String> = newest.take(LINES).collect();
+    lines.reverse();
+    lines
+}
+
+fn line(run: &RunView, item: &Item) -> Option<String> {
+    match item {
+        Item::Part(id) => {
+            let part = run.parts.get(id)?;
+            let text = if part.ended_at.is_none() {
+                preview::tail(&part.body.text)
+            } else {
+                preview::one_line(&part.body.text)
+            };
+            let text = text.trim();
+            match part.kind {
+                _ if text.is_empty() => None,
+                PartKind::Thinking => Some(format!("thinks: {text}")),
+                PartKind::File => Some("a file".to_owned()),
+                PartKind::Text | PartKind::Refusal => Some(text.to_owned()),
+            }
+        }
+        Item::Tool(id) => {
+            let tool = run.tools.get(id)?;
+            let arguments = preview::arguments(&tool.arguments.text);
+            Some(format!("{} {arguments} · {}", tool.name, tool.state.as_str()).replace("  ", " "))
+        }
+        Item::Agent(id) => {
+            let agent = run.agents.get(id)?;
+            let name = agent.name.as_deref().unwrap_or("sub-agent");
+            Some(match agent.task.as_deref() {
+                Some(task) => format!("{name}: {}", preview::one_line(task)),
+                None => format!("{name} begins"),
+            })
+        }
+        Item::Note(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
