@@ -67,6 +67,16 @@ struct Going {
     words: mpsc::Sender<Word>,
 }
 
+/// What is told of an agent.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct AgentRow {
+    name: CompactString,
+    /// `runner`, or how it is spoken to elsewhere.
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<CompactString>,
+}
+
 /// What an agent is asked for.
 #[derive(Debug)]
 pub(crate) struct Turn {
@@ -169,6 +179,18 @@ impl Agents {
     /// Their names, in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.known.keys().map(CompactString::as_str)
+    }
+
+    /// What is told of each, in the order of the names.
+    pub(crate) fn rows(&self) -> Vec<AgentRow> {
+        let row = |(name, known): (&CompactString, &Known)| {
+            let (kind, model) = match &known.kind {
+                KnownKind::Runner(config) => (NAME, Some(config.plan.model.clone())),
+                KnownKind::Remote(speaks) => (speaks.name(), None),
+            };
+            AgentRow { name: name.clone(), kind, model }
+        };
+        self.known.iter().map(row).collect()
     }
 
     /// How many runs go on.

@@ -176,6 +176,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1/traces", post(spans::take))
         .route("/v1/search", get(search::search))
         .route("/v1/tools", get(search::tools))
+        .route("/v1/agents", get(commands::agents))
         .route("/v1/conversations", get(conversations::list))
         .route("/v1/conversations/{conversation}", get(conversations::one))
         .route(

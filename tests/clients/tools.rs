@@ -28,7 +28,7 @@ fn call((number, (name, arguments)): (usize, &(&str, Value))) -> Value {
 }
 
 /// The settings of a hub with the servers; what they look at is in `place`.
-fn settings(place: &Path, origin: &Origin) -> String {
+fn settings(place: &Path, origin: &Origin, url: &str) -> String {
     let package = |name: &str| {
         let program = format!("@modelcontextprotocol/{name}/dist/index.js");
         installed::node_modules().join(program).display().to_string()
@@ -38,15 +38,30 @@ fn settings(place: &Path, origin: &Origin) -> String {
     let server = |name: &str, command: &[&str]| format!("[mcp.{name}]\ncommand = {command:?}\n");
     [
         format!(
-            "[agents.helper]\nkind = \"runner\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\ntools = [\"time\", \"git\", \"files\", \"all\"]\n",
+            "[agents.helper]\nkind = \"runner\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\ntools = [\"time\", \"git\", \"files\", \"all\", \"far\"]\n",
             origin.address()
         ),
         server("time", &[&python, "-m", "mcp_server_time"]),
         server("git", &[&python, "-m", "mcp_server_git"]),
         server("files", &["node", &package("server-filesystem"), &here]),
         server("all", &["node", &package("server-everything"), "stdio"]),
+        format!("[mcp.far]\nurl = {url:?}\n"),
     ]
     .concat()
+}
+
+/// A published server that listens on a port of its own, which is given back with it.
+async fn listening() -> (tokio::process::Child, String) {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let program = installed::node_modules().join("@modelcontextprotocol/server-everything/dist/index.js");
+    let mut server = Command::new("node");
+    server.arg(program).arg("streamableHttp").env("PORT", address.port().to_string()).kill_on_drop(true);
+    let server = server.spawn().unwrap();
+    patiently_until("the server to listen", async || tokio::net::TcpStream::connect(address).await.ok())
+        .await;
+    (server, format!("http://{address}/mcp"))
 }
 
 /// A repository with one file.
@@ -73,6 +88,7 @@ async fn published_servers_work_for_an_agent_of_the_hub() {
         ("files__read_text_file_", json!({"path": note})),
         ("all__echo", json!({"message": "hello"})),
         ("all__get-tiny-image", json!({})),
+        ("far__echo", json!({"message": "from afar"})),
     ];
     let calls: Vec<Value> = wanted.iter().enumerate().map(call).collect();
     let origin = Origin::start(move |asked| {
@@ -86,9 +102,10 @@ async fn published_servers_work_for_an_agent_of_the_hub() {
         }
     })
     .await;
+    let (_server, url) = listening().await;
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
-    std::fs::write(&file, settings(&folder, &origin)).unwrap();
+    std::fs::write(&file, settings(&folder, &origin, &url)).unwrap();
     let hub = Hub::start_with(&["--config", file.to_str().unwrap()]).await;
     let say = json!({"id": "1", "command": "say", "agent": "helper", "text": "What do you know?"});
     let answer =
@@ -113,6 +130,7 @@ async fn published_servers_work_for_an_agent_of_the_hub() {
     has("files__read_text_file", "complete", "remember the milk");
     has("files__read_text_file_", "error", "there is no tool");
     has("all__echo", "complete", "hello");
+    has("far__echo", "complete", "from afar");
     has("all__get-tiny-image", "complete", "image/png");
     assert_eq!((run["status"].as_str(), run["text"].as_str()), (Some("complete"), Some("Done.")));
 }

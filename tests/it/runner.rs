@@ -113,6 +113,8 @@ async fn what_cannot_be_done_is_refused_by_name() {
     let origin = Origin::start(|_| answer("Hello")).await;
     let elsewhere = "[agents.far]\nkind = \"agno\"\nurl = \"http://127.0.0.1:9\"";
     let (hub, _place) = hub_with_tools(&origin, "", elsewhere).await;
+    let list = json!([{"name": "far", "kind": "agno"}, {"name": "helper", "kind": "runner", "model": "m"}]);
+    assert_eq!(hub.json("/v1/agents").await["agents"], list);
     let refusal = async |body: Value| {
         let (status, problem) = command(&hub, body).await;
         (status, problem["code"].as_str().unwrap().to_owned())

@@ -310,3 +310,36 @@ fn programs(hub: &Hub) -> Vec<u32> {
         .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
         .collect()
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i1_two_hundred_runs_at_once_lose_nothing() {
+    const RUNS: usize = 200;
+    let echoes = ["a", "b", "c", "d", "e"].map(|id| (id, "echo", json!({"n": id})));
+    let origin = calling(echoes.to_vec()).await;
+    let (hub, _place) = hub(&origin, "").await;
+    let say = async |number: usize| {
+        let path = format!("/v1/conversations/c{number}/commands");
+        let body = json!({"id": "1", "command": "say", "agent": "helper", "text": "Hello"});
+        let answer = hub.request("POST", &path).body(body.to_string()).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+    };
+    futures_util::future::join_all((0..RUNS).map(say)).await;
+    for number in 0..RUNS {
+        let name = format!("c{number}");
+        let run = patiently_until("all runs to end", async || {
+            let run = hub.summary(&name).await["runs"][0].clone();
+            (run["status"] != "running").then_some(run)
+        })
+        .await;
+        let calls = run["tool_calls"].as_array().unwrap();
+        assert!(calls.len() == 5 && calls.iter().all(|call| call["state"] == "complete"), "{run}");
+        assert_eq!((run["status"].as_str(), run["text"].as_str()), (Some("complete"), Some("Done.")));
+        let path = format!("/v1/conversations/{name}/events");
+        let request = hub.request("GET", &path).header("accept", "application/x-ndjson");
+        let body = request.send().await.unwrap().text().await.unwrap();
+        let events = body.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let seqs: Vec<u64> = events.map(|event| event["seq"].as_u64().unwrap()).collect();
+        assert!(seqs.iter().copied().eq(1..=seqs.len() as u64), "{seqs:?}");
+    }
+    assert_eq!(origin.asked().len(), 2 * RUNS);
+}

@@ -1,18 +1,19 @@
-//! `POST /v1/conversations/{c}/commands`: what a person has done in a conversation.
+//! `POST /v1/conversations/{c}/commands`: what a person has done in a conversation. `GET /v1/agents`: by whom.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
+use serde::Serialize;
 use shared::code::ErrorCode;
 use shared::command::{Command, Done};
 use shared::limits::COMMAND_BYTES_MAX;
 
 use super::params::{self, Path};
 use super::problem::Problem;
-use crate::agents::StartError;
 use crate::agents::commands::{self, Refusal};
+use crate::agents::{AgentRow, StartError};
 use crate::state::Shared;
 
 /// See the module.
@@ -30,6 +31,17 @@ pub(crate) async fn command(
     let command: Command = serde_json::from_slice(&body)
         .map_err(|error| Problem::bad_request(format!("the body is no command: {error}")))?;
     Ok(commands::carry_out(&shared, &conversation, command).await.map(Json)?)
+}
+
+/// The agents that can be asked.
+#[derive(Debug, Serialize)]
+pub(crate) struct List {
+    agents: Vec<AgentRow>,
+}
+
+/// `GET /v1/agents`.
+pub(crate) async fn agents(State(shared): State<Arc<Shared>>) -> Json<List> {
+    Json(List { agents: shared.agents.rows() })
 }
 
 impl From<Refusal> for Problem {
