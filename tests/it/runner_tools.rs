@@ -230,6 +230,19 @@ async fn i7_a_result_of_50_mb_is_kept_whole_and_told_in_short() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn keys_of_the_hub_are_not_for_the_programs_of_tools() {
+    let origin = calling(vec![("a", "environment", json!({}))]).await;
+    // Something that the hub itself is given, as a key would be.
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    let server = format!("[mcp.t]\ncommand = [{SERVER:?}]\nenv = {{ OWN = \"1\" }}");
+    let (hub, _place) = hub_with_tools(&origin, "tools = [\"t\"]", &server).await;
+    say(&hub, "Hello").await;
+    let names = came(&called(&hub).await, "a").1;
+    let has = |name: &str| names.split(' ').any(|it| it == name);
+    assert!(has("OWN") && has("PATH") && !has("CARGO_MANIFEST_DIR"), "{names}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tools_that_are_not_there_are_missing_and_nothing_else() {
     let origin = Origin::start(|_| answer("Done.")).await;
     let server = "[mcp.t]\ncommand = [\"/nowhere/at/all\"]";

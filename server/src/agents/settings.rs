@@ -135,7 +135,7 @@ pub enum Reach {
     Program {
         /// The program and its arguments.
         command: Vec<String>,
-        /// Variables of its environment, beside those of the hub.
+        /// Variables of its environment, beside the few of the hub's that every program has.
         env: Vec<(String, String)>,
         /// Where it is started.
         directory: Option<PathBuf>,

@@ -17,7 +17,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// The tools, each with what it does.
-const TOOLS: [(&str, &str); 10] = [
+const TOOLS: [(&str, &str); 11] = [
+    ("environment", "names the variables of its environment"),
     ("echo", "gives its arguments back"),
     ("meet", "is over when as many calls as `count` are in `room`"),
     ("span", "says when it began and ended, in steps of all such calls"),
@@ -77,6 +78,10 @@ fn call(id: &Value, params: &Value) {
     let (name, arguments) = (params["name"].as_str().unwrap_or_default(), &params["arguments"]);
     let text = |field: &str| arguments[field].as_str().unwrap_or_default().to_owned();
     match name {
+        "environment" => {
+            let names: Vec<_> = std::env::vars().map(|(name, _)| name).collect();
+            say(id, &names.join(" "));
+        }
         "echo" => say(id, &arguments.to_string()),
         "meet" => {
             meet(&text("room"), arguments["count"].as_u64().unwrap_or(1));

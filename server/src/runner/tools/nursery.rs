@@ -13,6 +13,22 @@ use tokio::sync::oneshot;
 /// The thread that starts programs.
 static STARTER: OnceLock<mpsc::Sender<Order>> = OnceLock::new();
 
+/// What programs are told of the hub's environment: the rest may hold keys that are not for them.
+const TOLD: [&str; 12] = [
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "SYSTEMROOT",
+    "TEMP",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+];
+
 /// A program to be started.
 struct Order {
     command: Command,
@@ -38,7 +54,8 @@ pub(super) async fn start(
             command
         }
     };
-    command.args(arguments).envs(env.iter().map(|(name, value)| (name, value)));
+    let told = TOLD.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.args(arguments).env_clear().envs(told).envs(env.iter().map(|(name, value)| (name, value)));
     if let Some(directory) = directory {
         command.current_dir(directory);
     }
