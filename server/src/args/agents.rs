@@ -196,6 +196,9 @@ impl McpSettings {
             Some(_) if !self.env.is_empty() || self.directory.is_some() => {
                 return Err(of("env and directory are for a command"));
             }
+            Some(url) if url.starts_with("https:") => {
+                return Err(of("a url begins with http:// in this version; put a proxy in front of others"));
+            }
             Some(url) => {
                 Upstream::new(name, url, server::config::Api::OpenAi)
                     .map_err(|error| of(&error.to_string()))?;

@@ -75,13 +75,7 @@ fn over_http(
     url: &str,
     key_env: Option<&str>,
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
-    let mut roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let tls = tls.map_err(|error| error.to_string())?.with_root_certificates(roots).with_no_client_auth();
-    let client = reqwest::Client::builder().tls_backend_preconfigured(tls).build();
-    let client = client.map_err(|error| error.to_string())?;
+    let client = reqwest::Client::builder().build().map_err(|error| error.to_string())?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(url);
     if let Some(variable) = key_env {
         let key = std::env::var(variable);
