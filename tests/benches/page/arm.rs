@@ -34,12 +34,18 @@ impl Arm {
         }
     }
 
-    /// Where it shows `conversation`.
-    pub(crate) fn url(self, hub: SocketAddr, peers: SocketAddr, conversation: &str) -> String {
+    /// Where it shows `conversation`, which is heard at `told`.
+    pub(crate) fn url(
+        self,
+        hub: SocketAddr,
+        peers: SocketAddr,
+        conversation: &str,
+        told: SocketAddr,
+    ) -> String {
         match self {
             Self::Fanlight => format!("http://{hub}/c/{conversation}"),
             Self::ReactMarkdown | Self::Streamdown => {
-                format!("http://{peers}/{}.html?{conversation}", self.name())
+                format!("http://{peers}/{}.html?{told}", self.name())
             }
         }
     }
@@ -61,7 +67,7 @@ impl Arm {
 ///
 /// # Errors
 /// When npm has not what they are built of.
-pub(crate) async fn peers(hub: SocketAddr) -> Outcome<SocketAddr> {
+pub(crate) async fn peers() -> Outcome<SocketAddr> {
     let built = build()?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
@@ -69,27 +75,21 @@ pub(crate) async fn peers(hub: SocketAddr) -> Outcome<SocketAddr> {
         let path = built.join(uri.path().trim_start_matches('/'));
         async move { file(&path) }
     });
-    let app = app.with_state((hub, reqwest::Client::new()));
+    let app = app.with_state(reqwest::Client::new());
     // Ends with the bench.
     tokio::spawn(async move { axum::serve(listener, app).await });
     Ok(address)
 }
 
-/// The hub's stream of a conversation, as `useChat` asks for it.
-async fn chat(
-    State((hub, client)): State<(SocketAddr, reqwest::Client)>,
-    RawQuery(conversation): RawQuery,
-) -> Response {
-    let conversation = conversation.unwrap_or_default();
-    let url = format!("http://{hub}/v1/conversations/{conversation}/stream/ai-sdk");
-    let Ok(answer) = client.post(url).send().await else {
+/// What the agent's own server says, passed on as it comes.
+async fn chat(State(client): State<reqwest::Client>, RawQuery(told): RawQuery) -> Response {
+    let Ok(answer) = client.post(format!("http://{}/", told.unwrap_or_default())).send().await else {
         return StatusCode::BAD_GATEWAY.into_response();
     };
-    let headers = [
-        (CONTENT_TYPE, "text/event-stream"),
-        ("x-vercel-ai-ui-message-stream".parse().expect("a name"), "v1"),
-    ];
-    (headers, Body::from_stream(answer.bytes_stream())).into_response()
+    let headers = answer.headers().clone();
+    let mut response = Body::from_stream(answer.bytes_stream()).into_response();
+    *response.headers_mut() = headers;
+    response
 }
 
 fn file(path: &Path) -> Response {

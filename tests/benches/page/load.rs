@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::json;
-use tests::publisher::Publisher;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::Outcome;
+use crate::ear::Ear;
 use crate::story::Story;
 
 /// Between two publications of the conversation that is looked at.
@@ -37,13 +37,16 @@ pub(crate) struct Load {
     /// Other conversations at the same time, with tokens in a second of each.
     pub(crate) others: u64,
     pub(crate) others_rate: u64,
+    /// Whether the page is told by the load itself and not by the hub.
+    pub(crate) own: bool,
 }
 
 impl Load {
     /// As words of a command line, and back by [`Load::parse`].
     pub(crate) fn words(&self) -> Vec<String> {
-        let Self { hub, conversation, rate, seconds, tools, others, others_rate } = self;
-        let numbers = [*rate, *seconds, *tools, *others, *others_rate].map(|number| number.to_string());
+        let Self { hub, conversation, rate, seconds, tools, others, others_rate, own } = self;
+        let numbers = [*rate, *seconds, *tools, *others, *others_rate, u64::from(*own)]
+            .map(|number| number.to_string());
         [String::from("--load"), hub.to_string(), conversation.clone()].into_iter().chain(numbers).collect()
     }
 
@@ -51,9 +54,9 @@ impl Load {
         let mut word = || words.next().ok_or("a word of the load is missing");
         let (hub, conversation) = (word()?.parse()?, word()?);
         let mut number = || Ok::<u64, Box<dyn std::error::Error + Send + Sync>>(word()?.parse()?);
-        let (rate, seconds, tools, others, others_rate) =
-            (number()?, number()?, number()?, number()?, number()?);
-        Ok(Self { hub, conversation, rate, seconds, tools, others, others_rate })
+        let (rate, seconds, tools) = (number()?, number()?, number()?);
+        let (others, others_rate, own) = (number()?, number()?, number()? == 1);
+        Ok(Self { hub, conversation, rate, seconds, tools, others, others_rate, own })
     }
 
     /// The process.
@@ -62,12 +65,18 @@ impl Load {
     }
 
     async fn speak(self) -> Outcome<()> {
-        let mut main = Speaker::begin(self.hub, &self.conversation).await;
+        let (ear, address) = if self.own {
+            Ear::page(&self.conversation).await?
+        } else {
+            (Ear::hub(self.hub, &self.conversation).await, self.hub)
+        };
+        let mut main = Speaker::begin(ear, &self.conversation).await;
         let mut others = Vec::new();
         for number in 0..self.others {
-            others.push(Speaker::begin(self.hub, &format!("{}-{number}", self.conversation)).await);
+            let conversation = format!("{}-{number}", self.conversation);
+            others.push(Speaker::begin(Ear::hub(self.hub, &conversation).await, &conversation).await);
         }
-        say("ready")?;
+        say(&format!("ready {address}"))?;
         tokio::task::spawn_blocking(|| std::io::stdin().lock().read_line(&mut String::new())).await??;
         let until = Instant::now() + Duration::from_secs(self.seconds);
         let beside: Vec<_> = others
@@ -97,35 +106,34 @@ fn say(word: &str) -> Outcome<()> {
 
 /// One conversation of the load.
 struct Speaker {
-    publisher: Publisher,
+    ear: Ear,
     story: Story,
     parts: u64,
     tools: u64,
 }
 
 impl Speaker {
-    async fn begin(hub: SocketAddr, conversation: &str) -> Self {
-        let mut publisher = Publisher::named(conversation, hub, conversation).await;
+    async fn begin(mut ear: Ear, conversation: &str) -> Self {
         let opening = [
             json!({"k": "message", "message": "m", "role": "user", "text": "How did revenue change, and why?"}),
             json!({"k": "run.start", "run": "r", "title": format!("Load {conversation}"), "name": "analyst", "model": "m"}),
             json!({"k": "part.start", "run": "r", "part": "think", "kind": "thinking"}),
         ];
-        publisher.says(&lines(&opening)).await;
-        Self { publisher, story: Story::new(), parts: 0, tools: 0 }
+        ear.hear(&lines(&opening)).await;
+        Self { ear, story: Story::new(), parts: 0, tools: 0 }
     }
 
     /// Thinks for a second, then answers and calls tools until the time is up.
     async fn talk(&mut self, rate: u64, tools: u64, step: Duration, until: Instant) {
         self.stream("think", rate, step, (Instant::now() + Duration::from_secs(1)).min(until)).await;
-        self.publisher.says(&json!({"k": "part.end", "run": "r", "part": "think"}).to_string()).await;
+        self.ear.hear(&json!({"k": "part.end", "run": "r", "part": "think"}).to_string()).await;
         while Instant::now() < until {
             self.parts += 1;
             let part = format!("p{}", self.parts);
             let start = json!({"k": "part.start", "run": "r", "part": part, "kind": "text"});
-            self.publisher.says(&start.to_string()).await;
+            self.ear.hear(&start.to_string()).await;
             self.stream(&part, rate, step, (Instant::now() + TOOLS_EVERY).min(until)).await;
-            self.publisher.says(&json!({"k": "part.end", "run": "r", "part": part}).to_string()).await;
+            self.ear.hear(&json!({"k": "part.end", "run": "r", "part": part}).to_string()).await;
             self.call(tools).await;
         }
     }
@@ -144,7 +152,7 @@ impl Speaker {
             let events: Vec<_> = (said..due).map(|_| delta(self.story.token())).collect();
             said = due;
             if !events.is_empty() {
-                self.publisher.says(&lines(&events)).await;
+                self.ear.hear(&lines(&events)).await;
             }
             if now >= until {
                 return;
@@ -166,14 +174,14 @@ impl Speaker {
         if calls.is_empty() {
             return;
         }
-        self.publisher.says(&lines(&calls)).await;
+        self.ear.hear(&lines(&calls)).await;
         let mut over = interval(TOOL_TAKES);
         over.tick().await;
         over.tick().await;
         let rows: Vec<_> =
             (0..20).map(|row| json!({"region": format!("region {row}"), "net": row * 1_000})).collect();
         let result = |id| json!({"k": "tool.result", "run": "r", "tool": id, "output": rows, "exec_ms": 300});
-        self.publisher.says(&lines(&ids.iter().map(result).collect::<Vec<_>>())).await;
+        self.ear.hear(&lines(&ids.iter().map(result).collect::<Vec<_>>())).await;
     }
 
     async fn end(&mut self) {
@@ -183,7 +191,7 @@ impl Speaker {
             json!({"k": "part.end", "run": "r", "part": "last"}),
             json!({"k": "run.end", "run": "r", "status": "complete", "finish_reason": "stop"}),
         ];
-        self.publisher.says(&lines(&closing)).await;
+        self.ear.hear(&lines(&closing)).await;
     }
 }
 

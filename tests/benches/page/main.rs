@@ -5,6 +5,7 @@
 
 mod args;
 mod arm;
+mod ear;
 mod gauge;
 mod histogram;
 mod line;

@@ -30,7 +30,7 @@ const SOAK_RATE: u64 = 50;
 /// Measures everything that was asked for.
 pub(crate) async fn run(args: &Args) -> Outcome<()> {
     let hub = Hub::start_with(&["--trace", "warn"]).await;
-    let peers = if args.arms == [Arm::Fanlight] { None } else { Some(arm::peers(hub.address()).await?) };
+    let peers = if args.arms == [Arm::Fanlight] { None } else { Some(arm::peers().await?) };
     let place = Place { hub: hub.address(), peers: peers.unwrap_or(hub.address()) };
     let mut report = Report::default();
     for row in &args.rows {
@@ -44,7 +44,8 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
                     // Peers have no fleet to show.
                     for arm in arms.into_iter().filter(|arm| row != "fleet" || *arm == Arm::Fanlight) {
                         let conversation = format!("{name}-{}", arm.name());
-                        let load = load(row, args, place.hub, conversation);
+                        let own = arm != Arm::Fanlight;
+                        let load = Load { own, ..load(row, args, place.hub, conversation) };
                         report.add(row, arm.name(), stream(args, arm, place, &load).await?);
                     }
                 }
@@ -66,7 +67,7 @@ struct Place {
 
 fn load(row: &str, args: &Args, hub: SocketAddr, conversation: String) -> Load {
     let Args { rate, seconds, .. } = *args;
-    let steady = Load { hub, conversation, rate, seconds, tools: 2, others: 0, others_rate: 0 };
+    let steady = Load { hub, conversation, rate, seconds, tools: 2, others: 0, others_rate: 0, own: false };
     match row {
         // Twenty-four tools at once, and few words.
         "calls" => Load { rate: 100, seconds: 6, tools: 24, ..steady },
@@ -79,7 +80,7 @@ fn load(row: &str, args: &Args, hub: SocketAddr, conversation: String) -> Load {
 async fn stream(args: &Args, arm: Arm, place: Place, load: &Load) -> Outcome<Found> {
     let mut speaker = Speaker::start(load).await?;
     let page = open(args).await;
-    page.goto(&arm.url(place.hub, place.peers, &load.conversation)).await;
+    page.goto(&arm.url(place.hub, place.peers, &load.conversation, speaker.address)).await;
     page.holds(arm.is_ready()).await;
     let mut gauge = Gauge::begin(&page).await;
     speaker.go().await?;
@@ -106,6 +107,7 @@ async fn resume(args: &Args, place: Place, conversation: &str) -> Outcome<Found>
         tools: 2,
         others: 0,
         others_rate: 0,
+        own: false,
     };
     let mut speaker = Speaker::start(&load).await?;
     speaker.go().await?;
@@ -160,10 +162,11 @@ async fn soak(args: &Args, place: Place, conversation: &str) -> Outcome<()> {
         tools: 3,
         others: 8,
         others_rate: 10,
+        own: false,
     };
     let mut speaker = Speaker::start(&load).await?;
     let page = open(args).await;
-    page.goto(&Arm::Fanlight.url(place.hub, place.peers, conversation)).await;
+    page.goto(&Arm::Fanlight.url(place.hub, place.peers, conversation, place.hub)).await;
     page.holds(Arm::Fanlight.is_ready()).await;
     speaker.go().await?;
     let began = Instant::now();
@@ -202,6 +205,8 @@ async fn soak(args: &Args, place: Place, conversation: &str) -> Outcome<()> {
 #[derive(Debug)]
 struct Speaker {
     child: Child,
+    /// Where it is heard: at the hub, or by itself.
+    address: SocketAddr,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
@@ -214,9 +219,10 @@ impl Speaker {
             .kill_on_drop(true)
             .spawn()?;
         let stdout = child.stdout.take().ok_or("the load has no output")?;
-        let mut speaker = Self { child, lines: BufReader::new(stdout).lines() };
-        speaker.hear("ready").await?;
-        Ok(speaker)
+        let mut lines = BufReader::new(stdout).lines();
+        let ready = lines.next_line().await?.unwrap_or_default();
+        let address = ready.strip_prefix("ready ").ok_or("the load is not ready")?.parse()?;
+        Ok(Self { child, address, lines })
     }
 
     async fn go(&mut self) -> Outcome<()> {
@@ -225,13 +231,9 @@ impl Speaker {
     }
 
     async fn done(&mut self) -> Outcome<()> {
-        self.hear("done").await
-    }
-
-    async fn hear(&mut self, word: &str) -> Outcome<()> {
         match self.lines.next_line().await? {
-            Some(line) if line == word => Ok(()),
-            other => Err(format!("the load said {other:?} and not {word}").into()),
+            Some(line) if line == "done" => Ok(()),
+            other => Err(format!("the load said {other:?}").into()),
         }
     }
 }
