@@ -10,8 +10,8 @@ use tests::{Hub, Relay};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::installed;
 use crate::own::{Installed, package, printed, python_behaves, python_example, told};
+use tests::installed;
 
 /// How many steps the publishing example takes; with its pauses that is some seconds, room for a cut and a death.
 const STEPS: u64 = 800;

@@ -10,7 +10,7 @@ use tests::browser::DESKTOP;
 use tests::wait::{patiently, patiently_until};
 use tests::{Hub, Page};
 
-use crate::installed;
+use tests::installed;
 
 /// The programs.
 const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/agents");

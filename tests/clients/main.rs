@@ -11,7 +11,6 @@
 
 mod adapts; // what is seen of frameworks through the own packages
 mod carries; // what the own packages carry through cuts and deaths, and their word at their borders
-mod installed; // where the packages are
 mod lines; // the lines for coding agents
 mod loops; // agents whose calls go through the proxy
 mod own; // how programs of the own packages are run

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tests::wait::patiently;
 use tokio::process::{Child, Command};
 
-use crate::installed;
+use tests::installed;
 
 /// The folder of the package for `language`.
 pub(crate) fn package(language: &str) -> PathBuf {

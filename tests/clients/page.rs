@@ -12,7 +12,7 @@ use tests::upstream;
 use tests::wait::patiently;
 use tokio::process::Command;
 
-use crate::installed;
+use tests::installed;
 
 const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/integrations");
 

@@ -7,7 +7,7 @@ use tests::Hub;
 use tests::wait::{patiently, within};
 use tokio::process::Command;
 
-use crate::installed;
+use tests::installed;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients");
 

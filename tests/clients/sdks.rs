@@ -11,7 +11,7 @@ use tests::wait::patiently;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-use crate::installed;
+use tests::installed;
 
 const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/agents");
 

@@ -7,7 +7,7 @@ use tests::wait::{patiently, patiently_until};
 use tests::{Hub, Origin, Step};
 use tokio::process::Command;
 
-use crate::installed;
+use tests::installed;
 
 /// The answer of a model, as server-sent events.
 fn stream(deltas: &[Value], why: &str) -> Vec<Step> {

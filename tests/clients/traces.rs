@@ -6,8 +6,8 @@ use tests::Hub;
 use tests::upstream;
 use tests::wait::patiently;
 
-use crate::installed;
 use crate::page::{block, isolated};
+use tests::installed;
 
 /// The address that stands in the page.
 const WRITTEN: &str = "http://127.0.0.1:4600";

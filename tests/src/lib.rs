@@ -4,6 +4,7 @@
 pub mod actor;
 pub mod browser;
 pub mod hub;
+pub mod installed;
 pub mod meddler;
 pub mod origin;
 pub mod process;
