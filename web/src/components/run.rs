@@ -19,6 +19,8 @@ use crate::store::{run_id, steps_key, use_store};
 #[derive(Debug, Clone, PartialEq)]
 struct Head {
     status: RunStatus,
+    /// For those who go by headings.
+    title: String,
     span: Span,
     activity: String,
     /// Since when nobody speaks for it, by the hub's clock.
@@ -34,6 +36,11 @@ impl Head {
         };
         Self {
             status: run.status,
+            title: run
+                .title
+                .clone()
+                .or_else(|| run.name.as_deref().map(str::to_owned))
+                .unwrap_or_else(|| "Run".to_owned()),
             span: Span::of(run.started_at, run.ended_at),
             activity: run.activity.as_deref().map(preview::one_line).unwrap_or_default(),
             stalled_at: run.stalled_at,
@@ -55,6 +62,7 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
     let (name, dom_id, own) = (id.to_string(), run_id(&id), id.clone());
     view! {
         <section class="turn" id=dom_id data-run=name>
+            <h2 class="sr">{move || head.with(|head| head.as_ref().map(|head| head.title.clone()))}</h2>
             {move || has_steps.get().then(|| view! { <Steps head=head flow=flow open=open key=key /> })}
             <Lane run=id agent=None flow=flow open=open />
             <End head=head />

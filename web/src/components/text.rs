@@ -95,7 +95,7 @@ pub(super) fn Growing(
             element.set_scroll_top(element.scroll_height());
         }
     });
-    view! { <div class=class node_ref=node></div> }
+    view! { <div class=class node_ref=node tabindex="0"></div> }
 }
 
 /// A file: an image that came with the stream is shown, one from elsewhere is only named, never fetched.

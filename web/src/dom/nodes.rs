@@ -71,11 +71,15 @@ fn make(tag: &Tag) -> Element {
     match tag {
         Tag::Paragraph => element("p", ""),
         Tag::Stretch => element("span", "piece"),
-        // The page has its own first headings: those of a text start below them.
-        Tag::Heading(level) => element(
-            ["h3", "h3", "h4", "h5", "h6", "h6"].get(usize::from(level.saturating_sub(1))).unwrap_or(&"h6"),
-            "",
-        ),
+        // Each run has the second heading of the page. Models begin with any of the first three: all of them are the
+        // next one below it, so that none is left out for those who go by headings.
+        Tag::Heading(level) => match level {
+            1 | 2 => element("h3", ""),
+            3 => element("h3", "low"),
+            4 => element("h4", "low"),
+            5 => element("h5", "low"),
+            _ => element("h6", "low"),
+        },
         Tag::Quote => element("blockquote", ""),
         Tag::List(None) => element("ul", ""),
         Tag::List(Some(first)) => with(element("ol", ""), "start", &first.to_string()),
@@ -94,7 +98,7 @@ fn make(tag: &Tag) -> Element {
         Tag::Raw => element("span", "raw"),
         Tag::Table => {
             // Wide tables scroll by themselves.
-            let around = element("div", "table");
+            let around = with(element("div", "table"), "tabindex", "0");
             drop(around.append_child(&element("table", "")));
             around
         }
@@ -135,7 +139,8 @@ fn code_block(language: &str) -> Element {
     name.set_text_content(Some(if language.is_empty() { "text" } else { language }));
     let copy = with(with(element("button", "copy"), "type", "button"), "data-copy", "code");
     copy.set_text_content(Some("Copy"));
-    let pre = element("pre", "");
+    // Long lines scroll, also by keys.
+    let pre = with(element("pre", ""), "tabindex", "0");
     for (parent, child) in [(&head, &name), (&head, &copy), (&block, &head), (&block, &pre)] {
         drop(parent.append_child(child));
     }

@@ -129,6 +129,11 @@ impl Builder {
             }
             _ => {}
         }
+        let tag = match tag {
+            // A column without a name has no header that could be read out.
+            Tag::Cell { head: true, align } if children.is_empty() => Tag::Cell { head: false, align },
+            tag => tag,
+        };
         self.add(Node::Element(tag, children), &(start..end));
     }
 

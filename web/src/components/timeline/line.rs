@@ -41,11 +41,6 @@ pub(super) fn Line(
         })
     });
     let span = Memo::new(move |_| face.with(span_of));
-    let label = move || {
-        let (name, word) = face.with(|face| (face.name.clone(), face.word));
-        let time = span_text(span.get());
-        if time.is_empty() { format!("{name}, {word}") } else { format!("{name}, {word}, {time}") }
-    };
     let bars = Memo::new(move |_| face.with(|face| face.bars.clone()));
     let sign = if is_part {
         view! { <svg class="tl-no" aria-hidden="true"></svg> }.into_any()
@@ -55,12 +50,13 @@ pub(super) fn Line(
     view! {
         <button type="button" class=class style:top=top data-at=at.to_string() data-t="timeline-row" data-call=call
             data-state=move || face.with(|face| face.word)
-            tabindex=move || if active.get() == at { "0" } else { "-1" } aria-label=label
+            tabindex=move || if active.get() == at { "0" } else { "-1" }
             title=move || face.with(|face| face.hint.clone())
             on:focus=move |_| active.set(at) on:click=move |_| reveal(at)>
             <span class="tl-name" style:padding-left=indent>
                 {sign}
                 <span class="nm">{move || face.with(|face| face.name.clone())}</span>
+                <span class="sr">{move || face.with(|face| format!(", {}, ", face.word))}</span>
                 <span class="tm num meta">{move || span_text(span.get())}</span>
             </span>
             <span class="tl-track">{move || bars.get().into_iter().map(|bar| draw(chart, bar)).collect_view()}</span>
