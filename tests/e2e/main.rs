@@ -1,5 +1,6 @@
 //! The page in a real Chromium, against the real hub.
 
+mod access; // for everybody: what axe and Lighthouse find
 mod agents; // sub-agents in the panel, one of them alone
 mod calls; // the panel of calls, what stays visible when steps are folded
 mod delivery; // packed, kept, policed

@@ -1,0 +1,115 @@
+//! For everybody: what the programs that look for barriers find, on every screen, in both colours, wide and narrow.
+
+use serde_json::{Value, json};
+use tests::Page;
+use tests::browser::{DESKTOP, Screen};
+use tests::hub::Hub;
+use tests::installed;
+use tests::wait::patiently;
+
+use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING};
+
+const SCREENS: [(&str, Screen); 4] = [
+    ("light", DESKTOP),
+    ("dark", Screen { dark: true, ..DESKTOP }),
+    ("light and narrow", Screen { width: 390, height: 844, dark: false }),
+    ("dark and narrow", Screen { width: 390, height: 844, dark: true }),
+];
+
+/// What is opened: a place, the keys that are pressed there, and what then stands on the page.
+const PLACES: [(&str, &[&str], &str); 13] = [
+    ("/", &[], ".list, .starts, [data-t=wall]"),
+    ("/c/done", &[], "[data-t=answer]"),
+    ("/c/runs", &[], "[data-t=answer]"),
+    ("/c/runs", &["1"], "[data-t=answer]"),
+    ("/c/runs", &["3"], "[data-t=tool-card]"),
+    ("/c/runs", &["?"], "[data-t=dialog]"),
+    ("/c/runs", &["g", "s"], "[data-t=dialog]"),
+    ("/c/runs", &["g", "e"], "[data-t=dialog]"),
+    ("/c/runs", &["/"], "#find-word"),
+    ("/c/runs", &["g", "a"], "[data-t=answer]"),
+    ("/c/runs?timeline=320", &[], "[data-t=timeline-row]"),
+    ("/c/done", &["p"], "[data-t=replay]"),
+    ("/", &["g", "w"], "[data-t=wall], [data-t=tile]"),
+];
+
+/// Says what axe finds: its rule, where, and why.
+const LOOK: &str = "return axe.run(document).then(found => found.violations.flatMap(rule => rule.nodes.map(node => \
+    `${rule.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`)))";
+
+/// A hub with one run that is over and one that goes on.
+async fn hub() -> Hub {
+    let hub = Hub::start().await;
+    let mut runs = hub.publisher("runs").await;
+    for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER] {
+        runs.says(lines).await;
+    }
+    let mut done = hub.publisher("done").await;
+    for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER, CLOSING] {
+        done.says(lines).await;
+    }
+    // What models write that is hard on readers: steps between headings, columns without a name, long lines.
+    let text = "\n\n##### Deep\n\n| | a |\n|---|---|\n| x | 1 |\n\n```\nLINE\n```\n"
+        .replace("LINE", &"a long line of code; ".repeat(20));
+    let lines = [
+        json!({"k": "run.start", "run": "s", "title": "Second"}),
+        json!({"k": "part.start", "run": "s", "part": "p", "kind": "text"}),
+        json!({"k": "part.delta", "run": "s", "part": "p", "text": format!("# First\n\n### Third{text}")}),
+        json!({"k": "run.end", "run": "s", "status": "complete"}),
+    ];
+    done.says(&lines.map(|line| line.to_string()).join("\n")).await;
+    hub
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
+    let hub = hub().await;
+    let axe = std::fs::read_to_string(installed::node_modules().join("axe-core/axe.min.js")).expect("axe");
+    let mut found = Vec::new();
+    for (name, screen) in SCREENS {
+        let page = Page::open(screen).await;
+        for (place, keys, shown) in PLACES {
+            page.goto(&hub.url(place)).await;
+            page.holds("return !!document.querySelector('.list, .starts, [data-t=transcript]')").await;
+            for key in keys {
+                page.press(key).await;
+            }
+            page.holds(&format!("return !!document.querySelector('{shown}')")).await;
+            page.run(&axe).await;
+            let barriers = page.run(LOOK).await;
+            let barriers = barriers.as_array().expect("what axe says").iter().filter_map(Value::as_str);
+            found.extend(barriers.map(|barrier| format!("{name}, {place} {keys:?}: {barrier}")));
+        }
+        page.close().await;
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lighthouse_gives_full_marks_for_access_and_good_practice() {
+    let hub = hub().await;
+    let mut lighthouse = installed::node();
+    lighthouse
+        .arg(installed::node_modules().join("lighthouse/cli/index.js"))
+        .arg(hub.url("/c/done"))
+        .args(["--quiet", "--output=json", "--preset=desktop", "--only-categories=accessibility,best-practices"])
+        .arg("--chrome-flags=--headless=new --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-sync")
+        .env("CHROME_PATH", installed::chromium())
+        .kill_on_drop(true);
+    let done = patiently("Lighthouse", lighthouse.output()).await.expect("it runs");
+    let said = String::from_utf8_lossy(&done.stderr);
+    let report: Value =
+        serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let categories = report["categories"].as_object().expect("categories");
+    assert_eq!(categories.len(), 2, "{said}");
+    for (name, category) in categories {
+        let weighty = |audit: &&Value| audit["weight"].as_f64() > Some(0.0);
+        let audits = category["auditRefs"].as_array().into_iter().flatten().filter(weighty);
+        let failed: Vec<_> = audits
+            .map(|audit| &report["audits"][audit["id"].as_str().unwrap_or_default()])
+            .filter(|audit| audit["score"].as_f64().is_some_and(|score| score < 1.0))
+            .map(|audit| format!("{}: {}", audit["title"], audit["details"]["items"]))
+            .collect();
+        assert_eq!((category["score"].as_f64(), failed), (Some(1.0), Vec::new()), "{name}");
+    }
+}
