@@ -71,14 +71,12 @@ fn make(tag: &Tag) -> Element {
     match tag {
         Tag::Paragraph => element("p", ""),
         Tag::Stretch => element("span", "piece"),
-        // Each run has the second heading of the page. Models begin with any of the first three: all of them are the
-        // next one below it, so that none is left out for those who go by headings.
+        // Each run has the second heading of the page. Models begin with any level and leave some out; for those who go
+        // by headings there are only two, so that none is missing between them.
         Tag::Heading(level) => match level {
             1 | 2 => element("h3", ""),
             3 => element("h3", "low"),
-            4 => element("h4", "low"),
-            5 => element("h5", "low"),
-            _ => element("h6", "low"),
+            _ => element("h4", "low"),
         },
         Tag::Quote => element("blockquote", ""),
         Tag::List(None) => element("ul", ""),
