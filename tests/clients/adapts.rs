@@ -1,9 +1,9 @@
 //! The adapters of the project's own packages: what is seen of each framework with the line that its example has.
 
 use serde_json::{Value, json};
-use tests::Hub;
 use tests::stand_in::StandIn;
 use tests::upstream;
+use tests::{Hub, Relay};
 use tokio::process::Command;
 
 use crate::own::{Installed, printed, python_example};
@@ -18,11 +18,18 @@ fn agent(mut example: Command, upstream: &StandIn) -> Command {
     example
 }
 
-/// Runs the example, and asserts that its one run is seen whole: the answer, and the call with what came of it and how
-/// long that took.
+/// Runs the example while the network is cut and the hub is killed between its call and its answer, and asserts that its
+/// one run is seen whole: the answer, and the call with what came of it and how long that took.
 async fn is_seen(example: impl Fn(&str) -> Command) -> Value {
-    let (hub, upstream) = (Hub::start().await, upstream::start().await);
-    let answer = printed("the agent", agent(example(&hub.url("")), &upstream).spawn().unwrap()).await;
+    let mut hub = Hub::start().await;
+    let relay = Relay::open_to(hub.address()).await;
+    let (upstream, gate) = upstream::start_gated().await;
+    let agent = agent(example(&format!("http://{}", relay.address())), &upstream).spawn().unwrap();
+    gate.reached().await;
+    relay.cut();
+    hub.restart().await;
+    gate.open();
+    let answer = printed("the agent", agent).await;
     assert!(answer.contains(ANSWER), "{answer}");
     let seen = hub.summary("weather").await;
     assert_eq!(seen["anomalies"], json!([]), "{seen:#}");

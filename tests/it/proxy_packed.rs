@@ -29,19 +29,10 @@ fn zlib(plain: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// As brotli with blocks that are not compressed; there is no encoder here. 22 bits of window, a block of 8 bits and its
-/// length, an empty last block.
 fn brotli(plain: &[u8]) -> Vec<u8> {
     let mut packed = Vec::new();
-    // WBITS 16 is one bit. ISLAST 0, MNIBBLES 4 in two bits, MLEN - 1 in sixteen, ISUNCOMPRESSED 1: 21 bits and padding.
-    for (number, block) in plain.chunks(60_000).enumerate() {
-        let (length, shift) = (u32::try_from(block.len()).unwrap() - 1, u32::from(number == 0));
-        let bits = ((length << 3) | (1 << 19)) << shift;
-        packed.extend(bits.to_le_bytes().iter().take(3));
-        packed.extend(block);
-    }
-    // ISLAST and ISLASTEMPTY.
-    packed.push(3);
+    ::brotli::CompressorWriter::new(&mut packed, 4096, 9, 22).write_all(plain).unwrap();
+    assert!(packed.len() < plain.len());
     packed
 }
 

@@ -8,14 +8,18 @@
 //! | any other | `call.sse` |
 
 use std::path::Path;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
+use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::Value;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::stand_in::StandIn;
+use crate::wait::patiently;
 
 /// Where the streams are.
 const STREAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream");
@@ -29,15 +33,52 @@ const APIS: [(&str, &str); 3] =
 /// # Panics
 /// When there is no free port.
 pub async fn start() -> StandIn {
-    StandIn::start(Router::new().fallback(answer)).await
+    let (server, gate) = start_gated().await;
+    gate.open();
+    server
 }
 
-async fn answer(uri: Uri, body: Bytes) -> Response {
+/// Starts one whose answers to what came of calls wait until its gate opens.
+///
+/// # Panics
+/// When there is no free port.
+pub async fn start_gated() -> (StandIn, Gate) {
+    let gate = Gate(Arc::new((Notify::new(), Semaphore::new(0))));
+    let app = Router::new().fallback(answer).with_state(gate.clone());
+    (StandIn::start(app).await, gate)
+}
+
+/// What keeps an agent waiting in the middle of its run.
+#[derive(Debug, Clone)]
+pub struct Gate(Arc<(Notify, Semaphore)>);
+
+impl Gate {
+    /// Waits until somebody stands before it.
+    pub async fn reached(&self) {
+        patiently("an agent with a result", self.0.0.notified()).await;
+    }
+
+    /// Lets everybody through from now on.
+    pub fn open(&self) {
+        self.0.1.close();
+    }
+
+    async fn pass(&self) {
+        self.0.0.notify_one();
+        // Nobody ever gets a permit: it opens for all at once.
+        drop(self.0.1.acquire().await);
+    }
+}
+
+async fn answer(State(gate): State<Gate>, uri: Uri, body: Bytes) -> Response {
     let api = APIS.iter().find(|(ending, _)| uri.path().ends_with(ending));
     let request = serde_json::from_slice(&body).ok();
     let (Some((_, folder)), Some(request)) = (api, request) else {
         return (StatusCode::NOT_FOUND, format!("nothing is written for {uri}")).into_response();
     };
+    if has_result(&request) {
+        gate.pass().await;
+    }
     let file = Path::new(STREAMS).join(folder).join(stream_for(&request));
     match std::fs::read(&file) {
         Ok(stream) => ([(header::CONTENT_TYPE, "text/event-stream")], stream).into_response(),
