@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use tests::Page;
-use tests::browser::{DESKTOP, Screen};
+use tests::browser::DESKTOP;
 
-use crate::scene::{CALLS, OPENING, SUB_AGENT, hub_and_publisher};
+use crate::scene::{CALLS, LOOKS, OPENING, SUB_AGENT, hub_and_publisher};
 
 /// Agents under the one of the scene, one below the other.
 const DEEP: &str = r#"
@@ -26,11 +26,7 @@ async fn a_line_opens_the_sub_agent_in_the_panel_with_a_way_back() {
     for lines in [OPENING, CALLS, SUB_AGENT, DEEP] {
         head = publisher.says(lines).await.seq;
     }
-    for (name, screen) in [
-        ("light", DESKTOP),
-        ("dark", Screen { dark: true, ..DESKTOP }),
-        ("narrow", Screen { width: 390, height: 844, dark: false }),
-    ] {
+    for (name, screen) in LOOKS {
         let page = Page::open(screen).await;
         page.goto(&hub.url("/c/c")).await;
         page.painted(head).await;

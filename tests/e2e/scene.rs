@@ -1,6 +1,14 @@
 //! One run with everything in it, written for these tests.
 
+use tests::browser::{DESKTOP, Screen};
 use tests::{Hub, Publisher};
+
+/// The screens that most pictures are taken of.
+pub(crate) const LOOKS: [(&str, Screen); 3] = [
+    ("light", DESKTOP),
+    ("dark", Screen { dark: true, ..DESKTOP }),
+    ("narrow", Screen { width: 390, height: 844, dark: false }),
+];
 
 /// The hub, and a publisher for `conversation`.
 pub(crate) async fn hub_and_publisher(conversation: &str) -> (Hub, Publisher) {

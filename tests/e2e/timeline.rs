@@ -1,10 +1,10 @@
 //! The timeline: a waterfall that grows by itself, whose cost does not grow with the conversation.
 
 use serde_json::{Value, json};
-use tests::browser::{DESKTOP, Screen};
+use tests::browser::DESKTOP;
 use tests::{Hub, Page};
 
-use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
+use crate::scene::{ANSWER, CALLS, CLOSING, LOOKS, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
 
 const ROWS: &str = "[...document.querySelectorAll('[data-t=timeline-row]')]";
 
@@ -30,11 +30,7 @@ async fn one_key_shows_agents_with_their_calls_and_the_address_keeps_it() {
     for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER] {
         head = publisher.says(lines).await.seq;
     }
-    for (name, screen) in [
-        ("light", DESKTOP),
-        ("dark", Screen { dark: true, ..DESKTOP }),
-        ("narrow", Screen { width: 390, height: 844, dark: false }),
-    ] {
+    for (name, screen) in LOOKS {
         let page = Page::open(screen).await;
         page.goto(&hub.url("/c/c")).await;
         page.painted(head).await;

@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::process::{Process, cpu_s};
-use crate::wait::{until, within};
+use crate::wait::{DEADLINE, until, within};
 
 /// A browser with one page. Everything it started ends with it, also when a test fails.
 #[derive(Debug)]
@@ -104,6 +104,12 @@ impl Page {
         within(script, self.client.execute(script, Vec::new()))
             .await
             .unwrap_or_else(|error| panic!("{script}: {error}"))
+    }
+
+    /// What `script` returns; nothing where it throws, or where the page is too busy to answer.
+    pub async fn attempt(&self, script: &str) -> Option<Value> {
+        let answer = tokio::time::timeout(DEADLINE, self.client.execute(script, Vec::new())).await;
+        answer.ok()?.ok()
     }
 
     /// Waits until `script` returns what is `wanted`; returns it.

@@ -40,4 +40,7 @@
     if (measured.on) for (const entry of list.getEntries()) measured.tasks.push(entry.duration);
   }).observe({ type: 'longtask' });
   watch();
+  setInterval(() => {
+    measured.elements = Math.max(measured.elements, document.querySelectorAll('*').length);
+  }, 1000);
 })();

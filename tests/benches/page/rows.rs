@@ -85,9 +85,8 @@ async fn stream(args: &Args, arm: Arm, place: Place, load: &Load) -> Outcome<Fou
     let mut gauge = Gauge::begin(&page).await;
     speaker.go().await?;
     gauge.follow(async { speaker.done().await.expect("the load ends") }).await;
-    let found = gauge.end().await;
-    page.close().await;
-    Ok(found)
+    // A browser whose page is still busy would not end by itself: it is ended with the page object.
+    Ok(gauge.end().await)
 }
 
 async fn open(args: &Args) -> Page {
