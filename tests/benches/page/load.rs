@@ -77,7 +77,7 @@ impl Load {
             others.push(Speaker::begin(Ear::hub(self.hub, &conversation).await, &conversation).await);
         }
         say(&format!("ready {address}"))?;
-        tokio::task::spawn_blocking(|| std::io::stdin().lock().read_line(&mut String::new())).await??;
+        word().await?;
         let until = Instant::now() + Duration::from_secs(self.seconds);
         let beside: Vec<_> = others
             .into_iter()
@@ -94,8 +94,16 @@ impl Load {
         for other in beside {
             other.await?;
         }
-        say("done")
+        say("done")?;
+        // A page that is told by this process may still have much to read.
+        word().await
     }
+}
+
+/// Waits for a line, or for the end of the input.
+async fn word() -> Outcome<()> {
+    tokio::task::spawn_blocking(|| std::io::stdin().lock().read_line(&mut String::new())).await??;
+    Ok(())
 }
 
 fn say(word: &str) -> Outcome<()> {

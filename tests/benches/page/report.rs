@@ -36,8 +36,13 @@ impl Report {
             for (what, by_arm) in figures {
                 let cells = arms.iter().map(|arm| {
                     let values = by_arm.get(arm).cloned().unwrap_or_default();
-                    let most = values.iter().copied().fold(f64::MIN, f64::max);
-                    format!("{:.2} (to {most:.2})", median(values))
+                    let most = values.iter().copied().fold(f64::NAN, f64::max);
+                    // A page that was too busy to be asked.
+                    if most.is_nan() {
+                        String::from("–")
+                    } else {
+                        format!("{:.2} (to {most:.2})", median(values))
+                    }
                 });
                 writeln!(out, "| {what} | {} |", cells.collect::<Vec<_>>().join(" | "))?;
             }
