@@ -22,10 +22,7 @@ const PANEL: &str = "document.querySelector('[data-t=agent-transcript]')";
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_opens_the_sub_agent_in_the_panel_with_a_way_back() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let mut head = 0;
-    for lines in [OPENING, CALLS, SUB_AGENT, DEEP] {
-        head = publisher.says(lines).await.seq;
-    }
+    let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT, DEEP]).await;
     for (name, screen) in LOOKS {
         let page = Page::open(screen).await;
         page.goto(&hub.url("/c/c")).await;
@@ -63,10 +60,7 @@ async fn a_line_opens_the_sub_agent_in_the_panel_with_a_way_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_this_agent_reduces_conversation_tools_and_timeline_together() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let mut head = 0;
-    for lines in [OPENING, CALLS, SUB_AGENT, DEEP] {
-        head = publisher.says(lines).await.seq;
-    }
+    let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT, DEEP]).await;
     let page = Page::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?timeline=320")).await;
     page.painted(head).await;
@@ -93,10 +87,7 @@ async fn only_this_agent_reduces_conversation_tools_and_timeline_together() {
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_deeper_than_three_show_their_path() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let mut head = 0;
-    for lines in [OPENING, SUB_AGENT, DEEP] {
-        head = publisher.says(lines).await.seq;
-    }
+    let head = publisher.says_all(&[OPENING, SUB_AGENT, DEEP]).await;
     let page = Page::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=All")).await;
     page.painted(head).await;

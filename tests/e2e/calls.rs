@@ -28,10 +28,7 @@ async fn choose(page: &Page, list: &str, value: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_are_filtered_ordered_and_gone_through_by_keys() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let mut head = 0;
-    for lines in [OPENING, CALLS, SUB_AGENT] {
-        head = publisher.says(lines).await.seq;
-    }
+    let mut head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT]).await;
     for (n, ms) in [(1, 4_000), (2, 4_100), (3, 40_000)] {
         let call = json!({"k": "tool.call", "run": "r", "tool": format!("s{n}"), "name": "scan", "arguments": "{\"path\":\"/var\"}"});
         let result = json!({"k": "tool.result", "run": "r", "tool": format!("s{n}"), "output": "x".repeat(n * 50), "exec_ms": ms});

@@ -24,10 +24,7 @@ const HITS: &str = "return [...document.querySelectorAll('[data-t=hit]')].map(it
 #[tokio::test(flavor = "multi_thread")]
 async fn a_word_is_found_everywhere_also_while_it_streams_and_a_click_shows_it() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let mut head = 0;
-    for lines in [OPENING, THINKING, CALLS] {
-        head = publisher.says(lines).await.seq;
-    }
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS]).await;
     let page = Page::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
@@ -122,10 +119,7 @@ async fn commands_are_found_by_a_few_letters_and_settings_stay() {
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_has_a_key_and_the_keys_are_explained() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let mut head = 0;
-    for lines in [OPENING, THINKING, CALLS] {
-        head = publisher.says(lines).await.seq;
-    }
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS]).await;
     let page = Page::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;

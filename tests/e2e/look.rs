@@ -20,10 +20,7 @@ async fn the_conversation_fits_every_screen_in_both_colours() {
     other.says(&OPENING.replace("Quarterly report", "Nightly import")).await;
     other.says(r#"{"k":"error","run":"r","code":"upstream_refused","message":"the upstream refused the connection","retryable":true,"retry_after_ms":8000}"#).await;
     other.says(r#"{"k":"run.end","run":"r","status":"error"}"#).await;
-    let mut head = 0;
-    for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER] {
-        head = publisher.says(lines).await.seq;
-    }
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
     for (name, screen) in SCREENS {
         let page = Page::open(screen).await;
         page.goto(&hub.url("/c/quarterly-report")).await;

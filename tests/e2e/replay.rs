@@ -58,10 +58,7 @@ fn after(lines: &str, events: usize) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_moment_is_shown_as_it_was_while_the_present_goes_on() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let mut head = 0;
-    for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER] {
-        head = publisher.says(lines).await.seq;
-    }
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
     let page = Page::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?timeline=168")).await;
     page.painted(head).await;
@@ -114,10 +111,7 @@ async fn every_moment_is_shown_as_it_was_while_the_present_goes_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_drag_on_the_axis_goes_back_and_playing_comes_to_the_end() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let mut head = 0;
-    for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER, CLOSING] {
-        head = publisher.says(lines).await.seq;
-    }
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER, CLOSING]).await;
     for (name, screen) in [
         ("dark", Screen { dark: true, ..DESKTOP }),
         ("narrow", Screen { width: 390, height: 844, dark: false }),

@@ -26,10 +26,7 @@ async fn middle(page: &Page, selector: &str) -> (f64, f64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_key_shows_agents_with_their_calls_and_the_address_keeps_it() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let mut head = 0;
-    for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER] {
-        head = publisher.says(lines).await.seq;
-    }
+    let mut head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
     for (name, screen) in LOOKS {
         let page = Page::open(screen).await;
         page.goto(&hub.url("/c/c")).await;

@@ -58,6 +58,18 @@ impl Publisher {
         self.publish(number, lines).await.expect("the hub takes it")
     }
 
+    /// Publishes one frame after the other. Returns the number of the last event.
+    ///
+    /// # Panics
+    /// When the hub refuses, or there is no frame.
+    pub async fn says_all(&mut self, frames: &[&str]) -> u64 {
+        let mut last = None;
+        for lines in frames {
+            last = Some(self.says(lines).await.seq);
+        }
+        last.expect("a frame")
+    }
+
     /// Publishes events as frame `number` of this life.
     ///
     /// # Panics
