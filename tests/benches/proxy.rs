@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tests::hub::Hub;
-use tests::process::cpu_s;
+use tests::process::cpu;
 
 const USAGE: &str = "cargo xtask bench --bench proxy -- [--rounds 10] [--calls 20] [--agents 4] [--pieces 100] \
     [--every-us 2000] [--request-bytes 16384] [--json FILE]";
@@ -68,9 +68,9 @@ fn main() -> Outcome<()> {
     for round in 0..args.rounds {
         all.rotate_left(1);
         for (arm, found) in &mut all {
-            let cpu = cpu_s(hub.pid());
+            let before = cpu(hub.pid());
             let turn = turn(&args, place(*arm, upstream, &hub), begun, round)?;
-            found.cpu_s += cpu_s(hub.pid()) - cpu;
+            found.cpu_s += cpu(hub.pid()).saturating_sub(before).as_secs_f64();
             found.first.extend(turn.first);
             found.pieces.extend(turn.pieces);
             found.calls += turn.calls;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::process::{Process, cpu_s};
+use crate::process::{self, Process, cpu};
 use crate::wait::{DEADLINE, until, within};
 
 /// A browser with one page. Everything it started ends with it, also when a test fails.
@@ -173,7 +173,7 @@ impl Page {
 
     /// CPU time of the processes that render pages, in seconds.
     pub fn renderer_cpu_s(&self) -> f64 {
-        renderers(self.group).iter().map(|pid| cpu_s(*pid)).sum()
+        renderers(self.group).iter().map(|pid| cpu(*pid).as_secs_f64()).sum()
     }
 
     /// Resident memory of the processes that render pages, in bytes.
@@ -219,18 +219,10 @@ impl Drop for Page {
 fn renderers(group: Option<u32>) -> Vec<u32> {
     let renders = |pid: u32| {
         let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        words.contains("--type=renderer") && group_of(pid) == group
+        let its_group = process::stat(pid).and_then(|fields| fields.get(2).copied());
+        words.contains("--type=renderer") && group.is_some() && its_group == group.map(u64::from)
     };
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| renders(*pid)).collect()
-}
-
-/// The process group of a process.
-fn group_of(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(2)?.parse().ok()
+    process::all().filter(|pid| renders(*pid)).collect()
 }
 
 fn text_of(name: &str) -> String {

@@ -44,11 +44,22 @@ impl Process {
     }
 }
 
-/// CPU time of the process `pid` so far, its own and the kernel's for it, in seconds.
-pub fn cpu_s(pid: u32) -> f64 {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name before may have blanks.
-    let fields: Vec<_> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
-    let ticks = [11, 12].iter().filter_map(|field| fields.get(*field)?.parse::<f64>().ok()).sum::<f64>();
-    ticks / Duration::from_secs(rustix::param::clock_ticks_per_second().max(1)).as_secs_f64()
+/// CPU time of the process `pid` so far, its own and the kernel's for it; none when it is gone.
+pub fn cpu(pid: u32) -> Duration {
+    let ticks = stat(pid).and_then(|fields| Some(fields.get(11)? + fields.get(12)?));
+    Duration::from_micros(ticks.unwrap_or(0) * 1_000_000 / rustix::param::clock_ticks_per_second().max(1))
+}
+
+/// The numbers of `/proc/PID/stat` after the name, which may hold anything; 0 for what is no number. Nothing when the
+/// process is gone.
+pub fn stat(pid: u32) -> Option<Vec<u64>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    Some(fields.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect())
+}
+
+/// All processes that there are.
+pub fn all() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use tests::process::{self, cpu, stat};
 
 use crate::Outcome;
 use crate::clock::Clock;
@@ -48,8 +50,7 @@ impl ServerProcess {
 
     /// CPU time of all its processes until now, user and system, in microseconds.
     pub(crate) fn cpu_micros(&self) -> u64 {
-        let per_second = rustix::param::clock_ticks_per_second().max(1);
-        family(self.child.id()).iter().filter_map(|pid| ticks(*pid)).sum::<u64>() * 1_000_000 / per_second
+        micros(family(self.child.id()).into_iter().map(cpu).sum())
     }
 
     /// Resident memory of all its processes, in bytes.
@@ -85,7 +86,11 @@ impl Drop for ServerProcess {
 
 /// CPU time of this process, in microseconds.
 pub(crate) fn own_cpu_micros() -> u64 {
-    ticks(std::process::id()).unwrap_or(0) * 1_000_000 / rustix::param::clock_ticks_per_second().max(1)
+    micros(cpu(std::process::id()))
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// CPU time that the whole machine spent on anything, in microseconds; 0 when it cannot be read.
@@ -98,18 +103,6 @@ pub(crate) fn machine_cpu_micros() -> u64 {
     ticks * 1_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
-/// The fields of `/proc/PID/stat` after the name, which may hold anything.
-fn stat(pid: u32) -> Option<Vec<u64>> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, fields) = text.rsplit_once(')')?;
-    Some(fields.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect())
-}
-
-fn ticks(pid: u32) -> Option<u64> {
-    let fields = stat(pid)?;
-    Some(fields.get(11)? + fields.get(12)?)
-}
-
 fn resident(pid: u32) -> Option<u64> {
     let pages = *stat(pid)?.get(21)?;
     Some(pages * rustix::param::page_size() as u64)
@@ -118,10 +111,8 @@ fn resident(pid: u32) -> Option<u64> {
 /// `root` and all that descend from it.
 fn family(root: u32) -> BTreeSet<u32> {
     let mut parents = Vec::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        if let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok())
-            && let Some(parent) = stat(pid).and_then(|fields| fields.get(1).copied())
-        {
+    for pid in process::all() {
+        if let Some(parent) = stat(pid).and_then(|fields| fields.get(1).copied()) {
             parents.push((pid, parent as u32));
         }
     }
