@@ -26,6 +26,12 @@ use turn::Turn;
 /// The name of the dialect.
 pub const NAME: &str = "rye";
 
+/// The event that says of a cognition that it broke off, and how much there is of it.
+pub(crate) const PARTIAL: &str = "partial_cognition";
+
+/// The code of the failure that broke off a cognition.
+pub(crate) const COGNITION_FAILED: &str = "cognition_failed";
+
 /// A decoder for one transcript.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     let writer = Writer::new(NAME, options);
@@ -168,8 +174,10 @@ impl Rye {
                 turn.reasoning(&text, is_all, agent, w, out);
             }
             "cognition_out" => {
-                turn.finish(payload.turn.count(), payload.text.text().as_deref(), agent, w, out);
+                turn.whole(payload.turn.count(), payload.text.text().as_deref(), agent, w, out);
+                // Before its texts end: that they are not whole is known by then.
                 partial(payload, agent, w, out);
+                turn.close(w, out);
             }
             "tool_call_start" => self.call(payload, agent, out),
             "tool_call_result" => self.result(payload, agent, out),
@@ -331,11 +339,11 @@ fn partial(payload: &Payload<'_>, agent: Option<&AgentId>, w: &mut Writer, out: 
             "completion_percentage": percentage.json(),
             "truncated": payload.truncated.is_true(),
         }));
-        w.push_by(agent, Kind::Custom { name: CompactString::const_new("partial_cognition"), value }, out);
+        w.push_by(agent, Kind::Custom { name: CompactString::const_new(PARTIAL), value }, out);
     }
     if let Some(message) = payload.error.words() {
         let fact = ErrorFact {
-            code: CompactString::const_new("cognition_failed"),
+            code: CompactString::const_new(COGNITION_FAILED),
             message: message.into_owned(),
             retryable: false,
             retry_after_ms: None,

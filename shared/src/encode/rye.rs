@@ -1,11 +1,13 @@
 //! Rye's `transcript.jsonl`: a line for each event, with its thread. A run is a thread, a sub-agent is a child thread;
-//! readers pick theirs. Texts stream as deltas and come once more as a whole, which supersedes them.
+//! readers pick theirs. Texts stream as deltas and come once more as a whole, which supersedes them. A text that broke off
+//! says so, and how much there is of it.
 
 use std::collections::HashMap;
 
 use super::object::data_line;
 use super::{Encode, EncodeOptions, Fact, Object, PartStep, Scene, Tell, Teller, ToolStep};
 use crate::Json;
+use crate::dialect::rye::{COGNITION_FAILED, PARTIAL};
 use crate::event::{ErrorFact, Message, PartKind, RunStatus, ToolState};
 use crate::ids::PartId;
 use crate::view::{PartView, RunView, ToolView};
@@ -22,6 +24,10 @@ struct Rye {
     turns: HashMap<String, u64>,
     /// How many deltas each open text has had.
     deltas: HashMap<(String, PartId), u64>,
+    /// How many calls of each thread were answered since its last whole text.
+    answered: HashMap<String, u64>,
+    /// How much there is of the answer that broke off, in each thread whose open texts did.
+    partial: HashMap<String, Json>,
 }
 
 impl Tell for Rye {
@@ -44,7 +50,18 @@ impl Tell for Rye {
             }
             Fact::AgentEnd(_, agent) => ended(scene, &thread, agent.status, None, out),
             Fact::Part(id, part, step) => self.part(scene, id, part, step, out),
-            Fact::Tool(id, tool, step) => call(scene, &thread, id.as_str(), tool, step, out),
+            Fact::Tool(id, tool, step) => {
+                if matches!(step, ToolStep::Result { again: false }) {
+                    let answered = self.answered.entry(thread.clone()).or_default();
+                    *answered = answered.saturating_add(1);
+                }
+                call(scene, &thread, id.as_str(), tool, step, out);
+            }
+            Fact::Custom(PARTIAL, value) => {
+                self.partial.insert(thread, value.clone());
+            }
+            // The text that broke off says it.
+            Fact::Error(error) if error.code == COGNITION_FAILED => {}
             Fact::Error(error) => failure(scene, &thread, error, out),
             Fact::RunEnd => {
                 if let (RunStatus::Error, Some(error)) = (scene.run.status, &scene.run.error) {
@@ -92,24 +109,34 @@ impl Rye {
                 self.whole(scene, &thread, part, out);
             }
             (PartKind::Thinking, PartStep::End) if !part.body.text.is_empty() => {
+                let is_partial = self.is_partial(scene, &thread);
                 line(scene, &thread, "cognition_reasoning", out, |payload| {
-                    payload.put("text", &part.body.text).put("is_partial", &is_broken(scene.run));
+                    payload.put("text", &part.body.text).put("is_partial", &is_partial);
+                    payload.put_some("was_interrupted", is_partial.then_some(true));
                 });
             }
             _ => {}
         }
     }
 
+    fn is_partial(&self, scene: &Scene<'_>, thread: &str) -> bool {
+        is_broken(scene.run) || self.partial.contains_key(thread)
+    }
+
     /// A text as a whole, or as much of it as there will be.
     fn whole(&mut self, scene: &Scene<'_>, thread: &str, part: &PartView, out: &mut Vec<u8>) {
+        let is_partial = self.is_partial(scene, thread);
+        let partial = self.partial.remove(thread).map(|json| json.to_value());
+        let percentage = partial.as_ref().and_then(|partial| partial.get("completion_percentage"));
+        let calls = self.answered.remove(thread).unwrap_or_default();
         let turn = self.turns.entry(thread.to_owned()).or_insert(1);
-        let is_partial = is_broken(scene.run);
         line(scene, thread, "cognition_out", out, |payload| {
             payload.put("text", &part.body.text).put_some("model", scene.run.model.as_ref());
-            payload.put("turn", turn).put("is_partial", &is_partial);
+            payload.put("turn", turn).put("tool_count", &calls).put("is_partial", &is_partial);
             if is_partial {
                 let error = scene.run.error.as_ref().map(|error| &error.message);
                 payload.put("truncated", &true).put_some("error", error);
+                payload.put_some("completion_percentage", percentage.filter(|value| !value.is_null()));
             }
         });
         *turn = turn.saturating_add(1);

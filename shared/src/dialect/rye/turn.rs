@@ -46,8 +46,8 @@ impl Turn {
         }
     }
 
-    /// The turn is over, and its text was `whole`.
-    pub(super) fn finish(
+    /// The turn is over as soon as it is closed, and its text was `whole`.
+    pub(super) fn whole(
         &mut self,
         number: Option<u64>,
         whole: Option<&str>,
@@ -62,7 +62,6 @@ impl Turn {
         {
             part.set(whole, w, out);
         }
-        self.close(w, out);
     }
 
     /// Nothing more comes of the turn.

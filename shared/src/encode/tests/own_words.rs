@@ -117,7 +117,7 @@ fn rye() {
         line(
             "th",
             "cognition_out",
-            r#"{"text":"The weather in London","model":"m","turn":1,"is_partial":false}"#,
+            r#"{"text":"The weather in London","model":"m","turn":1,"tool_count":0,"is_partial":false}"#,
         ),
         line("th", "tool_call_start", r#"{"tool":"forecast","call_id":"call_1","input":{"city":"London"}}"#),
         line(
@@ -135,7 +135,11 @@ fn rye() {
             "cognition_out_delta",
             r#"{"text":"Analyzing ","turn":1,"chunk_index":0,"is_final":false}"#,
         ),
-        line("xyz", "cognition_out", r#"{"text":"Analyzing ","model":"m","turn":1,"is_partial":false}"#),
+        line(
+            "xyz",
+            "cognition_out",
+            r#"{"text":"Analyzing ","model":"m","turn":1,"tool_count":0,"is_partial":false}"#,
+        ),
         line("xyz", "thread_completed", r#"{"cost":{}}"#),
         line("th", "thread_completed", r#"{"cost":{"input_tokens":3,"output_tokens":4}}"#),
     ];
