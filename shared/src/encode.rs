@@ -5,6 +5,8 @@
 //! before what is in it, a call before its result, everything closed before its run is. What a dialect cannot say is
 //! left out on purpose, see `docs/dialects/encoders.md`.
 
+use std::borrow::Cow;
+
 use compact_str::CompactString;
 
 use crate::envelope::Envelope;
@@ -81,22 +83,46 @@ pub struct Encoding {
     /// What else an HTTP answer must say of them.
     pub headers: &'static [(&'static str, &'static str)],
     make: fn(&EncodeOptions) -> Box<dyn Encode>,
+    /// What it says to show that the stream is alive, at a time in milliseconds since 1970, where it has words for that.
+    beat: Option<fn(u64) -> String>,
 }
 
 impl Encoding {
     /// An encoding whose streams are server-sent events.
     const fn sse(name: &'static str, make: fn(&EncodeOptions) -> Box<dyn Encode>) -> Self {
-        Self { name, content_type: "text/event-stream", framing: Framing::Sse, headers: &[], make }
+        Self {
+            name,
+            content_type: "text/event-stream",
+            framing: Framing::Sse,
+            headers: &[],
+            make,
+            beat: None,
+        }
     }
 
     /// An encoding whose streams have one object in each line.
     const fn ndjson(name: &'static str, make: fn(&EncodeOptions) -> Box<dyn Encode>) -> Self {
-        Self { name, content_type: "application/x-ndjson", framing: Framing::Ndjson, headers: &[], make }
+        Self {
+            name,
+            content_type: "application/x-ndjson",
+            framing: Framing::Ndjson,
+            headers: &[],
+            make,
+            beat: None,
+        }
     }
 
     /// An encoder for one stream.
     pub fn encoder(&self, options: &EncodeOptions) -> Box<dyn Encode> {
         (self.make)(options)
+    }
+
+    /// What shows that a stream is alive, at `now` in milliseconds since 1970; nothing where every byte would be content.
+    pub fn heartbeat(&self, now: u64) -> Option<Cow<'static, str>> {
+        match self.beat {
+            Some(beat) => Some(Cow::Owned(beat(now))),
+            None => self.framing.heartbeat().map(Cow::Borrowed),
+        }
     }
 }
 
@@ -112,7 +138,7 @@ pub const ENCODINGS: &[Encoding] = &[
     },
     Encoding::sse("ralph", ralph::encoder),
     Encoding::sse("deep-agent", deep_agent::encoder),
-    Encoding::sse("forge", forge::encoder),
+    Encoding { beat: Some(forge::ping), ..Encoding::sse("forge", forge::encoder) },
     Encoding::sse("bernard", openai_chat::bernard),
     Encoding::ndjson("rye", rye::encoder),
     Encoding::sse("open-webui", crate::document::open_webui::encoder),

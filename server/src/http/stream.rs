@@ -93,7 +93,7 @@ fn answer(
     let conversation = shared.hub.enter(&id)?;
     let encoder = encoding.encoder(&EncodeOptions { conversation: id.as_str().into() });
     let seat = Seat { shared, conversation };
-    let reader = Reader::new(seat, encoder, encoding.framing.heartbeat(), wanted, ends_with_run);
+    let reader = Reader::new(seat, encoder, encoding, wanted, ends_with_run);
     let pieces = stream::unfold(reader, |mut reader| async move {
         let piece = reader.piece().await?;
         Some((Ok::<_, Infallible>(piece), reader))

@@ -12,6 +12,11 @@ pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(Serial::new(Teller::new(Forge { is_open: false })))
 }
 
+/// The event that shows that a stream is alive, at `now` in milliseconds since 1970.
+pub(super) fn ping(now: u64) -> String {
+    format!("event: ping\ndata: {{\"timestamp\":{}}}\n\n", now / 1000)
+}
+
 #[derive(Debug)]
 struct Forge {
     /// A run goes on.

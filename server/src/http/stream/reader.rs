@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use shared::conflate::conflate;
-use shared::encode::Encode;
+use shared::encode::{Encode, Encoding};
 use shared::event::{ErrorFact, Event, Kind};
 use shared::limits::BATCH_BYTES_TARGET;
 use shared::unfold::unfold;
@@ -40,7 +40,7 @@ pub(super) enum Wanted {
 pub(super) struct Reader {
     seat: Seat,
     encoder: Box<dyn Encode>,
-    heartbeat: Option<&'static str>,
+    encoding: &'static Encoding,
     wanted: Wanted,
     ends_with_run: bool,
     /// Nothing: it has not been told yet what there is.
@@ -54,14 +54,14 @@ impl Reader {
     pub(super) fn new(
         seat: Seat,
         encoder: Box<dyn Encode>,
-        heartbeat: Option<&'static str>,
+        encoding: &'static Encoding,
         wanted: Wanted,
         ends_with_run: bool,
     ) -> Self {
         Self {
             seat,
             encoder,
-            heartbeat,
+            encoding,
             wanted,
             ends_with_run,
             cursor: None,
@@ -94,8 +94,8 @@ impl Reader {
             tokio::select! {
                 () = moved => {}
                 () = tokio::time::sleep(HEARTBEAT_EVERY) => {
-                    if let Some(heartbeat) = self.heartbeat {
-                        return Some(Bytes::from_static(heartbeat.as_bytes()));
+                    if let Some(heartbeat) = self.encoding.heartbeat(clock::now_ms()) {
+                        return Some(Bytes::from(heartbeat.into_owned()));
                     }
                 }
                 // Without an end, so that the client sees that it was cut off.
