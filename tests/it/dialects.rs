@@ -97,3 +97,18 @@ async fn a_dialect_that_a_user_described_is_read_by_command_and_hub() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && said.contains("text") && said.contains("line 5"), "{said}");
 }
+
+#[tokio::test]
+async fn a_described_dialect_does_not_stand_in_for_one_that_the_hub_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("anthropic.yaml");
+    std::fs::write(&file, "provider: {name: anthropic}\nstream:\n  extract:\n    text: $.delta.text\n")
+        .unwrap();
+    let path = file.to_str().unwrap();
+    let stream = b"data: {\"delta\":{\"text\":\"Hi\"}}\n\ndata: [DONE]\n\n";
+    assert_eq!(folded(path, stream).await["runs"][0]["text"], "Hi", "by its path it is meant");
+    let mut command = Command::new(hub::binary());
+    let output = command.args(["serve", "--dialects", path]).stdin(Stdio::null()).output().await.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("anthropic is a dialect already"), "{said}");
+}

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::{Failure, Output, runtime};
 use crate::args::{ServeArgs, Settings, SinkSettings, TraceFormat, described};
+use shared::dialect::DECODED;
 use shared::dialect::custom::UserDialect;
 
 /// Runs a hub until it is told to stop.
@@ -103,6 +104,9 @@ fn dialects(settings: &Settings) -> Result<Vec<UserDialect>, Failure> {
             mend: String::from("docs/dialects/user-defined.md says what such a file looks like"),
         };
         let dialect = described(path).map_err(wrong)?;
+        if DECODED.contains(&dialect.name()) {
+            return Err(wrong(format!("{}: {} is a dialect already", path.display(), dialect.name())));
+        }
         if dialects.iter().any(|other| other.name() == dialect.name()) {
             return Err(wrong(format!("{}: a second dialect is named {:?}", path.display(), dialect.name())));
         }

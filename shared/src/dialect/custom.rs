@@ -102,7 +102,7 @@ impl Meaning for Custom {
         let before = out.envelopes.len();
         let mut is_known = model.is_some();
         for (paths, kind) in [(&rules.thinking, PartKind::Thinking), (&rules.text, PartKind::Text)] {
-            for text in paths.all(&value).filter_map(Value::as_str) {
+            for text in paths.all(&value).filter_map(words) {
                 is_known = true;
                 self.parts.write(kind, text, None, &mut self.writer, out);
             }
@@ -130,6 +130,13 @@ impl Meaning for Custom {
     fn writer(&mut self) -> &mut Writer {
         &mut self.writer
     }
+}
+
+/// What a place says: a text, or a block with one under its usual name.
+fn words(value: &Value) -> Option<&str> {
+    value
+        .as_str()
+        .or_else(|| ["text", "thinking", "reasoning"].iter().find_map(|name| value.get(name)?.as_str()))
 }
 
 impl Custom {

@@ -231,11 +231,5 @@ pub(super) fn parse(yaml: &str) -> Result<Described, UserDialectError> {
         let why = error.without_snippet().to_string();
         UserDialectError { line, key, why: why.lines().next().unwrap_or_default().to_owned() }
     })?;
-    if crate::dialect::DECODED.contains(&file.provider.name.as_str()) {
-        let line = yaml.lines().zip(1_u64..).find(|(text, _)| text.trim_start().starts_with("name:"));
-        let why = format!("{} is a dialect already", file.provider.name);
-        let line = line.map_or(1, |(_, line)| line);
-        return Err(UserDialectError { line, key: String::from("name"), why });
-    }
     Ok(Described { name: file.provider.name, format: file.stream.format, rules: file.stream.extract })
 }
