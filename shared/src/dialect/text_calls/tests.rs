@@ -59,7 +59,7 @@ fn broken(written: &str) -> Seen {
 }
 
 #[test]
-fn xml_format_single_tool() {
+fn test_xml_format_single_tool() {
     for written in [
         r#"<tool_use id="c1" name="weather">{"city": "Oslo"}</tool_use>"#,
         r#"<tool_use name='weather' id='c1'><input>{"city": "Oslo"}</input></tool_use>"#,
@@ -84,13 +84,13 @@ fn xml_format_single_tool() {
 }
 
 #[test]
-fn xml_format_multiple_tools() {
+fn test_xml_format_multiple_tools() {
     let written = r#"<tool_use id="a" name="x">{}</tool_use><tool_use id="b" name="y">{"n":2}</tool_use>"#;
     assert_eq!(found(TextForm::Xml, written), [call("a", "x", "{}"), call("b", "y", r#"{"n":2}"#)]);
 }
 
 #[test]
-fn partial_accumulation() {
+fn test_partial_accumulation() {
     let mut calls = TextCalls::new(TextForm::Xml);
     let mut count = 0;
     for piece in ["So: <tool", "_use id=\"a\" na", "me=\"x\">{\"q\":", "\"é\"}</tool_us"] {
@@ -107,7 +107,7 @@ fn partial_accumulation() {
 }
 
 #[test]
-fn text_between_tools() {
+fn test_text_between_tools() {
     let written = "First <b>bold</b> & a < b.\n<tool_use name=\"x\">{}</tool_use>\nthen {\n  ok\n}\n<tool_use name=\"y\"/> [1, 2] end";
     let expected = [
         text("First <b>bold</b> & a < b.\n"),
@@ -120,7 +120,7 @@ fn text_between_tools() {
 }
 
 #[test]
-fn json_format_single_tool() {
+fn test_json_format_single_tool() {
     let written = r#"{"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "}]\"{"}}"#;
     assert_eq!(found(TextForm::Json, written), [call("c1", "weather", r#"{"city": "}]\"{"}"#)]);
     let turned = "{\n \"name\": \"now\",\n \"type\": \"tool_use\"\n}";
@@ -136,7 +136,7 @@ fn json_format_list_of_tools() {
 }
 
 #[test]
-fn mixed_text_and_tools() {
+fn test_mixed_text_and_tools() {
     let written = r#"See {"name": "Bob"} and [{"id": 1}] and {"a": {"b": 1}}: {"type":"tool_use","name":"x","input":{}} ok"#;
     let expected = [
         text(r#"See {"name": "Bob"} and [{"id": 1}] and {"a": {"b": 1}}: "#),
@@ -148,7 +148,7 @@ fn mixed_text_and_tools() {
 }
 
 #[test]
-fn malformed_tool_handling() {
+fn test_malformed_tool_handling() {
     let good = r#"<tool_use name="x">{}</tool_use>"#;
     for bad in [
         r#"<tool_use name="x">{"a": }</tool_use>"#,
@@ -197,7 +197,7 @@ fn what_is_open_at_the_end_is_broken_or_text() {
 }
 
 #[test]
-fn buffer_overflow_protection() {
+fn test_buffer_overflow_protection() {
     let long = "x".repeat(TEXT_CALL_BYTES_MAX);
     let good = r#"<tool_use name="x">{}</tool_use>"#;
     for bad in [
