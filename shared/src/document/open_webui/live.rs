@@ -165,7 +165,9 @@ impl Live {
             }
             Kind::AgentEnd { .. } => status("Sub-agent completed".to_owned(), false),
             Kind::RunEnd(end) => {
-                status(super::facts::status(end.status).to_owned(), true);
+                let word = super::facts::status(end.status);
+                let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+                status(format!("{}{rest}", first.to_uppercase()), true);
                 if end.status == RunStatus::Error {
                     let error = self.view.runs.get(&envelope.event.run).and_then(|run| run.error.as_ref());
                     let text =

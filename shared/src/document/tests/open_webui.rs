@@ -202,7 +202,7 @@ fn a_stream_tells_states_and_replaces_the_whole_content() {
         statuses,
         [
             &json!({"description": "Executing list…", "done": false}),
-            &json!({"description": "complete", "done": true})
+            &json!({"description": "Complete", "done": true})
         ]
     );
     let replaced: Vec<&str> = told
