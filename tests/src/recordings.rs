@@ -13,6 +13,18 @@ pub fn recordings(folder: &str) -> Vec<PathBuf> {
     sorted(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/traces").join(folder))
 }
 
+/// The seed document of that number beside the work tree. Nothing where the documents are missing; where they are, each
+/// must be there.
+pub fn seed(number: u32) -> Option<PathBuf> {
+    let files = sorted(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/seeds"));
+    let prefix = format!("seed-{number}-");
+    let is_it =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix));
+    let found = files.iter().find(|path| is_it(path)).cloned();
+    assert!(files.is_empty() || found.is_some(), "no seed {number} beside the others");
+    found
+}
+
 fn sorted(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut files: Vec<_> =

@@ -14,5 +14,6 @@ mod exchanges; // requests and answers of agent loops
 mod golden; // each fixture gives exactly its events
 mod hostile; // damaged and random streams
 mod laws; // what holds for the events of any stream
+mod seeds; // what the seed documents print
 mod split; // I11: however the bytes are cut
 mod streams; // which streams there are

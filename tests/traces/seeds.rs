@@ -1,0 +1,168 @@
+//! Every event sequence and every sample that the seed documents print is accepted and produced. The samples are read
+//! from the documents beside the work tree; `docs/seeds.md` says which test is about which.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use shared::Envelope;
+use shared::dialect::DecodeOptions;
+use shared::encode::{EncodeOptions, encoding};
+use shared::view::View;
+use tests::recordings::seed;
+
+use crate::events::lines;
+use crate::streams::decoded;
+
+mod bernard; // seed 3
+mod deep_agent; // seed 1
+mod forge; // seed 2
+mod provider; // seed 4: what a provider says, and calls in text
+mod ralph; // seed 0
+mod rye; // seed 4: the transcript
+mod webui; // seed 0: Open WebUI and OpenAI
+
+/// A seed document.
+pub(crate) struct Seed {
+    text: String,
+}
+
+impl Seed {
+    /// The document of that number. Nothing where the documents are not at hand, as for recordings; but where they are,
+    /// each sample must be there.
+    fn open(number: u32) -> Option<Self> {
+        let path = seed(number)?;
+        Some(Self { text: std::fs::read_to_string(Path::new(&path)).unwrap() })
+    }
+
+    /// The fenced block at place `nth` below the heading `heading`, counted from 0.
+    fn block(&self, heading: &str, nth: usize) -> String {
+        let (mut is_below, mut is_inside, mut number) = (false, false, 0);
+        let mut block = String::new();
+        for line in self.text.lines() {
+            if line.starts_with("```") {
+                number += usize::from(is_inside && is_below);
+                is_inside = !is_inside;
+            } else if is_inside && is_below && number == nth {
+                block.push_str(line);
+                block.push('\n');
+            } else if !is_inside && line.starts_with('#') {
+                is_below = line.trim_start_matches('#').trim() == heading;
+            }
+        }
+        assert!(!block.is_empty(), "no block {nth} below {heading:?}");
+        block
+    }
+
+    /// Such a block that is one JSON value.
+    fn json(&self, heading: &str, nth: usize) -> Value {
+        serde_json::from_str(&self.block(heading, nth)).unwrap()
+    }
+
+    /// The first words of the rows of the table below `heading`, without their marks.
+    fn table(&self, heading: &str) -> Vec<String> {
+        let below =
+            self.text.lines().skip_while(|line| line.trim_start_matches('#').trim() != heading).skip(1);
+        let rows = below.take_while(|line| !line.starts_with('#')).filter(|line| line.starts_with('|'));
+        let first = |row: &str| row.split('|').nth(1).unwrap().trim().trim_matches('`').to_owned();
+        let words: Vec<_> = rows.skip(2).map(first).collect();
+        assert!(!words.is_empty(), "no table below {heading:?}");
+        words
+    }
+}
+
+/// What a stream says, told in one piece and byte by byte alike and without anything odd: one line for each event. A
+/// sample is cut out of a stream: that its run does not end in it is left out.
+#[track_caller]
+fn accepted(dialect: &str, stream: &str) -> (Vec<Envelope>, String) {
+    let whole = decoded(dialect, DecodeOptions::default(), std::iter::once(stream.as_bytes()));
+    let bytes = decoded(dialect, DecodeOptions::default(), stream.as_bytes().chunks(1));
+    assert_eq!(lines(&whole), lines(&bytes), "cut at every byte");
+    let mut told = lines(&whole);
+    if let Some((before, end)) = told.split_once("r1 anomaly code=\"truncated\"")
+        && end.lines().count() == 2
+        && end.contains("run.end")
+    {
+        told = before.to_owned();
+    }
+    assert!(!told.contains(" anomaly "), "{told}");
+    (whole.envelopes, told)
+}
+
+/// That a stream is accepted as exactly these events, one a line.
+#[track_caller]
+fn assert_means(dialect: &str, stream: &str, expected: &str) -> Vec<Envelope> {
+    let (envelopes, told) = accepted(dialect, stream);
+    let expected: Vec<_> = expected.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert_eq!(told.lines().collect::<Vec<_>>(), expected, "{dialect}");
+    envelopes
+}
+
+/// Native events, one in each line; `run` is added where it is missing.
+fn native(lines: &str) -> Vec<Envelope> {
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    let envelopes = lines.map(|line| {
+        let mut event: Map<String, Value> = serde_json::from_str(line).unwrap();
+        event.entry("run").or_insert_with(|| "r".into());
+        Envelope::parse(&Value::from(event).to_string()).unwrap()
+    });
+    envelopes.collect()
+}
+
+/// What the encoder of `dialect` says of `envelopes`.
+fn encoded(dialect: &str, envelopes: &[Envelope]) -> String {
+    let mut encoder = encoding(dialect).unwrap().encoder(&EncodeOptions { conversation: "c".into() });
+    let mut out = Vec::new();
+    for envelope in envelopes {
+        encoder.event(envelope, &mut out);
+    }
+    encoder.end(&mut out);
+    String::from_utf8(out).unwrap()
+}
+
+/// The objects of a stream of events or of lines. One with a name is told as `{"event", "data"}`.
+fn objects(stream: &str) -> Vec<Value> {
+    let (mut objects, mut name) = (Vec::new(), None);
+    for line in stream.lines().filter(|line| !line.trim().is_empty()) {
+        if let Some(event) = line.strip_prefix("event: ") {
+            name = Some(event.to_owned());
+            continue;
+        }
+        let text = line.strip_prefix("data: ").unwrap_or(line);
+        let object = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+        objects.push(match name.take() {
+            Some(event) => serde_json::json!({"event": event, "data": object}),
+            None => object,
+        });
+    }
+    objects
+}
+
+/// A stream of server-sent events, one for each object; one with `event` and `data` has a name.
+fn sse(objects: &[Value]) -> String {
+    let event = |object: &Value| match (object["event"].as_str(), &object["data"]) {
+        (Some(name), data) => format!("event: {name}\ndata: {data}\n\n"),
+        (None, _) => format!("data: {object}\n\n"),
+    };
+    objects.iter().map(event).collect()
+}
+
+/// The events folded.
+fn view(envelopes: &[Envelope]) -> View {
+    let events = envelopes.iter().map(|envelope| envelope.event.clone()).collect();
+    shared::testkit::folded(&shared::testkit::logged(events))
+}
+
+/// `object` with the values of `free` fields, wherever they stand, set to null: those that are made up anew each time.
+fn without(object: &Value, free: &[&str]) -> Value {
+    match object {
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| {
+                let value = if free.contains(&name.as_str()) { Value::Null } else { without(value, free) };
+                (name.clone(), value)
+            };
+            Value::Object(fields.iter().map(field).collect())
+        }
+        Value::Array(items) => items.iter().map(|item| without(item, free)).collect(),
+        other => other.clone(),
+    }
+}
