@@ -166,6 +166,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/", get(page::index))
         .route("/c/{conversation}", get(page::index))
         .route("/wall", get(page::index))
+        .route("/new", get(page::index))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))

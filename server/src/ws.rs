@@ -19,6 +19,7 @@ use crate::state::Shared;
 mod accept;
 mod acks;
 mod catch_up;
+mod commands;
 mod connection;
 mod feed;
 mod inlet;

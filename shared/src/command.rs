@@ -4,7 +4,7 @@
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ConversationId, RunId, ToolCallId};
+use crate::ids::{ConversationId, MessageId, RunId, ToolCallId};
 use crate::position::{Position, Seq};
 
 /// See the module.
@@ -72,6 +72,9 @@ pub enum Deed {
         /// The last event that the new one has; all where it is not said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<Seq>,
+        /// The message that the new one ends before, where that is how the place is said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<MessageId>,
         /// The name of the new one; made up where it is not said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         into: Option<ConversationId>,

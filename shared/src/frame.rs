@@ -8,6 +8,7 @@ use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 use crate::code::ErrorCode;
+use crate::command::{Command, Done};
 use crate::envelope::Envelope;
 use crate::event::RunStatus;
 use crate::ids::{ConversationId, PublisherId};
@@ -83,6 +84,13 @@ pub enum ClientFrame {
     },
     /// Publish.
     Pub(Pub),
+    /// Have something done in a conversation; see [`crate::command`].
+    Command {
+        /// The conversation. It may not exist yet.
+        conv: ConversationId,
+        /// What, with the id that the answer names.
+        command: Command,
+    },
 }
 
 /// See [`ClientFrame::Pub`]. Applied as a whole or refused as a whole.
@@ -241,6 +249,18 @@ pub enum ServerFrame {
     },
     /// The events of a `pub` are in.
     Ack(Ack),
+    /// A command was carried out.
+    Done(Done),
+    /// A command was not.
+    Refused {
+        /// The command; empty where it had none that could be read.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
+        id: CompactString,
+        /// What.
+        code: ErrorCode,
+        /// Why, for a person.
+        message: String,
+    },
     /// A frame or a subscription failed; the socket stays.
     Error {
         /// The subscription that it is about.

@@ -123,6 +123,9 @@ pub const RUNS_AT_ONCE_MAX: usize = 256;
 /// Longest command, in bytes.
 pub const COMMAND_BYTES_MAX: usize = 1 << 20;
 
+/// Most commands of one socket that wait for the one before them.
+pub const COMMANDS_WAITING_MAX: usize = 16;
+
 /// Most commands whose answers are remembered for those who repeat themselves.
 pub const COMMANDS_REMEMBERED_MAX: usize = 1_000;
 

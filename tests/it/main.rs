@@ -9,6 +9,7 @@
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
+mod control; // commands over a socket
 mod deliver; // each event once, whatever becomes of the hub
 mod dialects; // calls in texts, described dialects, conversions
 mod doctor; // what is said of things that are broken

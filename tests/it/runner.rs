@@ -272,6 +272,13 @@ async fn a_message_is_edited_and_run_again_in_a_fork() {
     assert!(status == 200 && name.starts_with("c-fork-"), "{done}");
     let cut = hub.json(&format!("/v1/conversations/{name}?summary")).await;
     assert_eq!(cut["runs"][0]["status"], "interrupted");
+    let first = hub.json("/v1/conversations/c").await["items"][2]["message"].clone();
+    let fork = json!({"id": "i", "command": "fork", "before": first, "into": "e"});
+    assert_eq!(command(&hub, fork).await.0, 200);
+    let cut = hub.json("/v1/conversations/e?summary").await;
+    assert_eq!((cut["runs"].as_array().unwrap().len(), cut["runs"][0]["text"].as_str()), (1, Some("One")));
+    let refused = command(&hub, json!({"id": "j", "command": "fork", "before": "nobody"})).await;
+    assert_eq!((refused.0, refused.1["code"].as_str()), (400, Some("bad_request")));
     let refused = command(&hub, json!({"id": "h", "command": "fork", "into": "d"})).await;
     assert_eq!((refused.0, refused.1["code"].as_str()), (409, Some("conversation_exists")));
 }

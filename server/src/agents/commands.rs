@@ -13,7 +13,7 @@ use shared::limits::COMMANDS_REMEMBERED_MAX;
 use shared::view::RunView;
 use shared::{ConversationId, Position, RunId, ToolCallId, View};
 
-use super::fork::fork;
+use super::fork::{Cut, fork};
 use super::{Agents, Spoken, StartError, Started, Turn};
 use crate::hub::Conversation;
 use crate::log::blocking;
@@ -73,11 +73,11 @@ pub(crate) async fn carry_out(
         return Ok(known);
     }
     let came = match deed {
-        Deed::Fork { at, into, agent, text } => {
+        Deed::Fork { at, before, into, agent, text } => {
             let target = find(shared, conversation)?;
             let after = Position { epoch: target.epoch().clone(), seq: target.head() };
             let said = agent.zip(text);
-            let into = fork(shared, &target, at, into).await?;
+            let into = fork(shared, &target, Cut { at, before }, into).await?;
             match said {
                 None => Done { id, conversation: into, run: None, after },
                 Some((agent, text)) => done(id, blocking(|| say(shared, &into, agent, &text))?),

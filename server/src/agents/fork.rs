@@ -6,7 +6,7 @@ use compact_str::format_compact;
 use shared::code::ErrorCode;
 use shared::dialect::Decoded;
 use shared::event::{Kind, RunEnd, RunStatus};
-use shared::{ConversationId, Envelope, RunId, Seq};
+use shared::{ConversationId, Envelope, MessageId, RunId, Seq};
 
 use super::commands::Refusal;
 use crate::clock;
@@ -19,15 +19,25 @@ const EVENTS_AT_ONCE: usize = 2_000;
 /// Longest beginning of a name that the name of a fork takes over, in bytes.
 const NAME_BYTES: usize = 100;
 
-/// Makes the conversation `into`, or one with a name of its own, of what was said in `from` up to `at`. Runs that went on
+/// Where a fork leaves the other conversation: behind an event, before a message, or at the end.
+#[derive(Debug, Default)]
+pub(super) struct Cut {
+    /// The last event that it has.
+    pub(super) at: Option<Seq>,
+    /// The message that it does not have any more.
+    pub(super) before: Option<MessageId>,
+}
+
+/// Makes the conversation `into`, or one with a name of its own, of what was said in `from` up to `cut`. Runs that went on
 /// there are interrupted here.
 pub(super) async fn fork(
     shared: &Shared,
     from: &Arc<Conversation>,
-    at: Option<Seq>,
+    cut: Cut,
     into: Option<ConversationId>,
 ) -> Result<ConversationId, Refusal> {
     let head = from.head();
+    let Cut { at, before } = cut;
     let at = at.unwrap_or(head);
     if at > head {
         let why = format!("the conversation has {head} events, and none with the seq {at}");
@@ -37,7 +47,14 @@ pub(super) async fn fork(
         Some(into) => into,
         None => fresh(from.id())?,
     };
-    let envelopes = read(shared, from, at).await?;
+    let mut envelopes = read(shared, from, at).await?;
+    if let Some(before) = before {
+        let is_it = |it: &Envelope| matches!(&it.event.kind, Kind::Message(it) if it.message == before);
+        let place = envelopes.iter().position(is_it).ok_or_else(|| {
+            Refusal::new(ErrorCode::BadRequest, format!("no message {before} is among the events"))
+        })?;
+        envelopes.truncate(place);
+    }
     let history = History::of(envelopes);
     shared.hub.import(&into, history).map_err(|error| {
         let code = match &error {

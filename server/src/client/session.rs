@@ -331,7 +331,11 @@ impl Session {
             ServerFrame::Error { sub, id, code, message, expected } => {
                 Some(Update::Refused { sub, id, code, message, expected })
             }
-            ServerFrame::Welcome(_) | ServerFrame::Health { .. } | ServerFrame::Unknown => None,
+            ServerFrame::Welcome(_)
+            | ServerFrame::Health { .. }
+            | ServerFrame::Done(_)
+            | ServerFrame::Refused { .. }
+            | ServerFrame::Unknown => None,
         })
     }
 

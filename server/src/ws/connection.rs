@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::acks::Acks;
+use super::commands::Commands;
 use super::feed::Feed;
 use super::inlet::{Inbound, Inlet};
 use super::zombies::Zombies;
@@ -61,6 +62,8 @@ pub(super) struct Connection {
     pub(super) attendant: Attendant,
     /// What publishers on this socket are owed.
     pub(super) acks: Acks,
+    /// What it has done.
+    pub(super) commands: Commands,
     /// The turns of the log's health that the client knows of.
     pub(super) log_turns: u64,
     phase: Phase,
@@ -104,6 +107,7 @@ impl Connection {
             stirred: Vec::new(),
             attendant,
             acks: Acks::default(),
+            commands: Commands::default(),
             log_turns: 0,
             phase: Phase::Open,
             garbled: false,

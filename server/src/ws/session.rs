@@ -23,7 +23,7 @@ use crate::log::Health;
 const RESYNCS_MAX: u32 = 16;
 
 /// What the hub offers beyond the core of the protocol.
-const FEATURES: [&str; 3] = ["publish", "watch", "lens"];
+const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
 
 impl Connection {
     /// Takes one text frame.
@@ -42,7 +42,14 @@ impl Connection {
                 self.revive(&at);
             }
             Ok(ClientFrame::Pub(publication)) => self.publish(publication),
+            Ok(ClientFrame::Command { conv, command }) => {
+                self.commands.carry_out(&self.shared, &self.outbox, conv, command);
+            }
             Err(error) => {
+                if let Some(id) = error.command() {
+                    let (id, code, message) = (id.clone(), error.code(), error.to_string());
+                    return self.queue(&ServerFrame::Refused { id, code, message });
+                }
                 let (sub, id) = error.about();
                 let (code, message) = (error.code(), error.to_string());
                 self.queue(&ServerFrame::Error { sub, id, code, message, expected: None });

@@ -12,6 +12,7 @@ use super::{
     SubMode, Welcome, Wish,
 };
 use crate::code::ErrorCode;
+use crate::command::Command;
 use crate::envelope::Envelope;
 use crate::event::EventError;
 use crate::ids::{ConversationId, ConversationIdError, PublisherId};
@@ -72,6 +73,16 @@ pub enum ClientFrameError {
         /// How many.
         count: usize,
     },
+    /// What is to be done cannot be read.
+    #[error("{why}")]
+    Command {
+        /// The command, where that much could be read.
+        id: CompactString,
+        /// [`ErrorCode::BadRequest`], or that the conversation has no name that can be.
+        code: ErrorCode,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A `pub` whose numbers do not fit its events.
     #[error("the frame has {count} events, which cannot be numbered from {first} to {last}")]
     Numbering {
@@ -102,6 +113,7 @@ impl ClientFrameError {
             | Self::Wish { .. }
             | Self::Numbering { .. } => ErrorCode::BadRequest,
             Self::Conversation { .. } => ErrorCode::BadConversation,
+            Self::Command { code, .. } => *code,
             Self::Event { .. } => ErrorCode::BadEvent,
             Self::TooManyEvents { .. } => ErrorCode::TooMany,
         }
@@ -116,6 +128,14 @@ impl ClientFrameError {
                 (None, Some(*id))
             }
             _ => (None, None),
+        }
+    }
+
+    /// The command that it is about.
+    pub fn command(&self) -> Option<&CompactString> {
+        match self {
+            Self::Command { id, .. } => Some(id),
+            _ => None,
         }
     }
 }
@@ -151,6 +171,8 @@ struct WireClient<'a> {
     durability: Option<Durability>,
     #[serde(borrow, default)]
     events: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    command: Option<&'a RawValue>,
 }
 
 /// The frame of a client that `text` holds.
@@ -169,6 +191,7 @@ pub fn parse_client(text: &str) -> Result<ClientFrame, ClientFrameError> {
         "resync" => Ok(ClientFrame::Resync { sub: wire.sub()? }),
         "hb_ack" => Ok(ClientFrame::HbAck { at: wire.at }),
         "pub" => wire.publication().map(ClientFrame::Pub),
+        "command" => wire.command(),
         other => Err(ClientFrameError::UnknownType(other.chars().take(40).collect())),
     }
 }
@@ -207,6 +230,21 @@ impl WireClient<'_> {
         Ok(Wish { lens, min_interval_ms })
     }
 
+    fn command(self) -> Result<ClientFrame, ClientFrameError> {
+        let raw = self.command.ok_or_else(|| self.missing("command"))?.get();
+        let command: Command = serde_json::from_str(raw).map_err(|error| ClientFrameError::Command {
+            id: id_of(raw),
+            code: ErrorCode::BadRequest,
+            why: format!("no command: {error}"),
+        })?;
+        let conv = self.conversation().map_err(|error| ClientFrameError::Command {
+            id: command.id.clone(),
+            code: error.code(),
+            why: error.to_string(),
+        })?;
+        Ok(ClientFrame::Command { conv, command })
+    }
+
     fn publication(mut self) -> Result<Pub, ClientFrameError> {
         let id = self.id.unwrap_or(0);
         let conv = self.conversation()?;
@@ -225,6 +263,15 @@ impl WireClient<'_> {
         let (pepoch, durability) = (self.pepoch, self.durability);
         Ok(Pub { id, conv, pid: self.pid.take(), pepoch, pfirst: first, pseq: last, durability, events })
     }
+}
+
+/// The id of a command that cannot be read otherwise; empty where it has none.
+fn id_of(raw: &str) -> CompactString {
+    #[derive(Deserialize)]
+    struct Named {
+        id: CompactString,
+    }
+    serde_json::from_str(raw).map_or_else(|_| CompactString::default(), |named: Named| named.id)
 }
 
 /// Why a text is no frame of a hub.
@@ -287,7 +334,8 @@ struct WireServer<'a> {
     #[serde(default)]
     retry_ms: u64,
     reason: Option<CompactString>,
-    id: Option<u64>,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
     #[serde(default)]
     events: u64,
     #[serde(default)]
@@ -311,6 +359,8 @@ pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
     let wire: WireServer<'_> = serde_json::from_str(text)?;
     match &*wire.t {
         "batch" => wire.batch(),
+        "done" => Ok(ServerFrame::Done(serde_json::from_str(text)?)),
+        "refused" => refused(text),
         "snap" => Ok(ServerFrame::Snap {
             sub: need(wire.sub, "sub")?,
             epoch: need(wire.epoch, "epoch")?,
@@ -350,6 +400,17 @@ pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
     }
 }
 
+fn refused(text: &str) -> Result<ServerFrame, ServerFrameError> {
+    #[derive(Deserialize)]
+    struct Refused {
+        id: CompactString,
+        code: ErrorCode,
+        message: String,
+    }
+    let Refused { id, code, message } = serde_json::from_str(text)?;
+    Ok(ServerFrame::Refused { id, code, message })
+}
+
 fn need<T>(field: Option<T>, name: &'static str) -> Result<T, ServerFrameError> {
     field.ok_or(ServerFrameError::Missing(name))
 }
@@ -387,7 +448,7 @@ impl WireServer<'_> {
                 reason: self.reason.unwrap_or_default(),
             },
             "ack" => ServerFrame::Ack(Ack {
-                id: need(self.id, "id")?,
+                id: serde_json::from_str(need(self.id, "id")?.get())?,
                 epoch: need(self.epoch, "epoch")?,
                 seq: need(self.seq, "seq")?,
                 events: self.events,
@@ -396,7 +457,7 @@ impl WireServer<'_> {
             }),
             _ => ServerFrame::Error {
                 sub: self.sub,
-                id: self.id,
+                id: self.id.map(|id| serde_json::from_str(id.get())).transpose()?,
                 code: serde_json::from_str(need(self.code, "code")?.get())?,
                 message: self.message.unwrap_or_default(),
                 expected: self.expected,

@@ -27,7 +27,7 @@ fn every_client_frame_of_the_document_is_read_and_written() {
         assert_eq!(parse_client(&serde_json::to_string(&frame).unwrap()).unwrap(), frame);
         types.insert(frame_type(line));
     }
-    let known = ["hb_ack", "hello", "pub", "resync", "sub", "unsub", "watch"];
+    let known = ["command", "hb_ack", "hello", "pub", "resync", "sub", "unsub", "watch"];
     assert_eq!(types.iter().map(String::as_str).collect::<Vec<_>>(), known);
 }
 
@@ -41,8 +41,8 @@ fn every_server_frame_of_the_document_is_read_and_written() {
         types.insert(frame_type(line));
     }
     let known = [
-        "ack", "batch", "bye", "error", "fleet", "hb", "health", "lag", "live", "presence", "snap", "subbed",
-        "welcome",
+        "ack", "batch", "bye", "done", "error", "fleet", "hb", "health", "lag", "live", "presence",
+        "refused", "snap", "subbed", "welcome",
     ];
     assert_eq!(types.iter().map(String::as_str).collect::<Vec<_>>(), known);
 }
@@ -94,6 +94,21 @@ fn a_bad_event_of_a_publication_is_named_by_its_place() {
     let error = error.unwrap_err();
     assert_eq!((error.code(), error.about()), (ErrorCode::BadEvent, (None, Some(4))));
     assert_eq!(error.to_string(), "event 1 of the frame: a part.end event needs the field \"part\"");
+}
+
+#[test]
+fn a_command_that_is_none_is_refused_by_its_id() {
+    let refused = |frame: &str| {
+        let error = parse_client(&format!(r#"{{"t":"command",{frame}}}"#)).unwrap_err();
+        (error.command().map(ToString::to_string), error.code())
+    };
+    let bad = ErrorCode::BadRequest;
+    assert_eq!(refused(r#""conv":"c","command":{"id":"1","command":"dance"}"#), (Some("1".into()), bad));
+    assert_eq!(refused(r#""conv":"c","command":{"command":"stop"}"#), (Some(String::new()), bad));
+    assert_eq!(refused(r#""conv":"c""#), (None, bad));
+    assert_eq!(refused(r#""command":{"id":"1","command":"stop"}"#), (Some("1".into()), bad));
+    let bad = ErrorCode::BadConversation;
+    assert_eq!(refused(r#""conv":"a/b","command":{"id":"1","command":"stop"}"#), (Some("1".into()), bad));
 }
 
 #[test]
