@@ -798,8 +798,95 @@ export interface PubFrame {
   pseq?: number;
 }
 
+/** A message to an agent, which answers it. One that is at work here is told with its next request. */
+export interface SayFrame {
+  command: "say";
+  /** The agent. */
+  agent: string;
+  /** The message. */
+  text: string;
+  /** Chosen by whoever commands; names the answer. */
+  id: string;
+}
+
+/** A run is to stop at once. */
+export interface StopFrame {
+  command: "stop";
+  /** The run; the newest where it is not said. */
+  run?: string;
+  /** Chosen by whoever commands; names the answer. */
+  id: string;
+}
+
+/** A call that waits for consent may be executed. */
+export interface ApproveFrame {
+  command: "approve";
+  /** Its arguments, where they are to be others. */
+  arguments?: unknown;
+  /** The run; the newest where it is not said. */
+  run?: string;
+  /** The call. */
+  tool: string;
+  /** Chosen by whoever commands; names the answer. */
+  id: string;
+}
+
+/** A call that waits for consent may not be executed. */
+export interface RejectFrame {
+  command: "reject";
+  /** The run; the newest where it is not said. */
+  run?: string;
+  /** Why; the model is told. */
+  text?: string;
+  /** The call. */
+  tool: string;
+  /** Chosen by whoever commands; names the answer. */
+  id: string;
+}
+
+/** A run that ended before it was complete is to go on. */
+export interface RetryFrame {
+  command: "retry";
+  /** The run; the newest where it is not said. */
+  run?: string;
+  /** Chosen by whoever commands; names the answer. */
+  id: string;
+}
+
+/**
+ * A new conversation with what was said in this one, up to a place. With an agent and a text the agent answers it there:
+ * so a message is edited and run again, and what was is as it was.
+ */
+export interface ForkFrame {
+  command: "fork";
+  /** The agent that is to answer. */
+  agent?: string;
+  /** The last event that the new one has; all where it is not said. */
+  at?: number;
+  /** The message that the new one ends before, where that is how the place is said. */
+  before?: string;
+  /** The name of the new one; made up where it is not said. */
+  into?: string;
+  /** What it is told. */
+  text?: string;
+  /** Chosen by whoever commands; names the answer. */
+  id: string;
+}
+
+/** See the module. */
+export type Command = SayFrame | StopFrame | ApproveFrame | RejectFrame | RetryFrame | ForkFrame;
+
+/** Have something done in a conversation; see `crate::command`. */
+export interface CommandFrame {
+  t: "command";
+  /** What, with the id that the answer names. */
+  command: Command;
+  /** The conversation. It may not exist yet. */
+  conv: string;
+}
+
 /** What a client sends. */
-export type ClientFrame = HelloFrame | SubFrame | WatchFrame | UnsubFrame | ResyncFrame | HbAckFrame | PubFrame;
+export type ClientFrame = HelloFrame | SubFrame | WatchFrame | UnsubFrame | ResyncFrame | HbAckFrame | PubFrame | CommandFrame;
 
 /** A streamed text. */
 export interface ItemPart {
@@ -1320,6 +1407,30 @@ export interface AckFrame {
   seq: number;
 }
 
+/** A command was carried out. */
+export interface DoneFrame {
+  t: "done";
+  /** Where the conversation stood before: what came of it comes after. */
+  after: Position;
+  /** The conversation in which it shows: of a fork the new one. */
+  conversation: string;
+  /** That of the command. */
+  id: string;
+  /** The run that it began or was about. */
+  run?: string;
+}
+
+/** A command was not. */
+export interface RefusedFrame {
+  t: "refused";
+  /** What. */
+  code: ErrorCode;
+  /** The command; empty where it had none that could be read. */
+  id: string;
+  /** Why, for a person. */
+  message: string;
+}
+
 /** A frame or a subscription failed; the socket stays. */
 export interface ErrorFrame {
   t: "error";
@@ -1336,7 +1447,7 @@ export interface ErrorFrame {
 }
 
 /** What the hub sends. */
-export type ServerFrame = WelcomeFrame | SubbedFrame | SnapFrame | BatchFrame | LiveFrame | LagFrame | PresenceFrame | FleetFrame | HbFrame | HealthFrame | ByeFrame | AckFrame | ErrorFrame;
+export type ServerFrame = WelcomeFrame | SubbedFrame | SnapFrame | BatchFrame | LiveFrame | LagFrame | PresenceFrame | FleetFrame | HbFrame | HealthFrame | ByeFrame | AckFrame | DoneFrame | RefusedFrame | ErrorFrame;
 
 /** An event as the hub sends it: with `at`, and with `seq` unless it is ephemeral. */
 export type Envelope = Event & { at: number };

@@ -928,7 +928,115 @@ class PubFrame(_PubFrame, total=False):
     that does not count.
     """
 
-ClientFrame = Union[HelloFrame, SubFrame, WatchFrame, UnsubFrame, ResyncFrame, HbAckFrame, PubFrame]
+
+class SayFrame(TypedDict):
+    """A message to an agent, which answers it. One that is at work here is told with its next request."""
+
+    command: Literal["say"]
+    agent: str
+    """The agent."""
+    text: str
+    """The message."""
+    id: str
+    """Chosen by whoever commands; names the answer."""
+
+
+class _StopFrame(TypedDict):
+    command: Literal["stop"]
+    id: str
+    """Chosen by whoever commands; names the answer."""
+
+
+class StopFrame(_StopFrame, total=False):
+    """A run is to stop at once."""
+
+    run: str
+    """The run; the newest where it is not said."""
+
+
+class _ApproveFrame(TypedDict):
+    command: Literal["approve"]
+    tool: str
+    """The call."""
+    id: str
+    """Chosen by whoever commands; names the answer."""
+
+
+class ApproveFrame(_ApproveFrame, total=False):
+    """A call that waits for consent may be executed."""
+
+    arguments: Any
+    """Its arguments, where they are to be others."""
+    run: str
+    """The run; the newest where it is not said."""
+
+
+class _RejectFrame(TypedDict):
+    command: Literal["reject"]
+    tool: str
+    """The call."""
+    id: str
+    """Chosen by whoever commands; names the answer."""
+
+
+class RejectFrame(_RejectFrame, total=False):
+    """A call that waits for consent may not be executed."""
+
+    run: str
+    """The run; the newest where it is not said."""
+    text: str
+    """Why; the model is told."""
+
+
+class _RetryFrame(TypedDict):
+    command: Literal["retry"]
+    id: str
+    """Chosen by whoever commands; names the answer."""
+
+
+class RetryFrame(_RetryFrame, total=False):
+    """A run that ended before it was complete is to go on."""
+
+    run: str
+    """The run; the newest where it is not said."""
+
+
+class _ForkFrame(TypedDict):
+    command: Literal["fork"]
+    id: str
+    """Chosen by whoever commands; names the answer."""
+
+
+class ForkFrame(_ForkFrame, total=False):
+    """A new conversation with what was said in this one, up to a place. With an agent and a text the agent answers it there:
+    so a message is edited and run again, and what was is as it was.
+    """
+
+    agent: str
+    """The agent that is to answer."""
+    at: int
+    """The last event that the new one has; all where it is not said."""
+    before: str
+    """The message that the new one ends before, where that is how the place is said."""
+    into: str
+    """The name of the new one; made up where it is not said."""
+    text: str
+    """What it is told."""
+
+Command = Union[SayFrame, StopFrame, ApproveFrame, RejectFrame, RetryFrame, ForkFrame]
+"""See the module."""
+
+
+class CommandFrame(TypedDict):
+    """Have something done in a conversation; see `crate::command`."""
+
+    t: Literal["command"]
+    command: Command
+    """What, with the id that the answer names."""
+    conv: str
+    """The conversation. It may not exist yet."""
+
+ClientFrame = Union[HelloFrame, SubFrame, WatchFrame, UnsubFrame, ResyncFrame, HbAckFrame, PubFrame, CommandFrame]
 """What a client sends."""
 
 
@@ -1511,6 +1619,35 @@ class AckFrame(TypedDict):
     """The newest seq after the events; for a duplicate the newest of now."""
 
 
+class _DoneFrame(TypedDict):
+    t: Literal["done"]
+    after: Position
+    """Where the conversation stood before: what came of it comes after."""
+    conversation: str
+    """The conversation in which it shows: of a fork the new one."""
+    id: str
+    """That of the command."""
+
+
+class DoneFrame(_DoneFrame, total=False):
+    """A command was carried out."""
+
+    run: str
+    """The run that it began or was about."""
+
+
+class RefusedFrame(TypedDict):
+    """A command was not."""
+
+    t: Literal["refused"]
+    code: ErrorCode
+    """What."""
+    id: str
+    """The command; empty where it had none that could be read."""
+    message: str
+    """Why, for a person."""
+
+
 class _ErrorFrame(TypedDict):
     t: Literal["error"]
     code: ErrorCode
@@ -1529,7 +1666,7 @@ class ErrorFrame(_ErrorFrame, total=False):
     sub: int
     """The subscription that it is about."""
 
-ServerFrame = Union[WelcomeFrame, SubbedFrame, SnapFrame, BatchFrame, LiveFrame, LagFrame, PresenceFrame, FleetFrame, HbFrame, HealthFrame, ByeFrame, AckFrame, ErrorFrame]
+ServerFrame = Union[WelcomeFrame, SubbedFrame, SnapFrame, BatchFrame, LiveFrame, LagFrame, PresenceFrame, FleetFrame, HbFrame, HealthFrame, ByeFrame, AckFrame, DoneFrame, RefusedFrame, ErrorFrame]
 """What the hub sends."""
 
 Envelope = Event
