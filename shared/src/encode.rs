@@ -24,7 +24,7 @@ mod anthropic;
 mod deep_agent;
 mod fanlight;
 mod forge;
-mod openai_chat;
+pub mod openai_chat;
 mod ralph;
 mod rye;
 
@@ -48,6 +48,19 @@ pub trait Encode: std::fmt::Debug + Send {
 pub struct EncodeOptions {
     /// The conversation, for dialects that name one (a thread).
     pub conversation: CompactString,
+    /// Whom the stream answers; nothing for one who only watches.
+    pub caller: Option<Caller>,
+}
+
+/// Somebody who asked for the run and reads it as the answer to a request.
+#[derive(Debug, Clone, Default)]
+pub struct Caller {
+    /// The tools that the caller executes. In dialects where a call is a call *for the reader* no others are told.
+    pub tools: Vec<CompactString>,
+    /// The message that the answer goes on with, in dialects whose callers name one; else it is a new one.
+    pub message: Option<CompactString>,
+    /// Whether tokens are told, in dialects whose callers say so.
+    pub wants_usage: bool,
 }
 
 /// How a stream falls into pieces.

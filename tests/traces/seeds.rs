@@ -110,7 +110,9 @@ fn native(lines: &str) -> Vec<Envelope> {
 
 /// What the encoder of `dialect` says of `envelopes`.
 fn encoded(dialect: &str, envelopes: &[Envelope]) -> String {
-    let mut encoder = encoding(dialect).unwrap().encoder(&EncodeOptions { conversation: "c".into() });
+    let mut encoder = encoding(dialect)
+        .unwrap()
+        .encoder(&EncodeOptions { conversation: "c".into(), ..EncodeOptions::default() });
     let mut out = Vec::new();
     for envelope in envelopes {
         encoder.event(envelope, &mut out);

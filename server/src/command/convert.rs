@@ -22,7 +22,8 @@ pub(crate) fn run(
         what: format!("there is no dialect {:?} to write", args.to),
         mend: format!("the dialects are {}", shared::encode::names()),
     })?;
-    let options = EncodeOptions { conversation: args.conversation.as_str().into() };
+    let options =
+        EncodeOptions { conversation: args.conversation.as_str().into(), ..EncodeOptions::default() };
     let mut stream = Stream { encoder: encoding.encoder(&options), clock: Clock::default() };
     let mut decoded = Decoded::default();
     let mut out = Vec::new();

@@ -55,7 +55,10 @@ pub(crate) async fn export(
         Wanted::Native => native(shared, conversation).await,
         Wanted::Dialect(dialect) => {
             let extension = if dialect.content_type.contains("json") { "jsonl" } else { "sse" };
-            let options = EncodeOptions { conversation: CompactString::new(conversation.id().as_str()) };
+            let options = EncodeOptions {
+                conversation: CompactString::new(conversation.id().as_str()),
+                ..EncodeOptions::default()
+            };
             let writer = Writer::Dialect(dialect.encoder(&options));
             stream_of(shared, conversation, dialect.content_type, extension, writer).await
         }

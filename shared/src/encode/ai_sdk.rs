@@ -2,15 +2,16 @@
 //! out, but that they are at work is said in parts `data-agent`.
 
 use super::names::Names;
-use super::{Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, data_event};
+use super::{Caller, Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, data_event};
 use crate::event::{PartKind, RunStatus, ToolState};
 use crate::view::{PartView, RunView};
 
 mod calls;
 
 /// An encoder for one stream.
-pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
-    Box::new(Serial::new(Teller::new(AiSdk::default())))
+pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
+    let caller = options.caller.clone();
+    Box::new(Serial::new(Teller::new(AiSdk { caller, ..AiSdk::default() })))
 }
 
 /// What has been said so far.
@@ -24,6 +25,8 @@ struct AiSdk {
     calls: Names,
     /// How often a text was replaced: what stands then has an id of its own.
     replaced: u64,
+    /// Takes every call that is not said to be executed elsewhere for one of its own.
+    caller: Option<Caller>,
 }
 
 impl Tell for AiSdk {
@@ -73,7 +76,8 @@ impl AiSdk {
     fn start(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
         self.is_open = true;
         event(out, "start", |event| {
-            event.put("messageId", scene.run_id.as_str());
+            let goes_on = self.caller.as_ref().and_then(|caller| caller.message.as_deref());
+            event.put("messageId", goes_on.unwrap_or(scene.run_id.as_str()));
             if let Some(model) = &scene.run.model {
                 event.nest("messageMetadata", |metadata| {
                     metadata.put("model", model);

@@ -3,26 +3,34 @@
 //!
 //! Both carry one assistant's answer: what sub-agents say and call is left out. A run that broke off has no
 //! `finish_reason`, and no `[DONE]` follows it.
+//!
+//! A caller takes each call in the answer as its own to execute, so it is told its own alone; see [`Caller`].
 
 use std::collections::HashMap;
 
 use super::{
-    Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
+    Caller, Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
 };
 use crate::event::{PartKind, RunStatus, ToolState, Usage};
 use crate::ids::ToolCallId;
 use crate::view::{PartView, RunView, ToolView};
 
 mod bernard;
+mod whole;
 
 pub(super) use bernard::encoder as bernard;
+pub use whole::completion;
 
 /// Told of a run that names no model; clients expect one.
 const MODEL: &str = "fanlight";
 
+/// Between two texts.
+const APART: &str = "\n\n";
+
 /// An encoder for one stream.
-pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
-    Box::new(Serial::new(Teller::new(Chat::default())))
+pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
+    let caller = options.caller.clone();
+    Box::new(Serial::new(Teller::new(Chat { caller, ..Chat::default() })))
 }
 
 /// What has been said so far.
@@ -34,6 +42,9 @@ struct Chat {
     is_broken: bool,
     /// The place of each call in the message.
     calls: HashMap<ToolCallId, usize>,
+    caller: Option<Caller>,
+    /// Text was said, and none of it ends with white space.
+    runs_on: bool,
 }
 
 impl Tell for Chat {
@@ -45,7 +56,13 @@ impl Tell for Chat {
             return;
         }
         match fact {
-            Fact::Part(_, part, PartStep::Delta(text)) => text_chunk(scene, part, text, out),
+            Fact::Part(_, part, PartStep::Start) => self.set_apart(scene, part, out),
+            Fact::Part(_, part, PartStep::Delta(text)) => {
+                if part.kind == PartKind::Text {
+                    self.runs_on = !text.ends_with(char::is_whitespace);
+                }
+                text_chunk(scene, part, text, out);
+            }
             Fact::Part(_, part, PartStep::Replaced) => replaced(scene, part, out),
             Fact::Part(_, part, PartStep::End) => image_chunk(scene, part, out),
             Fact::Tool(id, tool, step) => self.call(scene, id, tool, step, out),
@@ -63,10 +80,18 @@ impl Tell for Chat {
 
 impl Chat {
     fn start(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
-        *self = Self { is_open: true, is_broken: self.is_broken, calls: HashMap::new() };
+        let (is_broken, caller) = (self.is_broken, self.caller.take());
+        *self = Self { is_open: true, is_broken, caller, ..Self::default() };
         delta_chunk(scene, out, |delta| {
             delta.put("role", "assistant").put("content", "");
         });
+    }
+
+    /// Texts with calls between them would run into one another where the calls are not told.
+    fn set_apart(&mut self, scene: &Scene<'_>, part: &PartView, out: &mut Vec<u8>) {
+        if part.kind == PartKind::Text && self.caller.is_some() && std::mem::take(&mut self.runs_on) {
+            text_chunk(scene, part, APART, out);
+        }
     }
 
     fn call(
@@ -79,7 +104,7 @@ impl Chat {
     ) {
         let next = self.calls.len();
         match step {
-            ToolStep::Start => {
+            ToolStep::Start if self.is_meant(tool) => {
                 let index = *self.calls.entry(id.clone()).or_insert(next);
                 call_chunk(scene, out, |call| {
                     call.put("index", &index).put("id", id.as_str()).put("type", "function");
@@ -100,15 +125,25 @@ impl Chat {
         }
     }
 
+    /// Whether a call is one for the reader.
+    fn is_meant(&self, tool: &ToolView) -> bool {
+        self.caller.as_ref().is_none_or(|caller| caller.tools.contains(&tool.name))
+    }
+
     fn end_run(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
         self.is_open = false;
-        self.is_broken |= end_run(scene, out);
+        self.is_broken |= end_run(scene, self.caller.as_ref(), out);
     }
 }
 
 /// Says how a run ended. True when it broke off, which has no words in this dialect.
-fn end_run(scene: &Scene<'_>, out: &mut Vec<u8>) -> bool {
+fn end_run(scene: &Scene<'_>, caller: Option<&Caller>, out: &mut Vec<u8>) -> bool {
     let run = scene.run;
+    let usage_chunk = |scene: &Scene<'_>, out: &mut Vec<u8>| {
+        if caller.is_none_or(|caller| caller.wants_usage) {
+            usage_chunk(scene, out);
+        }
+    };
     match run.status {
         RunStatus::Complete => chunk(scene, out, |choice| {
             choice.nest("delta", |_nothing| {});

@@ -10,7 +10,12 @@ mod round;
 
 /// What `name` says of `lines`, native events.
 pub(super) fn encoded(name: &str, lines: &str) -> String {
-    let mut encoder = encoding(name).unwrap().encoder(&EncodeOptions { conversation: "c".into() });
+    encoded_for(name, lines, None)
+}
+
+/// The same for somebody who has asked for it.
+pub(super) fn encoded_for(name: &str, lines: &str, caller: Option<Caller>) -> String {
+    let mut encoder = encoding(name).unwrap().encoder(&EncodeOptions { conversation: "c".into(), caller });
     let mut out = Vec::new();
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
         encoder.event(&Envelope::parse(line).unwrap(), &mut out);

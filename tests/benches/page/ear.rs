@@ -58,7 +58,8 @@ impl Ear {
         let app = Router::new().route("/", post(tell));
         // Ends with the process.
         tokio::spawn(async move { axum::serve(listener, app).await });
-        let encoder = encoding.encoder(&EncodeOptions { conversation: conversation.into() });
+        let encoder = encoding
+            .encoder(&EncodeOptions { conversation: conversation.into(), ..EncodeOptions::default() });
         Ok((Self::Page(encoder, say), address))
     }
 

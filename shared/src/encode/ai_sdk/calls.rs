@@ -17,17 +17,19 @@ impl AiSdk {
         out: &mut Vec<u8>,
     ) {
         let id = self.calls.of(scene.run_id, tool_id.as_str());
+        let elsewhere =
+            tool.server || self.caller.as_ref().is_some_and(|caller| !caller.tools.contains(&tool.name));
         match step {
             // What the caller gives back to a call that was left to it has a place after the end, too.
-            ToolStep::Result { again: false } => result(&id, tool, out),
+            ToolStep::Result { again: false } => result(&id, tool, elsewhere, out),
             _ if !self.is_open => {}
             ToolStep::Start => event(out, "tool-input-start", |event| {
-                named(event, &id, tool);
+                named(event, &id, tool, elsewhere);
             }),
             ToolStep::Args(text) => event(out, "tool-input-delta", |event| {
                 event.put("toolCallId", &id).put("inputTextDelta", text);
             }),
-            ToolStep::Called { .. } => input(&id, tool, out),
+            ToolStep::Called { .. } => input(&id, tool, elsewhere, out),
             ToolStep::Asked => event(out, "tool-approval-request", |event| {
                 event.put("approvalId", &format!("{id}-approval")).put("toolCallId", &id);
             }),
@@ -57,30 +59,36 @@ impl AiSdk {
     }
 }
 
-fn named(event: &mut Object<'_>, id: &str, tool: &ToolView) {
+fn named(event: &mut Object<'_>, id: &str, tool: &ToolView, elsewhere: bool) {
     event.put("toolCallId", id).put("toolName", tool.name.as_str());
-    event.put_some("providerExecuted", tool.server.then_some(true)).put("dynamic", &true);
+    event.put_some("providerExecuted", elsewhere.then_some(true)).put("dynamic", &true);
 }
 
-fn input(id: &str, tool: &ToolView, out: &mut Vec<u8>) {
+fn input(id: &str, tool: &ToolView, elsewhere: bool, out: &mut Vec<u8>) {
     let text = &tool.arguments.text;
     let is_json = text.trim().is_empty() || Json::parse(text).is_some();
     let kind = if is_json { "tool-input-available" } else { "tool-input-error" };
     event(out, kind, |event| {
-        named(event, id, tool);
+        named(event, id, tool, elsewhere);
         event.put_arguments("input", text);
         event.put_some("errorText", (!is_json).then_some("the arguments are not JSON"));
     });
 }
 
-fn result(id: &str, tool: &ToolView, out: &mut Vec<u8>) {
+fn result(id: &str, tool: &ToolView, elsewhere: bool, out: &mut Vec<u8>) {
     let Some(result) = &tool.result else { return };
     if tool.is_error {
         return event(out, "tool-output-error", |event| {
-            event.put("toolCallId", id).put("errorText", &result.to_text()).put("dynamic", &true);
+            event.put("toolCallId", id).put("errorText", &result.to_text());
+            ran(event, tool, elsewhere);
         });
     }
     event(out, "tool-output-available", |event| {
-        event.put("toolCallId", id).put("output", result).put("dynamic", &true);
+        event.put("toolCallId", id).put("output", result);
+        ran(event, tool, elsewhere);
     });
+}
+
+fn ran(event: &mut Object<'_>, tool: &ToolView, elsewhere: bool) {
+    event.put_some("providerExecuted", (elsewhere && !tool.server).then_some(true)).put("dynamic", &true);
 }

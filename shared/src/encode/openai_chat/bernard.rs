@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use super::{call_chunk, chunk_id, delta_chunk, end_run, image_chunk, replaced, text_chunk};
 use crate::encode::{
-    Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
+    Caller, Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
 };
 use crate::event::ToolProgress;
 use crate::ids::ToolCallId;
 use crate::view::ToolView;
 
 /// An encoder for one stream.
-pub(in crate::encode) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
-    Box::new(Serial::new(Teller::new(Bernard::default())))
+pub(in crate::encode) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
+    let caller = options.caller.clone();
+    Box::new(Serial::new(Teller::new(Bernard { caller, ..Bernard::default() })))
 }
 
 /// What has been said so far.
@@ -24,12 +25,14 @@ struct Bernard {
     is_broken: bool,
     /// The place of each call in the message. Bernard itself counts none, but OpenAI's own helpers need it.
     calls: HashMap<ToolCallId, usize>,
+    caller: Option<Caller>,
 }
 
 impl Tell for Bernard {
     fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         if let Fact::RunStart = fact {
-            *self = Self { is_open: true, is_broken: self.is_broken, calls: HashMap::new() };
+            let (is_broken, caller) = (self.is_broken, self.caller.take());
+            *self = Self { is_open: true, is_broken, calls: HashMap::new(), caller };
             return;
         }
         if scene.agent.is_some() {
@@ -43,7 +46,7 @@ impl Tell for Bernard {
             Fact::Part(_, part, PartStep::End) => image_chunk(scene, part, out),
             Fact::RunEnd => {
                 self.is_open = false;
-                self.is_broken |= end_run(scene, out);
+                self.is_broken |= end_run(scene, self.caller.as_ref(), out);
             }
             _ => {}
         }

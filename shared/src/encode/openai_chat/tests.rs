@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::encode::tests::encoded;
+use crate::encode::Caller;
+use crate::encode::tests::{encoded, encoded_for};
 
 const WEATHER: &str = r#"
     {"k":"run.start","run":"abc123","model":"bernard-v1","at":1677858242000}
@@ -116,4 +117,23 @@ fn runs_that_overlap_come_one_after_the_other() {
         .filter_map(|delta| delta["content"].as_str().filter(|text| !text.is_empty()).map(str::to_owned))
         .collect();
     assert_eq!(texts, ["first", "second"]);
+}
+
+#[test]
+fn a_caller_is_told_its_own_calls_alone_and_texts_are_set_apart() {
+    let two = r#"{"k":"part.start","run":"abc123","part":"p0","kind":"text"}
+        {"k":"part.delta","run":"abc123","part":"p0","text":"Let me look."}
+        {"k":"tool.start","run":"abc123","tool":"call_own","name":"ask_user"}
+        {"k":"part.start","run":"abc123","part":"p2""#;
+    let lines = WEATHER.replace(r#"{"k":"part.start","run":"abc123","part":"p2""#, two);
+    let caller = Caller { tools: vec!["ask_user".into()], ..Caller::default() };
+    let stream = encoded_for("openai-chat", &lines, Some(caller));
+    assert!(!stream.contains("get_weather") && !stream.contains("usage"), "{stream}");
+    let deltas = deltas(&stream);
+    let text: String = deltas.iter().filter_map(|delta| delta["content"].as_str()).collect();
+    assert_eq!(text, "Let me look.\n\nThe weather");
+    let calls: Vec<_> = deltas.iter().filter_map(|delta| delta["tool_calls"][0]["id"].as_str()).collect();
+    assert_eq!(calls, ["call_own"]);
+    let told = Caller { wants_usage: true, ..Caller::default() };
+    assert!(encoded_for("openai-chat", &lines, Some(told)).contains("\"total_tokens\":7"));
 }
