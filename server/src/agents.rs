@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use shared::code::ErrorCode;
 use shared::dialect::Decoded;
 use shared::event::{Kind, Message, RunStatus};
+use shared::exchange::Offered;
 use shared::limits::RUNS_AT_ONCE_MAX;
 use shared::{ConversationId, MessageId, Position, RunId, ToolCallId};
 use tokio::sync::mpsc;
@@ -28,7 +29,7 @@ use crate::runner::{Answer, HUB_STOPPED, NAME, Parts, Place, Shell, Way, Word};
 use crate::state::Shared;
 
 pub(crate) mod commands;
-mod fork;
+pub(crate) mod fork;
 pub(crate) mod settings;
 
 /// Words for one run that wait to be heard.
@@ -86,9 +87,17 @@ pub(crate) struct Turn {
     pub(crate) conversation: ConversationId,
     /// What is said before the agent answers, in order.
     pub(crate) messages: Vec<Spoken>,
-    /// Whether the messages are the whole history, as callers send it that keep it themselves. Then only those are new that
-    /// stand behind the last answer in it, unless the conversation is.
-    pub(crate) is_whole: bool,
+    /// What the run is to be called; it gets a name of its own where it is not said, or another run has the name.
+    pub(crate) run: Option<RunId>,
+    /// Tools that the caller executes: a run that calls one ends with the call.
+    pub(crate) tools: Vec<Offered>,
+}
+
+impl Turn {
+    /// `messages` are said to `agent`, and no more is wanted.
+    pub(crate) fn new(agent: CompactString, conversation: ConversationId, messages: Vec<Spoken>) -> Self {
+        Self { agent, conversation, messages, run: None, tools: Vec::new() }
+    }
 }
 
 /// A message.
@@ -193,6 +202,19 @@ impl Agents {
         self.known.iter().map(row).collect()
     }
 
+    /// Whether there is one of that name.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.known.contains_key(name)
+    }
+
+    /// The servers whose tools an agent may call, where the hub itself runs it.
+    pub(crate) fn servers(&self, name: &str) -> &[CompactString] {
+        match self.known.get(name).map(|known| &known.kind) {
+            Some(KnownKind::Runner(config)) => &config.tools,
+            _ => &[],
+        }
+    }
+
     /// How many runs go on.
     pub(crate) fn count(&self) -> usize {
         self.going.lock().len()
@@ -202,12 +224,14 @@ impl Agents {
     /// goes on by itself. Never waits for the model.
     pub(crate) fn start(shared: &Arc<Shared>, turn: Turn) -> Result<Started, StartError> {
         let agents = &shared.agents;
-        let Turn { agent, conversation, messages, is_whole } = turn;
+        let Turn { agent, conversation, messages, run, tools } = turn;
         let (config, way) = agents.find(shared, &agent)?;
-        let place = Place { conversation, run: RunId::new(&clock::fresh_name()) };
+        let place = Place { run: name(shared, &conversation, run), conversation };
         let (seat, stop, words) = Seat::take(shared, &place, agent)?;
-        let after = say(shared, &place.conversation, messages, is_whole)?;
-        let parts = Parts { shared: Arc::clone(shared), config, way, place: place.clone(), stop, words };
+        let after = say(shared, &place.conversation, messages)?;
+        let tools = tools.into();
+        let parts =
+            Parts { shared: Arc::clone(shared), config, way, place: place.clone(), stop, words, tools };
         go_on(shared, Shell::begin(parts)?, seat);
         Ok(Started { place, after })
     }
@@ -219,7 +243,7 @@ impl Agents {
         let Some(place) = agents.at_work(&turn.conversation, &turn.agent) else {
             return Self::start(shared, turn);
         };
-        let after = say(shared, &turn.conversation, turn.messages, turn.is_whole)?;
+        let after = say(shared, &turn.conversation, turn.messages)?;
         if agents.tell(&place, Word::Said) {
             return Ok(Started { place, after });
         }
@@ -246,7 +270,10 @@ impl Agents {
         let (config, way) = shared.agents.find(shared, &name)?;
         let (seat, stop, words) = Seat::take(shared, place, name)?;
         let after = Position { epoch: found.epoch().clone(), seq };
-        let parts = Parts { shared: Arc::clone(shared), config, way, place: place.clone(), stop, words };
+        // Whoever had tools of their own is not there any more.
+        let tools = Arc::default();
+        let parts =
+            Parts { shared: Arc::clone(shared), config, way, place: place.clone(), stop, words, tools };
         go_on(shared, Shell::resume(parts)?, seat);
         Ok(Started { place: place.clone(), after })
     }
@@ -322,22 +349,21 @@ impl Agents {
     }
 }
 
+/// The name of a new run: `wanted` where no other run of the conversation has it.
+fn name(shared: &Shared, id: &ConversationId, wanted: Option<RunId>) -> RunId {
+    let found = shared.hub.find(id).ok().flatten();
+    let is_free =
+        |run: &RunId| found.as_ref().is_none_or(|found| found.look(|view| !view.runs.contains_key(run)));
+    wanted.filter(|run| !run.is_none()).filter(is_free).unwrap_or_else(|| RunId::new(&clock::fresh_name()))
+}
+
 /// Takes what is said before the agent answers into the conversation. Returns where that stood before.
-fn say(
-    shared: &Shared,
-    id: &ConversationId,
-    messages: Vec<Spoken>,
-    is_whole: bool,
-) -> Result<Position, StartError> {
+fn say(shared: &Shared, id: &ConversationId, messages: Vec<Spoken>) -> Result<Position, StartError> {
     let conversation = shared.hub.open(id).map_err(PublishError::from)?;
-    let (seq, is_new) = conversation.look(|view| (view.seq, view.items.is_empty()));
-    let after = Position { epoch: conversation.epoch().clone(), seq };
-    let is_answer = |spoken: &Spoken| matches!(spoken.role.as_str(), "assistant" | "ai" | "model" | "tool");
-    let known =
-        if is_whole && !is_new { messages.iter().rposition(is_answer).map_or(0, |last| last + 1) } else { 0 };
+    let after = Position { epoch: conversation.epoch().clone(), seq: conversation.look(|view| view.seq) };
     let name = clock::fresh_name();
     let mut said = Decoded::default();
-    for (number, spoken) in messages.into_iter().enumerate().skip(known) {
+    for (number, spoken) in messages.into_iter().enumerate() {
         let message = spoken.id.unwrap_or_else(|| MessageId::new(&format_compact!("{name}.{number}")));
         let message = Message { message, role: spoken.role, text: spoken.text };
         said.push(&RunId::none(), Kind::Message(message));
@@ -357,7 +383,7 @@ fn go_on(shared: &Arc<Shared>, shell: Shell, seat: Seat) {
         drop(seat);
         if has_news && !shared.is_draining() {
             let Place { conversation, .. } = place;
-            let turn = Turn { agent, conversation, messages: Vec::new(), is_whole: false };
+            let turn = Turn::new(agent, conversation, Vec::new());
             if let Err(error) = Agents::start(&shared, turn) {
                 tracing::warn!(%error, "what was said last stays without an answer");
             }

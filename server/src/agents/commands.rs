@@ -151,7 +151,7 @@ fn say(
         return Err(Refusal::new(ErrorCode::BadRequest, "a message says something"));
     }
     let messages = vec![Spoken::user(text)];
-    let turn = Turn { agent, conversation: id.clone(), messages, is_whole: false };
+    let turn = Turn::new(agent, id.clone(), messages);
     Ok(Agents::say(shared, turn)?)
 }
 

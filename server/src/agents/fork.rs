@@ -30,7 +30,7 @@ pub(super) struct Cut {
 
 /// Makes the conversation `into`, or one with a name of its own, of what was said in `from` up to `cut`. Runs that went on
 /// there are interrupted here.
-pub(super) async fn fork(
+pub(crate) async fn fork(
     shared: &Shared,
     from: &Arc<Conversation>,
     cut: Cut,

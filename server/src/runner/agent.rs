@@ -111,6 +111,8 @@ pub struct Agent {
     has_begun: bool,
     /// Whether this answer calls for tools.
     has_called: bool,
+    /// Whether it calls for one that whoever asked for the run executes.
+    has_handed_over: bool,
     /// What the model's own stream said went wrong.
     failure: Option<ErrorFact>,
 }
@@ -129,6 +131,7 @@ impl Agent {
             said_bytes: 0,
             has_begun: false,
             has_called: false,
+            has_handed_over: false,
             failure: None,
         }
     }
@@ -265,7 +268,7 @@ impl Agent {
             return;
         }
         match &self.phase {
-            Phase::Answered if !self.has_called => self.end(RunStatus::Complete, out),
+            Phase::Answered if !self.has_called || self.has_handed_over => self.end(RunStatus::Complete, out),
             Phase::Answered if self.step >= self.plan.steps_max => {
                 let said = format!("the model has answered {} times and calls on", self.step);
                 self.fail(failure("too_many_steps", &said, false), out);

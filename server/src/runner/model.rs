@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use compact_str::CompactString;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Request, Response};
-use serde_json::Value;
+use serde_json::{Value, json};
 use shared::dialect::{Decode, DecodeOptions, Decoded, decoder};
 use shared::event::{ErrorFact, Event, Kind};
-use shared::{ConversationId, RunId};
+use shared::exchange::Offered;
+use shared::{ConversationId, Json, RunId};
 use tokio::sync::mpsc;
 
 use super::Ask;
@@ -43,6 +45,8 @@ pub(super) struct Call {
     pub(super) conversation: ConversationId,
     pub(super) run: RunId,
     pub(super) ask: Ask,
+    /// Tools that whoever asked for the run executes.
+    pub(super) tools: Arc<[Offered]>,
     /// Tells the answer from others.
     pub(super) number: u64,
     /// Reached when the log has all that the model is told.
@@ -78,7 +82,7 @@ impl Call {
         if !offer.missing.is_empty() {
             drop(self.inbox.send(Note::Missing(offer.missing)).await);
         }
-        let request = self.request(&offer.tools)?;
+        let request = self.request(&self.offered(offer.tools))?;
         let answer = self.way.send(request).await.map_err(|fault| self.unanswered(&fault))?;
         let dialect = match self.config.provider.api {
             ModelApi::OpenAi => shared::dialect::openai_chat::NAME,
@@ -96,6 +100,22 @@ impl Call {
         };
         let decoder = decoder.ok_or_else(|| failure("internal", "no decoder for the model's API", false))?;
         self.listen(answer, decoder).await
+    }
+
+    /// The tools `ours`, and those of whoever asked for the run. Where both have the same name, the latter's is meant.
+    fn offered(&self, ours: Vec<Value>) -> Vec<Value> {
+        let api = self.config.provider.api;
+        let name = |tool: &Value| {
+            let named = tool.get("function").unwrap_or(tool).get("name");
+            named.and_then(Value::as_str).map(CompactString::new)
+        };
+        let is_theirs =
+            |ours: &Value| name(ours).is_some_and(|name| self.tools.iter().any(|it| it.name == name));
+        let theirs = self.tools.iter().map(|it| {
+            let schema = it.schema.as_ref().map_or_else(|| json!({"type": "object"}), Json::to_value);
+            tool(api, &it.name, it.description.as_deref().unwrap_or_default(), &schema)
+        });
+        ours.into_iter().filter(|tool| !is_theirs(tool)).chain(theirs).collect()
     }
 
     async fn listen(

@@ -46,6 +46,8 @@ pub struct Plan {
     pub tokens_max: Option<u64>,
     /// Tools that are executed only with a person's consent: names with `*` for anything.
     pub needs_consent: Vec<CompactString>,
+    /// Tools that whoever asked for the run executes: a run that calls one of them ends with the call.
+    pub handed_over: Vec<CompactString>,
 }
 
 impl Plan {
@@ -61,6 +63,7 @@ impl Plan {
             silence_ms: SILENCE_MS,
             tokens_max: None,
             needs_consent: Vec::new(),
+            handed_over: Vec::new(),
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 use shared::dialect::Decoded;
 use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult};
+use shared::exchange::Offered;
 use shared::frame::Durability;
 use shared::{ConversationId, RunId, ToolCallId};
 use tokio::sync::mpsc;
@@ -16,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::agent::failed;
 use super::model::{Call, Way};
-use super::{Agent, Answer, Ask, Command, Execute, HUB_STOPPED, Input, NAME};
+use super::{Agent, Answer, Ask, Command, Execute, HUB_STOPPED, Input, NAME, Plan};
 use crate::clock;
 use crate::config::RunnerConfig;
 use crate::hub::{Attendant, Publication, PublishError};
@@ -75,6 +76,8 @@ pub(crate) struct Shell {
     words: mpsc::Receiver<Word>,
     inbox: mpsc::Receiver<Note>,
     notes: mpsc::Sender<Note>,
+    /// Tools that whoever asked for the run executes.
+    tools: Arc<[Offered]>,
     /// The calls that are executed. To drop one of these lets it be.
     calls: HashMap<ToolCallId, DropGuard>,
     /// The servers of which it was said that their tools are not there.
@@ -103,12 +106,16 @@ pub(crate) struct Parts {
     pub(crate) stop: CancellationToken,
     /// What comes from outside.
     pub(crate) words: mpsc::Receiver<Word>,
+    /// Tools that whoever asked for the run executes.
+    pub(crate) tools: Arc<[Offered]>,
 }
 
 impl Shell {
     /// A new run, whose beginning is in the conversation when this returns.
     pub(crate) fn begin(parts: Parts) -> Result<Self, PublishError> {
-        let agent = Agent::new(parts.place.run.clone(), parts.config.plan.clone());
+        let handed_over = parts.tools.iter().map(|tool| tool.name.clone()).collect();
+        let plan = Plan { handed_over, ..parts.config.plan.clone() };
+        let agent = Agent::new(parts.place.run.clone(), plan);
         let mut shell = Self::new(parts, agent);
         shell.take([Input::Time])?;
         Ok(shell)
@@ -138,7 +145,7 @@ impl Shell {
     }
 
     fn new(parts: Parts, agent: Agent) -> Self {
-        let Parts { shared, config, way, place, stop, words } = parts;
+        let Parts { shared, config, way, place, stop, words, tools } = parts;
         let (notes, inbox) = mpsc::channel(NOTES_MAX);
         let attendant = Attendant::new(&shared.hub);
         Self {
@@ -153,6 +160,7 @@ impl Shell {
             inbox,
             notes,
             calls: HashMap::new(),
+            tools,
             missing: HashSet::new(),
             model: None,
             asked: 0,
@@ -282,6 +290,7 @@ impl Shell {
             conversation: self.place.conversation.clone(),
             run: self.place.run.clone(),
             ask,
+            tools: Arc::clone(&self.tools),
             number: self.asked,
             ticket: self.ticket,
             inbox: self.notes.clone(),

@@ -104,6 +104,17 @@ impl Toolbox {
         offer
     }
 
+    /// The tools of the servers `names`, for people: `name`, `description`, `inputSchema`.
+    pub(crate) async fn list(&self, names: &[CompactString]) -> Vec<Value> {
+        let mut tools = self.offer(names, ModelApi::Anthropic).await.tools;
+        for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
+            if let Some(schema) = tool.remove("input_schema") {
+                tool.insert("inputSchema".to_owned(), schema);
+            }
+        }
+        tools
+    }
+
     /// Executes a call with a tool of the servers `names`, until it is over or `abort` is cancelled. Gives a result in any
     /// case but the last.
     pub(super) async fn execute(

@@ -10,7 +10,7 @@ use super::{Agent, Ask, Command, PARTIAL, Phase, failure};
 impl Agent {
     /// Asks for the next answer, or once more for the one that broke off.
     pub(super) fn ask(&mut self, broke_off: Option<Partial>, now: u64, out: &mut Vec<Command>) {
-        (self.has_begun, self.has_called, self.said_bytes) = (false, false, 0);
+        (self.has_begun, self.has_called, self.has_handed_over, self.said_bytes) = (false, false, false, 0);
         self.calls.next_answer();
         self.ids.next_answer();
         self.phase = Phase::Asked { heard: now };
@@ -78,6 +78,10 @@ impl Agent {
     }
 
     fn begun(&mut self, tool: &ToolCallId, name: &str) {
+        if self.plan.handed_over.iter().any(|given| given == name) {
+            (self.has_begun, self.has_handed_over) = (true, true);
+            return self.calls.leave(tool);
+        }
         if self.calls.begin(tool, name) {
             (self.has_begun, self.has_called) = (true, true);
         }
