@@ -20,8 +20,8 @@ use crate::clock;
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
-    commands, conversations, events, export, guard, health, import, ingest, native, page, results, schema,
-    search, stream, traces as spans,
+    commands, compat, conversations, events, export, guard, health, import, ingest, native, page, results,
+    schema, search, stream, traces as spans,
 };
 use crate::hub::Bounds;
 use crate::log::blocking;
@@ -193,6 +193,10 @@ fn router(shared: &Arc<Shared>) -> Router {
             "/v1/conversations/{conversation}/stream/{dialect}/{*rest}",
             get(stream::get).post(stream::post),
         )
+        .route("/v1/chat/completions", post(compat::openai::chat))
+        .route("/v1/models", get(compat::openai::models))
+        .route("/v1/models/{model}", get(compat::openai::model))
+        .merge(compat::routes())
         .route("/proxy/{upstream}", any(proxy::call))
         .route("/proxy/{upstream}/{*path}", any(proxy::call))
         .fallback(page::file)

@@ -1,9 +1,11 @@
 //! What can be set about a hub, checked. Made from the arguments of the binary, or by a test.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use compact_str::CompactString;
 use shared::dialect::custom::UserDialect;
 use shared::limits;
 
@@ -11,6 +13,7 @@ pub use crate::agents::settings::{
     AgentConfig, AgentKind, ModelApi, Provider, ProviderError, Reach, RemoteConfig, RemoteKind, RunnerConfig,
     ToolServer,
 };
+pub use crate::http::compat::DOORS;
 pub use crate::proxy::{Api, Upstream, UpstreamError};
 pub use crate::retention::Retain;
 pub use crate::runner::Plan;
@@ -29,6 +32,10 @@ pub struct Config {
     pub upstreams: Vec<Upstream>,
     /// Agents that can be asked.
     pub agents: Vec<AgentConfig>,
+    /// The agents behind doors whose clients name none: by the name of the door, see [`DOORS`].
+    pub compat: BTreeMap<CompactString, CompactString>,
+    /// Origins besides the hub's own whose pages may call the served contracts.
+    pub origins: Vec<String>,
     /// Servers with tools for them.
     pub tools: Vec<ToolServer>,
     /// A command that starts another program and lets it die with the hub. It is given the number of the hub's process, and
@@ -86,6 +93,8 @@ impl Default for Config {
             dialects: Vec::new(),
             upstreams: Vec::new(),
             agents: Vec::new(),
+            compat: BTreeMap::new(),
+            origins: Vec::new(),
             tools: Vec::new(),
             launcher: Vec::new(),
             retain: Retain::default(),

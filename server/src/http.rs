@@ -1,6 +1,7 @@
 //! The HTTP edge: ingest, native events, snapshots, whole results, lists, server-sent events, health, the page, schemas.
 
 pub(crate) mod commands;
+pub(crate) mod compat;
 pub(crate) mod conversations;
 pub(crate) mod events;
 pub(crate) mod export;

@@ -89,6 +89,11 @@ impl Proxy {
         }
     }
 
+    /// The fingerprint of the keys in `headers`: the same for two callers with the same.
+    pub(crate) fn caller(&self, headers: &axum::http::HeaderMap) -> u64 {
+        self.fingerprints.of(headers, None)
+    }
+
     /// The upstream `name`, and what calls it.
     fn find(&self, name: &str) -> Result<(&Upstream, &Sender<Asking>), Problem> {
         let Some(place) = self.upstreams.get(name) else {

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::agents::Agents;
 use crate::config::{Config, LogChoice};
 use crate::fanout::{Fanout, Outbox};
+use crate::http::compat::Threads;
 use crate::hub::Hub;
 use crate::hub::orphans::Patience;
 use crate::log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) tools: Toolbox,
     /// Agents that can be asked.
     pub(crate) agents: Agents,
+    /// What callers of the served contracts have asked.
+    pub(crate) threads: Threads,
     /// What passes calls of models on.
     pub(crate) proxy: Proxy,
     /// How often the log stopped writing or began to again.
@@ -74,6 +77,7 @@ impl Shared {
             tasks,
             agents,
             tools,
+            threads: Threads::default(),
             proxy,
             log_turns: AtomicU64::new(0),
         }))

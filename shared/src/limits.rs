@@ -126,6 +126,9 @@ pub const COMMAND_BYTES_MAX: usize = 1 << 20;
 /// Most commands of one socket that wait for the one before them.
 pub const COMMANDS_WAITING_MAX: usize = 16;
 
+/// Longest request to one of the served contracts, in bytes: a whole history, and files that are not kept.
+pub const REQUEST_BYTES_MAX: usize = 32 << 20;
+
 /// Most commands whose answers are remembered for those who repeat themselves.
 pub const COMMANDS_REMEMBERED_MAX: usize = 1_000;
 

@@ -21,11 +21,11 @@ const NAME_BYTES: usize = 100;
 
 /// Where a fork leaves the other conversation: behind an event, before a message, or at the end.
 #[derive(Debug, Default)]
-pub(super) struct Cut {
+pub(crate) struct Cut {
     /// The last event that it has.
-    pub(super) at: Option<Seq>,
+    pub(crate) at: Option<Seq>,
     /// The message that it does not have any more.
-    pub(super) before: Option<MessageId>,
+    pub(crate) before: Option<MessageId>,
 }
 
 /// Makes the conversation `into`, or one with a name of its own, of what was said in `from` up to `cut`. Runs that went on

@@ -62,6 +62,10 @@ pub(crate) struct ServeArgs {
     #[arg(long = "host", value_name = "NAME", env = "FANLIGHT_HOSTS", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) hosts: Vec<String>,
+    /// The origin (scheme, name, port) of a page that may call the served contracts from a browser; may be repeated
+    #[arg(long = "origin", value_name = "ORIGIN", env = "FANLIGHT_ORIGINS", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) origins: Vec<String>,
     /// A YAML file that describes a dialect of your own, taken at /v1/ingest under its name; may be repeated
     #[arg(long, value_name = "FILE", env = "FANLIGHT_DIALECTS", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -127,6 +131,10 @@ pub(crate) struct Settings {
     pub(crate) demo: bool,
     /// Other names of the hub.
     pub(crate) hosts: Vec<String>,
+    /// Origins of pages that may call the served contracts.
+    pub(crate) origins: Vec<String>,
+    /// The agents behind doors whose clients name none; in the file alone, as the table `[compat]`.
+    pub(crate) compat: BTreeMap<String, String>,
     /// Files that describe dialects.
     pub(crate) dialects: Vec<PathBuf>,
     /// Model APIs that calls are passed on to, by name.
@@ -161,6 +169,8 @@ impl Default for Settings {
             data_dir: PathBuf::from("fanlight-data"),
             demo: false,
             hosts: Vec::new(),
+            origins: Vec::new(),
+            compat: BTreeMap::new(),
             dialects: Vec::new(),
             upstreams: BTreeMap::new(),
             sinks: Vec::new(),

@@ -1,11 +1,13 @@
 //! `fanlight serve`: settings → trace → listen → serve until a signal → drain.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use compact_str::CompactString;
 use server::client::HubAddress;
-use server::config::{AgentConfig, Config, LogChoice, Retain, ToolServer, Upstream};
+use server::config::{AgentConfig, Config, DOORS, LogChoice, Retain, ToolServer, Upstream};
 use server::telemetry;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
@@ -56,9 +58,12 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         mend: String::from("docs/integrations/proxy.md says what an upstream looks like"),
     })?;
     let (agents, tools) = agents(settings, &upstreams)?;
+    let compat = compat(settings)?;
     Ok(Config {
         log,
         hosts,
+        origins: origins(settings)?,
+        compat,
         dialects,
         sinks,
         upstreams,
@@ -75,6 +80,42 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         interrupted_after: Duration::from_secs(settings.interrupted_after),
         ..Config::default()
     })
+}
+
+/// The agents behind doors: both must be there.
+fn compat(settings: &Settings) -> Result<BTreeMap<CompactString, CompactString>, Failure> {
+    let named = settings.compat.iter().map(|(door, agent)| {
+        let wrong = |what: String| Failure::Usage {
+            what,
+            mend: String::from("docs/integrations/clients.md says what the table [compat] looks like"),
+        };
+        if !DOORS.contains(&door.as_str()) {
+            return Err(wrong(format!("[compat] has {door:?}, and the doors are {}", DOORS.join(", "))));
+        }
+        if !settings.agents.contains_key(agent) {
+            return Err(wrong(format!(
+                "[compat] {door} names {agent:?}, and there is no table [agents.{agent}]"
+            )));
+        }
+        Ok((CompactString::new(door), CompactString::new(agent)))
+    });
+    named.collect()
+}
+
+/// The origins of pages that may call.
+fn origins(settings: &Settings) -> Result<Vec<String>, Failure> {
+    let is_one = |origin: &str| {
+        let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(['/', '*', ' ', '?', '#']))
+    };
+    let checked = settings.origins.iter().map(|origin| {
+        let origin = origin.trim_end_matches('/').to_ascii_lowercase();
+        is_one(&origin).then_some(origin.clone()).ok_or_else(|| Failure::Usage {
+            what: format!("{origin:?} is no origin"),
+            mend: String::from("an origin is a scheme, a name and perhaps a port: http://localhost:5173"),
+        })
+    });
+    checked.collect()
 }
 
 /// Where events are kept.

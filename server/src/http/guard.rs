@@ -1,11 +1,12 @@
 //! Who may call: the hub listens on this machine only, and a page of another origin in a browser on this machine must
 //! not reach it. `Host` must name this machine, so that a foreign name that was made to point here (DNS rebinding) is
-//! refused; `Origin`, where a browser sends it, must be the hub's own.
+//! refused; `Origin`, where a browser sends it, must be the hub's own. Pages of origins that were set may call the served
+//! contracts, and nothing else: a chat page on another port is no stranger when its user says so.
 
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use shared::code::ErrorCode;
@@ -28,12 +29,21 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
+/// What a page of another origin may read of the head of an answer.
+const EXPOSED: &str = "fanlight-conversation, fanlight-run, fanlight-left-out, retry-after, x-request-id, \
+    x-vercel-ai-ui-message-stream";
+
 /// Lets a request through or refuses it, and puts the page's rules on the answer, unless it is an upstream's.
 pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    let mut response = match check(&shared.config.hosts, &request) {
+    let guest = guest(&shared.config.origins, &request);
+    let mut response = match check(&shared.config.hosts, guest.is_some(), &request) {
+        Ok(()) if guest.is_some() && asks_beforehand(&request) => StatusCode::NO_CONTENT.into_response(),
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
+    if let Some(origin) = guest {
+        welcome(origin, response.headers_mut());
+    }
     if response.extensions().get::<Passed>().is_some() {
         return response;
     }
@@ -43,7 +53,41 @@ pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, n
     response
 }
 
-fn check(hosts: &[String], request: &Request) -> Result<(), Problem> {
+/// The origin of the request, where its pages may call what is asked for.
+fn guest(origins: &[String], request: &Request) -> Option<HeaderValue> {
+    let path = request.uri().path();
+    let is_door = path == "/v1/chat/completions"
+        || path == "/v1/models"
+        || path.starts_with("/v1/models/")
+        || path.starts_with("/compat/");
+    let origin = request.headers().get(header::ORIGIN).filter(|_| is_door)?;
+    let is_known = |known: &String| known.as_bytes().eq_ignore_ascii_case(origin.as_bytes());
+    origins.iter().any(is_known).then(|| origin.clone())
+}
+
+/// Whether a browser asks what it may do.
+fn asks_beforehand(request: &Request) -> bool {
+    *request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// Tells a browser that the page may call, and read what comes.
+fn welcome(origin: HeaderValue, headers: &mut HeaderMap) {
+    let told = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, OPTIONS"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "*, authorization"),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+        (header::VARY, "origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
+    ];
+    for (name, value) in told {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+}
+
+fn check(hosts: &[String], is_guest: bool, request: &Request) -> Result<(), Problem> {
     let refuse = |what: &str| Err(Problem::new(ErrorCode::ForbiddenOrigin, what.to_owned()));
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     // A request without `Host` comes from no browser.
@@ -56,7 +100,11 @@ fn check(hosts: &[String], request: &Request) -> Result<(), Problem> {
         return Ok(());
     }
     let Some(origin) = request.headers().get(header::ORIGIN) else { return Ok(()) };
-    if is_same(origin, host) { Ok(()) } else { refuse("the Origin of the request is not this hub") }
+    if (is_guest && !upgrades) || is_same(origin, host) {
+        Ok(())
+    } else {
+        refuse("the Origin of the request is not this hub")
+    }
 }
 
 /// Whether `origin` has the same name and port as the request went to; and that name is one of ours, which is seen to

@@ -13,16 +13,16 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
 use serde::Deserialize;
-use shared::RunId;
 use shared::code::ErrorCode;
-use shared::encode::{EncodeOptions, Encoding, encoding, names};
+use shared::encode::{Caller, EncodeOptions, Encoding, encoding, names};
+use shared::{ConversationId, RunId};
 
 use super::conversations::Seat;
 use super::params::{self, Path, Query};
 use super::problem::Problem;
 use crate::state::Shared;
 
-mod reader;
+pub(super) mod reader;
 
 use reader::{Reader, Wanted};
 
@@ -46,7 +46,7 @@ pub(crate) async fn get(
     Query(query): Query<StreamQuery>,
 ) -> Result<Response, Problem> {
     let wanted = wanted(query.run.as_deref().unwrap_or("all"));
-    answer(shared, &place, wanted, until(query.until.as_deref())?)
+    answer(shared, &place, wanted, until(query.until.as_deref())?, None)
 }
 
 /// `POST`: the newest run to its end, unless the request says otherwise.
@@ -56,7 +56,7 @@ pub(crate) async fn post(
     Query(query): Query<StreamQuery>,
 ) -> Result<Response, Problem> {
     let wanted = wanted(query.run.as_deref().unwrap_or("latest"));
-    answer(shared, &place, wanted, until(query.until.as_deref().or(Some("run.end")))?)
+    answer(shared, &place, wanted, until(query.until.as_deref().or(Some("run.end")))?, None)
 }
 
 fn wanted(run: &str) -> Wanted {
@@ -81,6 +81,7 @@ fn answer(
     place: &Place,
     wanted: Wanted,
     ends_with_run: bool,
+    caller: Option<Caller>,
 ) -> Result<Response, Problem> {
     let encoding = encoding(&place.dialect).ok_or_else(|| {
         let detail = format!("no dialect {:?} can be written; there are {}", place.dialect, names());
@@ -91,7 +92,7 @@ fn answer(
     }
     let id = params::conversation(&place.conversation)?;
     let conversation = shared.hub.enter(&id)?;
-    let encoder = encoding.encoder(&EncodeOptions { conversation: id.as_str().into() });
+    let encoder = encoding.encoder(&EncodeOptions { conversation: id.as_str().into(), caller });
     let seat = Seat { shared, conversation };
     let reader = Reader::new(seat, encoder, encoding, wanted, ends_with_run);
     let pieces = stream::unfold(reader, |mut reader| async move {
@@ -101,7 +102,19 @@ fn answer(
     Ok(with_headers(encoding, Body::from_stream(pieces).into_response()))
 }
 
-fn with_headers(encoding: &Encoding, mut response: Response) -> Response {
+/// One run of `id` in `dialect`, from its beginning to its end, for whoever had asked for it and comes back.
+pub(super) fn run(
+    shared: Arc<Shared>,
+    id: &ConversationId,
+    dialect: &str,
+    run: RunId,
+) -> Result<Response, Problem> {
+    let place = Place { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
+    answer(shared, &place, Wanted::Run(run), true, Some(Caller::default()))
+}
+
+/// `response` with all that an answer in this encoding says of itself.
+pub(super) fn with_headers(encoding: &Encoding, mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(encoding.content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

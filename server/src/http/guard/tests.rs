@@ -24,23 +24,23 @@ fn only_names_of_this_machine_are_served() {
         "a.localhost:1",
         "hub.example:80",
     ] {
-        assert!(check(&hosts, &request("GET", host, None)).is_ok(), "{host}");
+        assert!(check(&hosts, false, &request("GET", host, None)).is_ok(), "{host}");
     }
     for host in
         ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[fe80::1]:1", "localhost.evil.example", ""]
     {
-        assert!(check(&hosts, &request("GET", host, None)).is_err(), "{host}");
+        assert!(check(&hosts, false, &request("GET", host, None)).is_err(), "{host}");
     }
 }
 
 #[test]
 fn a_page_of_another_origin_changes_nothing() {
     let ours = "127.0.0.1:4600";
-    assert!(check(&[], &request("POST", ours, None)).is_ok());
-    assert!(check(&[], &request("POST", ours, Some("http://127.0.0.1:4600"))).is_ok());
+    assert!(check(&[], false, &request("POST", ours, None)).is_ok());
+    assert!(check(&[], false, &request("POST", ours, Some("http://127.0.0.1:4600"))).is_ok());
     for origin in ["http://evil.example", "null", "http://127.0.0.1:4601", "http://localhost:4600"] {
-        assert!(check(&[], &request("POST", ours, Some(origin))).is_err(), "{origin}");
-        assert!(check(&[], &request("GET", ours, Some(origin))).is_ok(), "{origin}");
+        assert!(check(&[], false, &request("POST", ours, Some(origin))).is_err(), "{origin}");
+        assert!(check(&[], false, &request("GET", ours, Some(origin))).is_ok(), "{origin}");
     }
 }
 
@@ -48,5 +48,26 @@ fn a_page_of_another_origin_changes_nothing() {
 fn a_socket_of_another_origin_is_refused() {
     let mut foreign = request("GET", "localhost:1", Some("http://evil.example"));
     foreign.headers_mut().insert("upgrade", HeaderValue::from_static("websocket"));
-    assert!(check(&[], &foreign).is_err());
+    assert!(check(&[], false, &foreign).is_err());
+}
+
+#[test]
+fn pages_of_origins_that_were_set_call_the_served_contracts_alone() {
+    let ours = "127.0.0.1:4600";
+    let origins = ["http://localhost:5173".to_owned()];
+    let guest = |path: &str, origin: &str| {
+        let mut request = request("POST", ours, Some(origin));
+        *request.uri_mut() = path.parse().unwrap();
+        guest(&origins, &request).is_some()
+    };
+    for path in ["/v1/chat/completions", "/v1/models", "/v1/models/a", "/compat/forge/chat/stream"] {
+        assert!(guest(path, "http://localhost:5173"), "{path}");
+        assert!(!guest(path, "http://localhost:5174"), "{path}");
+    }
+    for path in ["/v1/conversations/c/commands", "/v1/ws", "/", "/v1/modelsx"] {
+        assert!(!guest(path, "http://localhost:5173"), "{path}");
+    }
+    let request = request("POST", ours, Some("http://localhost:5173"));
+    assert!(check(&[], true, &request).is_ok());
+    assert!(check(&[], false, &request).is_err());
 }

@@ -7,11 +7,12 @@ use std::time::Duration;
 use axum::body::Bytes;
 use shared::conflate::conflate;
 use shared::encode::{Encode, Encoding};
-use shared::event::{ErrorFact, Event, Kind};
+use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStatus};
 use shared::limits::BATCH_BYTES_TARGET;
 use shared::unfold::unfold;
 use shared::{Envelope, RunId, View};
 
+use crate::agents::Started;
 use crate::clock;
 use crate::http::conversations::Seat;
 use crate::hub::Cursor;
@@ -21,6 +22,13 @@ const EVENTS_AT_ONCE: usize = 2_000;
 
 /// Between two heartbeats on a silent stream.
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+
+/// For whom a run is told who asked for it.
+#[derive(Debug, Clone, Copy)]
+struct Answering {
+    /// The dialect has words for a run that was stopped.
+    says_cancelled: bool,
+}
 
 /// Which runs are told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +45,7 @@ pub(super) enum Wanted {
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(in crate::http) struct Reader {
     seat: Seat,
     encoder: Box<dyn Encode>,
     encoding: &'static Encoding,
@@ -48,6 +56,7 @@ pub(super) struct Reader {
     /// The next events are not in memory any more.
     is_behind: bool,
     is_over: bool,
+    answering: Option<Answering>,
 }
 
 impl Reader {
@@ -67,11 +76,26 @@ impl Reader {
             cursor: None,
             is_behind: false,
             is_over: false,
+            answering: None,
         }
     }
 
+    /// The run that its caller has begun, from its beginning to its end.
+    pub(in crate::http) fn answering(
+        seat: Seat,
+        encoder: Box<dyn Encode>,
+        encoding: &'static Encoding,
+        started: &Started,
+        says_cancelled: bool,
+    ) -> Self {
+        let wanted = Wanted::Run(started.place.run.clone());
+        let reader = Self::new(seat, encoder, encoding, wanted, true);
+        let cursor = Some(Cursor { seq: started.after.seq, tick: 0 });
+        Self { cursor, answering: Some(Answering { says_cancelled }), ..reader }
+    }
+
     /// The next piece of the stream; nothing at its end.
-    pub(super) async fn piece(&mut self) -> Option<Bytes> {
+    pub(in crate::http) async fn piece(&mut self) -> Option<Bytes> {
         let shared = Arc::clone(&self.seat.shared);
         let conversation = Arc::clone(&self.seat.conversation);
         loop {
@@ -98,8 +122,12 @@ impl Reader {
                         return Some(Bytes::from(heartbeat.into_owned()));
                     }
                 }
-                // Without an end, so that the client sees that it was cut off.
-                () = shared.drain.cancelled() => return None,
+                () = shared.drain.cancelled() => {
+                    // Who only watches sees by a missing end that it was cut off.
+                    self.answering?;
+                    self.fail("shutting_down", "the hub stops; the run goes on when it is back", &mut out);
+                    return Some(Bytes::from(out)).filter(|out| !out.is_empty());
+                }
             }
         }
     }
@@ -146,20 +174,30 @@ impl Reader {
 
     /// Says that events are gone, in the dialect's own words for a failure.
     fn fell_behind(&mut self, out: &mut Vec<u8>) {
+        self.fail("fell_behind", "the reader fell behind what the hub keeps; connect again", out);
+    }
+
+    /// Ends the stream with a failure. Who asked for the run is told that it failed, since no more will be told of it.
+    fn fail(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
         let run = match &self.wanted {
             Wanted::Run(id) => Some(id.clone()),
             _ => self.seat.conversation.look(|view| view.runs.last().map(|(id, _)| id.clone())),
         };
-        let error = ErrorFact {
-            code: "fell_behind".into(),
-            message: "the reader fell behind what the hub keeps; connect again".to_owned(),
-            retryable: true,
-            retry_after_ms: None,
-        };
-        let event = Event::new(&run.unwrap_or_else(RunId::none), Kind::Error(error));
+        let run = run.unwrap_or_else(RunId::none);
+        let (code, message) = (code.into(), message.to_owned());
+        let error = ErrorFact { code, message, retryable: true, retry_after_ms: None };
+        self.say(Event::new(&run, Kind::Error(error)), out);
+        if self.answering.is_some() {
+            let end = RunEnd { status: RunStatus::Error, ..RunEnd::default() };
+            self.say(Event::new(&run, Kind::RunEnd(end)), out);
+        }
+        self.end(out);
+    }
+
+    /// Tells something that is not in the log.
+    fn say(&mut self, event: Event, out: &mut Vec<u8>) {
         let envelope = Envelope { event, seq: 0, at: clock::now_ms(), producer_at: None, publisher: None };
         self.encoder.event(&envelope, out);
-        self.end(out);
     }
 
     /// What there is so far, in short.
@@ -197,6 +235,12 @@ impl Reader {
         if self.is_over || !self.wants(envelope) {
             return;
         }
+        if let Some(answering) = self.answering
+            && let Kind::RunEnd(end) = &envelope.event.kind
+            && let Some((code, message)) = answering.broken(end.status)
+        {
+            return self.fail(code, message, out);
+        }
         self.tell(envelope, out);
         if self.ends_with_run && matches!(envelope.event.kind, Kind::RunEnd(_)) {
             self.end(out);
@@ -225,5 +269,16 @@ impl Reader {
     fn end(&mut self, out: &mut Vec<u8>) {
         self.is_over = true;
         self.encoder.end(out);
+    }
+}
+
+impl Answering {
+    /// What is told of a run that ended in a way for which the dialect has no words.
+    fn broken(self, status: RunStatus) -> Option<(&'static str, &'static str)> {
+        match status {
+            RunStatus::Interrupted => Some(("interrupted", "the run was interrupted")),
+            RunStatus::Cancelled if !self.says_cancelled => Some(("cancelled", "the run was stopped")),
+            _ => None,
+        }
     }
 }

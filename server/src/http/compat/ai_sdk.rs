@@ -1,0 +1,164 @@
+//! The AI SDK's `useChat`: `POST /compat/ai-sdk/{agent}` with all messages of the chat, answered with a stream of UI
+//! message parts; `GET …/{chat}/stream` to come back to a run that goes on. A message that is regenerated or edited
+//! makes a fork behind the chat's back: the chat goes on there.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
+use serde_json::Value;
+use shared::code::ErrorCode;
+use shared::encode::Caller;
+use shared::exchange::Offered;
+use shared::{Json, MessageId, ToolCallId};
+
+use super::ag_ui::offered;
+use super::answer::{Manner, stream_of, with_left_out};
+use super::{Asked, Given, Thread, begin, object, of_thread, read};
+use crate::agents::Spoken;
+use crate::agents::commands::Refusal;
+use crate::http::params::Path;
+use crate::http::problem::Problem;
+use crate::http::stream;
+use crate::state::Shared;
+
+/// The dialect.
+const DIALECT: &str = "ai-sdk";
+
+/// What a chat says.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Chat {
+    id: String,
+    messages: Vec<Spoken>,
+    results: Vec<Given>,
+    tools: Vec<Offered>,
+    left_out: Vec<String>,
+    /// The answer that goes on: the last message is one, with results of its calls.
+    answer: Option<CompactString>,
+}
+
+/// `POST`: what a person said, or that an answer is to be made anew.
+pub(super) async fn send(
+    State(shared): State<Arc<Shared>>,
+    Path(agent): Path<String>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, Problem> {
+    Ok(answer(&shared, &agent, &headers, request).await?)
+}
+
+async fn answer(
+    shared: &Arc<Shared>,
+    agent: &str,
+    headers: &HeaderMap,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let Chat { id, messages, results, tools, left_out, answer } =
+        Chat::of(&object(&read(headers, request).await?)?)?;
+    let thread = Thread::Named(of_thread(&id));
+    let names = tools.iter().map(|tool| tool.name.clone()).collect();
+    let caller = Caller { tools: names, message: answer, ..Caller::default() };
+    let begun =
+        begin(shared, Asked { agent: agent.into(), thread, messages, results, tools, run: None }).await?;
+    Ok(with_left_out(stream_of(begun, DIALECT, Manner { caller, ..Manner::default() }), &left_out))
+}
+
+/// What stands in the path of a chat.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Place {
+    #[serde(rename = "agent")]
+    _agent: String,
+    chat: String,
+}
+
+/// `GET`: the run of a chat that goes on, from its beginning; 204 where none does.
+pub(super) async fn resume(
+    State(shared): State<Arc<Shared>>,
+    Path(place): Path<Place>,
+) -> Result<Response, Problem> {
+    let id = shared.threads.current(&of_thread(&place.chat));
+    let found = shared.hub.find(&id)?;
+    let goes_on = |run: &(&shared::RunId, &shared::view::RunView)| run.1.is_running();
+    let run =
+        found.and_then(|found| found.look(|view| view.runs.last().filter(goes_on).map(|(id, _)| id.clone())));
+    match run {
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
+        Some(run) => stream::run(shared, &id, DIALECT, run),
+    }
+}
+
+impl Chat {
+    fn of(fields: &Value) -> Result<Self, Refusal> {
+        let wrong = |what: &str| Refusal::new(ErrorCode::BadRequest, what.to_owned());
+        let id = fields.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+        let id = id.ok_or_else(|| wrong("id: the name of the chat is expected"))?;
+        let all = fields.get("messages").and_then(Value::as_array).filter(|all| !all.is_empty());
+        let all = all.ok_or_else(|| wrong("messages: a list of messages is expected, with one at least"))?;
+        match fields.get("trigger").and_then(Value::as_str) {
+            None | Some("submit-message" | "regenerate-message") => {}
+            Some(other) => {
+                let what = format!("trigger: {other:?} is none of submit-message, regenerate-message");
+                return Err(wrong(&what));
+            }
+        }
+        let mut chat = Self { id: id.to_owned(), ..Self::default() };
+        for message in all {
+            chat.hear(message);
+        }
+        let last = all.last().filter(|last| last.get("role").and_then(Value::as_str) == Some("assistant"));
+        chat.answer = last.and_then(|last| last.get("id")?.as_str()).map(CompactString::new);
+        let tools = fields.get("tools").and_then(Value::as_array);
+        chat.tools = tools.into_iter().flatten().filter_map(offered).collect();
+        Ok(chat)
+    }
+
+    /// One message, with its parts.
+    fn hear(&mut self, message: &Value) {
+        let role = match message.get("role").and_then(Value::as_str) {
+            Some("user") => "user",
+            Some("system") => "system",
+            _ => "assistant",
+        };
+        let mut texts = Vec::new();
+        for part in message.get("parts").and_then(Value::as_array).into_iter().flatten() {
+            let field = |name: &str| part.get(name).and_then(Value::as_str);
+            match field("type").unwrap_or_default() {
+                "text" => texts.push(field("text").unwrap_or_default().to_owned()),
+                "file" if role != "assistant" => {
+                    let name = field("filename").or(field("mediaType")).unwrap_or("unknown");
+                    let file = format!("[file: {name}]");
+                    self.left_out.push(file.clone());
+                    texts.push(file);
+                }
+                kind if kind == "dynamic-tool" || kind.starts_with("tool-") => self.result(part),
+                _ => {}
+            }
+        }
+        texts.retain(|text| !text.is_empty());
+        if !texts.is_empty() {
+            // Answers have ids of runs there, which are not those of messages here.
+            let id = message.get("id").and_then(Value::as_str).filter(|_| role == "user");
+            let id = id.map(MessageId::new);
+            self.messages.push(Spoken { id, role: role.into(), text: texts.join("\n") });
+        }
+    }
+
+    /// What a call gave back.
+    fn result(&mut self, part: &Value) {
+        let field = |name: &str| part.get(name).and_then(Value::as_str);
+        let Some(id) = field("toolCallId") else { return };
+        let (output, is_error) = match field("state") {
+            Some("output-available") => {
+                (part.get("output").map_or_else(|| Json::string(""), Json::of), false)
+            }
+            Some("output-error") => (Json::string(field("errorText").unwrap_or_default()), true),
+            _ => return,
+        };
+        self.results.push(Given { tool: ToolCallId::new(id), output, is_error });
+    }
+}
+
+#[cfg(test)]
+mod tests;

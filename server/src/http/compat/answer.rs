@@ -1,0 +1,74 @@
+//! A caller's run, in the caller's dialect, from its beginning to its end.
+
+use std::convert::Infallible;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
+use futures_util::stream;
+use shared::encode::{Caller, EncodeOptions, Encoding, encoding};
+
+use super::Begun;
+use crate::http::problem::Problem;
+use crate::http::stream::reader::Reader;
+use crate::http::stream::with_headers;
+
+/// How a door answers.
+#[derive(Debug, Default)]
+pub(super) struct Manner {
+    /// What the encoder is told of the caller.
+    pub(super) caller: Caller,
+    /// How the caller calls the conversation, where its dialect names it.
+    pub(super) thread: Option<CompactString>,
+}
+
+/// The run as a stream in `dialect`. Whoever hangs up leaves it going.
+pub(super) fn stream_of(begun: Begun, dialect: &str, manner: Manner) -> Response {
+    let Some(encoding) = encoding(dialect) else {
+        return Problem::new(shared::code::ErrorCode::Internal, "a door without a dialect").into_response();
+    };
+    let headers = told(&begun);
+    let conversation = manner.thread.unwrap_or_else(|| begun.conversation().as_str().into());
+    let options = EncodeOptions { conversation, caller: Some(manner.caller) };
+    let encoder = encoding.encoder(&options);
+    let Begun { seat, started } = begun;
+    let reader = Reader::answering(seat, encoder, encoding, &started, says_cancelled(encoding));
+    let pieces = stream::unfold(reader, |mut reader| async move {
+        let piece = reader.piece().await?;
+        Some((Ok::<_, Infallible>(piece), reader))
+    });
+    let mut response = with_headers(encoding, Body::from_stream(pieces).into_response());
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// Whether the dialect has words for a run that a person stopped. In others it is a failure: a stream that just ends
+/// would be taken for a whole answer.
+fn says_cancelled(encoding: &Encoding) -> bool {
+    matches!(encoding.name, "ag-ui" | "ai-sdk" | "forge")
+}
+
+/// Where the run is, for those who look.
+pub(super) fn told(begun: &Begun) -> Vec<(header::HeaderName, HeaderValue)> {
+    let told = [
+        (super::CONVERSATION, begun.conversation().as_str()),
+        ("fanlight-run", begun.run().as_str()),
+        ("x-request-id", begun.run().as_str()),
+    ];
+    // A name that is no plain text cannot stand in a header.
+    let told = told.into_iter().filter_map(|(name, value)| {
+        Some((header::HeaderName::from_static(name), HeaderValue::from_str(value).ok()?))
+    });
+    told.collect()
+}
+
+/// Names in a header what of a request the hub has no place for.
+pub(super) fn with_left_out(mut response: Response, left_out: &[String]) -> Response {
+    let text: String =
+        left_out.join(", ").chars().filter(|c| c.is_ascii() && !c.is_ascii_control()).collect();
+    if let Some(value) = HeaderValue::from_str(&text).ok().filter(|value| !value.is_empty()) {
+        response.headers_mut().insert("fanlight-left-out", value);
+    }
+    response
+}

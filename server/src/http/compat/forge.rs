@@ -1,0 +1,170 @@
+//! Forge: `/compat/forge/…`, as forge-ui calls its orchestrator. Nothing is kept for the caller: each request has all
+//! that was said, and the conversation is found by it. What forge-ui asks of the keys and models of providers is answered
+//! with the agents: they are the models.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use shared::code::ErrorCode;
+
+use super::answer::{Manner, stream_of, with_left_out};
+use super::{Asked, Thread, begin, behind, caller, history, object, of_header, read};
+use crate::agents::Spoken;
+use crate::agents::commands::Refusal;
+use crate::http::problem::Problem;
+use crate::state::Shared;
+
+/// The provider of all models.
+const PROVIDER: &str = "fanlight";
+
+/// What forge-ui may say that is the agent's matter.
+const OF_THE_AGENT: [&str; 4] = ["enable_tools", "use_toon_format", "use_tool_rag_mode", "extra_mcp_servers"];
+
+/// All paths below `/compat/forge`.
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/compat/forge/chat/stream", post(chat))
+        .route("/compat/forge/health", get(health))
+        .route("/compat/forge/config", get(config))
+        .route("/compat/forge/tools", get(tools))
+        .route("/compat/forge/tools/refresh", post(refresh_tools))
+        .route("/compat/forge/models", get(models))
+        .route("/compat/forge/models/refresh", post(refresh_models))
+        .route("/compat/forge/models/grouped", get(grouped))
+        .route("/compat/forge/providers", get(providers))
+}
+
+/// `POST /compat/forge/chat/stream`.
+async fn chat(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, Problem> {
+    Ok(answer(&shared, &headers, request).await?)
+}
+
+async fn answer(shared: &Arc<Shared>, headers: &HeaderMap, request: Request) -> Result<Response, Refusal> {
+    let fields = object(&read(headers, request).await?)?;
+    let (messages, left_out) = wish(&fields)?;
+    let model = fields.get("model").and_then(Value::as_str);
+    // Models may be named with their provider: `fanlight::helper`, `fanlight/helper`.
+    let model = model.map(|model| model.rsplit_once("::").map_or(model, |(_, name)| name));
+    let model = model.map(|model| model.strip_prefix("fanlight/").unwrap_or(model));
+    let agent = behind(shared, "forge", model)?;
+    let thread = match of_header(headers)? {
+        Some(id) => Thread::Named(id),
+        None => Thread::Told(caller(shared, headers)),
+    };
+    let asked = Asked { agent, thread, messages, results: Vec::new(), tools: Vec::new(), run: None };
+    let begun = begin(shared, asked).await?;
+    Ok(with_left_out(stream_of(begun, "forge", Manner::default()), &left_out))
+}
+
+/// What was said, and what of the request the hub has no place for.
+fn wish(fields: &Value) -> Result<(Vec<Spoken>, Vec<String>), Refusal> {
+    let text = fields.get("user_message").and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text = text.ok_or_else(|| Refusal::new(ErrorCode::BadRequest, "user_message: a text is expected"))?;
+    let mut left_out = Vec::new();
+    let mut messages = match fields.get("messages") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(all)) if all.is_empty() => Vec::new(),
+        given => history(given, &mut left_out)?,
+    };
+    if let Some(system) = fields.get("system_prompt").and_then(Value::as_str).filter(|text| !text.is_empty())
+    {
+        messages.insert(0, Spoken { id: None, role: "system".into(), text: system.to_owned() });
+    }
+    messages.push(Spoken::user(text));
+    let differs = |name: &&&str| match fields.get(**name) {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(value)) => *value != (**name == "enable_tools"),
+        Some(Value::Array(all)) => !all.is_empty(),
+        Some(_) => true,
+    };
+    left_out.extend(OF_THE_AGENT.iter().filter(differs).map(|name| (*name).to_owned()));
+    Ok((messages, left_out))
+}
+
+/// `GET /compat/forge/health`.
+async fn health(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let tools = tools_of(&shared).await;
+    Json(json!({"status": "ok", "armory_available": !tools.is_empty()}))
+}
+
+/// `GET /compat/forge/config`.
+async fn config() -> Json<Value> {
+    // A client without a key of its own asks only providers that have one here.
+    let known = json!({"openrouter": true, "openai": true, "anthropic": true, "google": true});
+    Json(json!({"server_providers": known, "allow_byok": false}))
+}
+
+/// `GET /compat/forge/tools`: those of the agent behind the door.
+async fn tools(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    Json(tools_of(&shared).await.into())
+}
+
+/// `POST /compat/forge/tools/refresh`.
+async fn refresh_tools(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    Json(json!({"status": "refreshed", "tool_count": tools_of(&shared).await.len()}))
+}
+
+async fn tools_of(shared: &Shared) -> Vec<Value> {
+    match behind(shared, "forge", None) {
+        Ok(agent) => shared.tools.list(shared.agents.servers(&agent)).await,
+        Err(_nobody) => Vec::new(),
+    }
+}
+
+/// An agent as a model.
+fn model(name: &str) -> Value {
+    json!({
+        "id": name, "name": name, "provider": PROVIDER, "context_length": 0,
+        "pricing": {"prompt": 0.0, "completion": 0.0},
+        "supports_tools": true, "supports_vision": false, "modality": "text->text", "created": null,
+    })
+}
+
+/// The same for the list by providers.
+fn entry(name: &str) -> Value {
+    json!({
+        "id": name, "display_name": name, "category": "chat", "source": "manual", "favorited": false,
+        "capabilities": {"tools": true, "vision": false, "reasoning": true},
+        "added_at": "1970-01-01T00:00:00Z",
+    })
+}
+
+/// `GET /compat/forge/models`.
+async fn models(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let models: Vec<Value> = shared.agents.names().map(model).collect();
+    let providers = if models.is_empty() { Vec::new() } else { vec![PROVIDER] };
+    Json(json!({"providers": providers, "models": models, "cached_at": null}))
+}
+
+/// `POST /compat/forge/models/refresh`.
+async fn refresh_models(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let count = shared.agents.names().count();
+    Json(json!({"status": "refreshed", "model_count": count, "provider_count": usize::from(count > 0)}))
+}
+
+/// `GET /compat/forge/models/grouped`.
+async fn grouped(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let models: Vec<Value> = shared.agents.names().map(entry).collect();
+    let default = behind(&shared, "forge", None).ok();
+    let default = default.map(|name| json!({"provider": PROVIDER, "model_id": name.as_str()}));
+    let groups = json!({"chat": models, "embedding": [], "other": []});
+    Json(json!({"providers": {PROVIDER: groups}, "favorites": [], "recent": [], "default_model": default}))
+}
+
+/// `GET /compat/forge/providers`.
+async fn providers(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let count = shared.agents.names().count();
+    let provider = json!({
+        "id": PROVIDER, "name": "Fanlight", "configured": true, "has_api": false, "model_count": count, "enabled": true,
+    });
+    Json(json!({"providers": [provider]}))
+}

@@ -1,0 +1,59 @@
+//! Tests of what requests ask.
+
+use serde_json::json;
+
+use super::*;
+
+fn read(body: &Value) -> Result<Wish, Fault> {
+    Wish::read(body.to_string().as_bytes())
+}
+
+#[test]
+fn what_was_said_is_heard_in_order_and_files_are_named() {
+    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}});
+    let wish = read(&json!({
+        "model": "helper",
+        "stream": true,
+        "stream_options": {"include_usage": true},
+        "temperature": 0.1,
+        "messages": [
+            {"role": "developer", "content": "Be brief."},
+            {"role": "user", "content": "One"},
+            {"role": "assistant", "content": "A", "tool_calls": [{"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "t", "content": "out"},
+            {"role": "user", "content": [{"type": "text", "text": "Two"}, image]},
+        ],
+    }))
+    .unwrap();
+    let said: Vec<_> = wish.messages.iter().map(|it| (it.role.as_str(), it.text.as_str())).collect();
+    let two = "Two\n[image: image/png, 3 bytes]";
+    assert_eq!(said, [("system", "Be brief."), ("user", "One"), ("assistant", "A"), ("user", two)]);
+    assert_eq!(wish.results.len(), 1);
+    assert_eq!(wish.left_out, ["[image: image/png, 3 bytes]", "temperature"]);
+    assert!(wish.streams && wish.wants_usage && !wish.shows_tools);
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_by_its_name() {
+    let with = |name: &str, value: Value| {
+        let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "x"}]});
+        body[name] = value;
+        read(&body).unwrap_err().param.unwrap()
+    };
+    assert_eq!(with("messages", json!([])), "messages");
+    assert_eq!(with("n", json!(2)), "n");
+    assert_eq!(with("response_format", json!({"type": "json_object"})), "response_format");
+    assert_eq!(with("modalities", json!(["text", "audio"])), "modalities");
+    assert_eq!(with("functions", json!([{"name": "f"}])), "functions");
+    assert_eq!(with("tools", json!([{"type": "custom"}])), "tools[0].type");
+    assert_eq!(with("tool_choice", json!("required")), "tool_choice");
+    assert_eq!(read(&json!([])).unwrap_err().code, "invalid_json");
+}
+
+#[test]
+fn a_caller_brings_tools_of_its_own() {
+    let tool = json!({"type": "function", "function": {"name": "f", "description": "does", "parameters": {"type": "object"}}});
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": [tool]});
+    let wish = read(&body).unwrap();
+    assert_eq!((wish.tools.len(), wish.tools[0].name.as_str()), (1, "f"));
+}
