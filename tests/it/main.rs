@@ -13,6 +13,10 @@ mod control; // commands over a socket
 mod deliver; // each event once, whatever becomes of the hub
 mod dialects; // calls in texts, described dialects, conversions
 mod doctor; // what is said of things that are broken
+mod doors; // what the tests of served contracts have in common
+mod doors_openai; // chat completions: any client, and Bernard's
+mod doors_pages; // AG-UI and the AI SDK
+mod doors_seeds; // Forge, Deep Agent, Ralph
 mod drain; // SIGTERM: everybody is told, the process ends
 mod export; // conversations as files
 mod ingest; // streams come in, events show while the body still arrives
