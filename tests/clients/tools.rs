@@ -10,7 +10,7 @@ use tokio::process::Command;
 use tests::installed;
 
 /// The answer of a model, as server-sent events.
-fn stream(deltas: &[Value], why: &str) -> Vec<Step> {
+pub(crate) fn stream(deltas: &[Value], why: &str) -> Vec<Step> {
     let mut steps = vec![Step::begin("200 OK", &[("content-type", "text/event-stream")])];
     let event = |delta: &Value, why: Option<&str>| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": why});
@@ -22,7 +22,8 @@ fn stream(deltas: &[Value], why: &str) -> Vec<Step> {
     steps
 }
 
-fn call((number, (name, arguments)): (usize, &(&str, Value))) -> Value {
+/// A piece of an answer that calls a tool.
+pub(crate) fn call((number, (name, arguments)): (usize, &(&str, Value))) -> Value {
     let function = json!({"name": name, "arguments": arguments.to_string()});
     json!({"tool_calls": [{"index": number, "id": name, "type": "function", "function": function}]})
 }
