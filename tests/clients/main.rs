@@ -21,3 +21,4 @@ mod sdks; // the vendors' packages through the proxy and without it
 mod shows; // what is seen of each framework
 mod tools; // published servers with tools, behind an agent of the hub's own
 mod traces; // what is seen of programs that send spans
+mod webui; // the pipe for Open WebUI
