@@ -150,6 +150,12 @@ async fn use_chat_is_told_the_parts_of_a_message() {
     let next = chat(&json!([user("m1", "Weather?"), back, user("m2", "And now?")]));
     assert_eq!(told(post(&hub, AI_SDK, &next).await).await.1, fork);
     assert_eq!(said(&seen(&hub, &fork).await), ["Weather?", "And now?"]);
+    // The first question is edited: nothing of what was said holds any more.
+    let edited = chat(&json!([user("m1", "Rain?")]));
+    let (_, other) = told(post(&hub, AI_SDK, &edited).await).await;
+    assert!(other != fork && other != "chat-1", "{other}");
+    assert_eq!(said(&seen(&hub, &other).await), ["Rain?"]);
+    assert_eq!(hub.view_hash("chat-1").await, before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
