@@ -1,7 +1,7 @@
 //! The order in which a run is drawn: rows in true order, sub-agents in lanes of their own, calls that overlap in time
 //! under one bracket, and which rows are steps and which the answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use crate::AgentId;
@@ -40,15 +40,17 @@ pub struct Row {
     pub bracket: Option<Bracket>,
 }
 
-/// When a row is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// When a row is there; who shows one shows all above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
-    /// Always: the answer, failures, calls that failed or wait for consent.
-    Kept,
-    /// While the steps are open.
-    Step,
     /// Only where everything is shown: events that the page has no better form for.
     Detail,
+    /// While the steps are open.
+    Step,
+    /// Also without the steps: the answer, failures, calls that failed.
+    Kept,
+    /// Always, also out of a sub-agent that is closed: calls that wait for consent, and the agents that have some.
+    Asked,
 }
 
 /// Calls that overlap in time.
@@ -84,8 +86,9 @@ impl Flow {
     /// How a stretch of `run` is drawn: what the main agent does in it, and sub-agents as a whole.
     pub fn of_stretch(run: &RunView, items: Range<usize>) -> Self {
         let mut flow = Self { agents: run.agents.len(), ..Self::default() };
+        let asking = asking(run);
         for (at, item) in run.items.iter().enumerate() {
-            let Some((lane, rank)) = place(run, item) else { continue };
+            let Some((lane, rank)) = place(run, item, &asking) else { continue };
             if lane.is_none() && !items.contains(&at) {
                 continue;
             }
@@ -137,12 +140,31 @@ impl Flow {
 
     /// Whether there is anything to fold away.
     pub fn has_steps(&self) -> bool {
-        self.lane(None).iter().any(|row| row.rank == Rank::Step || matches!(row.item, Item::Tool(_)))
+        self.lane(None)
+            .iter()
+            .any(|row| row.rank == Rank::Step || matches!(row.item, Item::Tool(_) | Item::Agent(_)))
     }
 }
 
+/// The agents of which a call waits for consent, their own or one of an agent below them.
+fn asking(run: &RunView) -> HashSet<&AgentId> {
+    let asks = |item: &Item| match item {
+        Item::Tool(id) => run.tools.get(id).filter(|tool| tool.state == ToolState::Approval)?.agent.as_ref(),
+        _ => None,
+    };
+    let mut asking = HashSet::new();
+    for agent in run.open.iter().filter_map(asks) {
+        let mut next = run.agents.get_key_value(agent);
+        // Parents may name each other.
+        while let Some((_, agent)) = next.filter(|(id, _)| asking.insert(*id)) {
+            next = agent.parent.as_ref().and_then(|parent| run.agents.get_key_value(parent));
+        }
+    }
+    asking
+}
+
 /// In which lane an item stands and when it is there; nothing for an item that is not drawn at all.
-fn place(run: &RunView, item: &Item) -> Option<(Option<AgentId>, Rank)> {
+fn place(run: &RunView, item: &Item, asking: &HashSet<&AgentId>) -> Option<(Option<AgentId>, Rank)> {
     match item {
         Item::Part(id) => {
             let part = run.parts.get(id)?;
@@ -150,15 +172,19 @@ fn place(run: &RunView, item: &Item) -> Option<(Option<AgentId>, Rank)> {
         }
         Item::Tool(id) => {
             let tool = run.tools.get(id)?;
-            let is_kept = matches!(tool.state, ToolState::Approval | ToolState::Error);
-            let rank = if is_kept { Rank::Kept } else { Rank::Step };
+            let rank = match tool.state {
+                ToolState::Approval => Rank::Asked,
+                ToolState::Error => Rank::Kept,
+                _ => Rank::Step,
+            };
             Some((known(run, tool.agent.as_ref()), rank))
         }
         Item::Agent(id) => {
             let (place, _, agent) = run.agents.get_full(id)?;
             // Only below an agent that was there before: parents that name each other would else be in no lane at all.
             let is_before = |parent: &&AgentId| run.agents.get_index_of(*parent).is_some_and(|at| at < place);
-            Some((agent.parent.as_ref().filter(is_before).cloned(), Rank::Step))
+            let rank = if asking.contains(id) { Rank::Asked } else { Rank::Step };
+            Some((agent.parent.as_ref().filter(is_before).cloned(), rank))
         }
         Item::Note(number) => {
             let note = run.notes.get(*number)?;
@@ -186,11 +212,11 @@ fn is_answer(run: &RunView, item: &Item) -> bool {
 /// Marks the answer: the texts after the last step; when the run ended on a step, its last text. A run without any
 /// other step is all answer.
 fn keep_answer(run: &RunView, rows: &mut [Row], is_main: bool) {
-    // A call is a step also where it is kept.
+    // Calls and agents are steps also where they are kept.
     let is_step = |row: &Row| match row.item {
-        Item::Tool(_) => true,
+        Item::Tool(_) | Item::Agent(_) => true,
         Item::Note(_) => false,
-        _ => row.rank == Rank::Step && !is_answer(run, &row.item),
+        Item::Part(_) => row.rank == Rank::Step && !is_answer(run, &row.item),
     };
     let after = rows.iter().rposition(is_step).map_or(0, |at| at.saturating_add(1));
     let mut found = false;

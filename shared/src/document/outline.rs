@@ -77,9 +77,9 @@ fn run_section<'a>(stretch: &Stretch<'a>) -> RunSection<'a> {
     let flow = Flow::of_stretch(run, stretch.items.clone());
     let rows = flow.lane(None);
     let is_step = |row: &Row| match row.item {
-        Item::Tool(_) => true,
+        Item::Tool(_) | Item::Agent(_) => true,
         Item::Note(_) => false,
-        _ => row.rank == Rank::Step,
+        Item::Part(_) => row.rank == Rank::Step,
     };
     let last_step = rows.iter().rposition(is_step);
     let (mut steps, mut answer) = (Vec::new(), Vec::new());

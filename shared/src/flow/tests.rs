@@ -28,6 +28,7 @@ fn print(lane: &[Row]) -> String {
             Item::Note(n) => format!("note{n}"),
         };
         let rank = match row.rank {
+            Rank::Asked => "!!",
             Rank::Kept => "!",
             Rank::Step => "",
             Rank::Detail => "?",
@@ -88,6 +89,26 @@ fn sub_agents_have_lanes_of_their_own() {
 }
 
 #[test]
+fn a_call_that_waits_for_consent_comes_out_of_the_agents_around_it() {
+    let lines = r#"{"k":"run.start","run":"r"}
+        {"k":"agent.start","run":"r","agent":"x","name":"researcher"}
+        {"k":"agent.start","run":"r","agent":"y","parent":"x"}
+        {"k":"agent.start","run":"r","agent":"z"}
+        {"k":"tool.call","run":"r","agent":"y","tool":"t","name":"deploy","arguments":"{}"}
+        {"k":"approval.request","run":"r","agent":"y","tool":"t","text":"Deploy?"}"#;
+    let shown = |view: &View| {
+        let flow = Flow::of(&view.runs[0]);
+        [None, Some("x"), Some("y")]
+            .map(|agent| print(flow.lane(agent.map(AgentId::new).as_ref())))
+            .join(" | ")
+    };
+    assert_eq!(shown(&view(lines)), "x!! z | y!! | t!!");
+    let answered =
+        format!("{lines}\n{}", r#"{"k":"approval.answer","run":"r","agent":"y","tool":"t","approved":true}"#);
+    assert_eq!(shown(&view(&answered)), "x z | y | t");
+}
+
+#[test]
 fn calls_that_overlap_stand_under_one_bracket() {
     let view = view(
         r#"{"k":"run.start","run":"r"}
@@ -126,7 +147,7 @@ fn failures_and_questions_are_always_there() {
         {"k":"approval.request","run":"r","tool":"t","text":"deploy?"}
         {"k":"error","run":"r","code":"overloaded","message":"try later","retryable":true}"#,
     );
-    assert_eq!(print(Flow::of(&view.runs[0]).lane(None)), "t! note0!");
+    assert_eq!(print(Flow::of(&view.runs[0]).lane(None)), "t!! note0!");
 }
 
 #[test]

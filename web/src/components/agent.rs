@@ -11,7 +11,7 @@ use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, run_icon};
 use super::lane::Lane;
 use crate::agents;
-use crate::flow::{Counts, Flow};
+use crate::flow::{Counts, Flow, Rank, Row};
 use crate::open::Fold;
 use crate::preview;
 use crate::store::{Store, agent_key, use_store};
@@ -63,6 +63,12 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
             })
         })
     });
+    let from = Memo::new(move |_| if open.get() { Rank::Step } else { Rank::Asked });
+    // Who decides must see what waits for them, whatever is folded.
+    let asks = Memo::new(move |_| {
+        let asks = |row: &Row| row.rank == Rank::Asked;
+        ids.with_value(|(_, id)| flow.with(|flow| flow.lane(Some(id)).iter().any(asks)))
+    });
     let unfold = move || if open.get() { "Fold the steps away" } else { "Show the steps here" };
     view! {
         <div class="sub" class:done=move || !is_running() class:deep=is_deep>
@@ -83,9 +89,9 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
                 let lines = lines.iter().map(|line| view! { <span>{line.clone()}</span> }).collect_view();
                 view! { <div class="ticker meta" data-t="agent-ticker">{lines}</div> }
             }))}
-            {move || open.get().then(|| {
+            {move || (open.get() || asks.get()).then(|| {
                 let (run, id) = ids.get_value();
-                view! { <Lane run=run agent=Some(id) flow=flow open=true /> }.into_any()
+                view! { <Lane run=run agent=Some(id) flow=flow from=from /> }.into_any()
             })}
         </div>
     }

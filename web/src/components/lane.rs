@@ -17,26 +17,24 @@ use crate::open::Level;
 use crate::store::{part_id, use_store};
 use crate::window;
 
-/// The rows of an agent; `open` tells whether the steps are shown.
+/// The rows of an agent, down to the rank `from`.
 #[component]
 pub(super) fn Lane(
     run: RunId,
     agent: Option<AgentId>,
     flow: Memo<Flow>,
-    #[prop(into)] open: Signal<bool>,
+    #[prop(into)] from: Signal<Rank>,
 ) -> impl IntoView {
     let store = use_store();
     let limit = RwSignal::new(window::rows(store.is_bare));
     let of = agent.clone();
     let rows = Memo::new(move |_| {
-        let (open, all) = (open.get(), store.level.get() == Level::All);
-        let is_there = |rank| match rank {
-            Rank::Kept => true,
-            Rank::Step => open,
-            Rank::Detail => open && all,
+        let from = match from.get() {
+            Rank::Step if store.level.get() == Level::All => Rank::Detail,
+            from => from,
         };
         flow.with(|flow| {
-            let rows = flow.lane(of.as_ref()).iter().filter(|row| is_there(row.rank));
+            let rows = flow.lane(of.as_ref()).iter().filter(|row| row.rank >= from);
             rows.map(|row| row.item.clone()).collect::<Vec<_>>()
         })
     });
@@ -57,7 +55,7 @@ pub(super) fn Lane(
         })}
         <For each=shown key=Clone::clone let:item>
             {ids.with_value(|(run, agent)| view! {
-                <Row run=run.clone() agent=agent.clone() item=item flow=flow open=open />
+                <Row run=run.clone() agent=agent.clone() item=item flow=flow from=from />
             })}
         </For>
         {move || (after() > 0).then(|| {
@@ -102,13 +100,13 @@ fn Row(
     agent: Option<AgentId>,
     item: Item,
     flow: Memo<Flow>,
-    open: Signal<bool>,
+    from: Signal<Rank>,
 ) -> impl IntoView {
     let key = item.clone();
     let is_tool = matches!(item, Item::Tool(_));
     let bracket = Memo::new(move |_| {
         // Of calls under one bracket, a failed one alone may be there.
-        if !is_tool || !open.get() {
+        if !is_tool || from.get() > Rank::Step {
             return None;
         }
         flow.with(|flow| flow.row(agent.as_ref(), &key).and_then(|row| row.bracket))

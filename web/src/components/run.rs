@@ -10,7 +10,7 @@ use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, icon};
 use super::lane::Lane;
 use super::note::Failure;
-use crate::flow::Flow;
+use crate::flow::{Flow, Rank};
 use crate::format;
 use crate::open::Fold;
 use crate::preview;
@@ -59,12 +59,13 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
     let key = StoredValue::new(steps_key(&id));
     let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Steps)));
     let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
+    let from = Memo::new(move |_| if open.get() { Rank::Step } else { Rank::Kept });
     let (name, dom_id, own) = (id.to_string(), run_id(&id), id.clone());
     view! {
         <section class="turn" id=dom_id data-run=name>
             <h2 class="sr">{move || head.with(|head| head.as_ref().map(|head| head.title.clone()))}</h2>
             {move || has_steps.get().then(|| view! { <Steps head=head flow=flow open=open key=key /> })}
-            <Lane run=id agent=None flow=flow open=open />
+            <Lane run=id agent=None flow=flow from=from />
             <End head=head />
             <CopyAnswer head=head id=own />
         </section>
@@ -74,7 +75,8 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
 /// How long the hub has not heard of a run.
 fn no_word(now: u64, since: u64) -> String {
     let seconds = now.saturating_sub(since) / 1000;
-    format!("no word from its publisher for {}", format::duration(seconds.saturating_mul(1000)))
+    let long = (seconds > 0).then(|| format!(" for {}", format::duration(seconds.saturating_mul(1000))));
+    format!("no word from its publisher{}", long.unwrap_or_default())
 }
 
 /// The one line above the steps.
