@@ -4,6 +4,8 @@ use leptos::prelude::*;
 use shared::ConversationId;
 use shared::event::RunStatus;
 use shared::frame::ConversationRow;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, FocusEvent};
 
 use super::icon::{StateIcon, icon, run_icon};
 use super::recording::OpenRecording;
@@ -20,14 +22,14 @@ const LINES_MAX: usize = 200;
 pub(crate) fn Conversations() -> impl IntoView {
     let store = use_store();
     let filter = RwSignal::new(String::new());
-    let is_held = RwSignal::new(false);
+    let (pointed, focused) = (RwSignal::new(false), RwSignal::new(false));
     let resort = Trigger::new();
     let clock = slow_clock(store);
     let list = Memo::new(move |old: Option<&List>| {
         store.track_fleet();
         resort.track();
         let filter = filter.get();
-        let frozen = old.filter(|_| is_held.get() && filter.is_empty());
+        let frozen = old.filter(|_| (pointed.get() || focused.get()) && filter.is_empty());
         store
             .model(|model| {
                 model.fleet().map(|rows| fleet::arrange(rows.values(), &filter, clock.get(), frozen))
@@ -36,14 +38,16 @@ pub(crate) fn Conversations() -> impl IntoView {
     });
     let held = move || list.with(|list| list.held_back);
     let sort = move |_| {
-        is_held.set(false);
+        pointed.set(false);
+        focused.set(false);
         resort.notify();
     };
     let lines = move || list.with(|list| list.lines.iter().take(LINES_MAX).cloned().collect::<Vec<_>>());
     let more = move || list.with(|list| list.lines.len().saturating_sub(LINES_MAX));
     view! {
         <nav class="list" class:sheet=move || store.sheet.get() == Sheet::List aria-label="Conversations"
-            on:pointerenter=move |_| is_held.set(true) on:pointerleave=move |_| is_held.set(false)>
+            on:pointerenter=move |_| pointed.set(true) on:pointerleave=move |_| pointed.set(false)
+            on:focusin=move |event| focused.set(is_on_row(&event)) on:focusout=move |_| focused.set(false)>
             <div class="search">
                 {icon("#find", "")}
                 <input type="search" id="filter" placeholder="Filter" aria-label="Filter conversations"
@@ -68,6 +72,12 @@ pub(crate) fn Conversations() -> impl IntoView {
             </div>
         </nav>
     }
+}
+
+/// Whether a row has the focus of the keyboard: one that was clicked is not being looked for any more.
+fn is_on_row(event: &FocusEvent) -> bool {
+    let element = event.target().and_then(|it| it.dyn_into::<Element>().ok());
+    element.is_some_and(|it| it.matches(".conv:focus-visible").unwrap_or(false))
 }
 
 /// The hub's time as far as the order of the list depends on it: it moves four times a minute.
