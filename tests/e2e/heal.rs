@@ -1,7 +1,14 @@
 //! A reload shows the same screen; a crash of the hub heals by itself.
 
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::json;
 use tests::browser::DESKTOP;
+use tests::hub::binary;
+use tests::wait::patiently;
 use tests::{Hub, Page};
+use tokio::process::Command;
 
 use crate::scene::{ANSWER, CALLS, OPENING, THINKING, hub_and_publisher};
 
@@ -14,7 +21,7 @@ const SCREEN: &str = "
     return JSON.stringify({cards, rows, answers, thinking: t.querySelectorAll('[data-t=thinking]').length, seq: t.dataset.seq});";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reload_in_the_middle_of_a_run_shows_the_same_screen() {
+async fn rule_7_a_reload_in_the_middle_of_a_run_shows_the_same_screen() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let page = Page::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
@@ -57,5 +64,61 @@ async fn a_crash_of_the_hub_heals_by_itself_and_the_page_shows_the_new_life() {
     page.painted(head).await;
     page.text_until("transcript", |text| text.contains("After the crash")).await;
     assert!(!page.text("transcript").await.contains("revenue per region change"));
+    page.close().await;
+}
+
+/// A run in native events: lines of text, each once, and a call after every tenth.
+fn story(lines: usize) -> String {
+    let mut story = String::from(
+        "{\"k\":\"run.start\",\"run\":\"r\"}\n{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\",\"kind\":\"text\"}\n",
+    );
+    for line in 0..lines {
+        story +=
+            &json!({"k": "part.delta", "run": "r", "part": "p", "text": format!("line{line}. ")}).to_string();
+        story.push('\n');
+        if line % 10 == 0 {
+            let tool = format!("t{line}");
+            for event in [
+                json!({"k": "tool.call", "run": "r", "tool": tool, "name": "look", "arguments": "{}"}),
+                json!({"k": "tool.state", "run": "r", "tool": tool, "state": "executing"}),
+                json!({"k": "tool.result", "run": "r", "tool": tool, "output": "seen"}),
+            ] {
+                story += &event.to_string();
+                story.push('\n');
+            }
+        }
+    }
+    story.push_str("{\"k\":\"part.end\",\"run\":\"r\",\"part\":\"p\"}\n{\"k\":\"run.end\",\"run\":\"r\"}\n");
+    story
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_6_kills_of_the_hub_lose_and_double_nothing_on_the_page() {
+    let mut hub = Hub::start().await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(story(300).as_bytes()).unwrap();
+    let replay = Command::new(binary())
+        .args(["replay", file.path().to_str().unwrap(), "--dialect", "fanlight", "--conversation", "c"])
+        .args(["--speed", "20", "--url", &hub.url("")])
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    for line in [40, 150] {
+        page.text_until("answer", |text| text.contains(&format!("line{line}."))).await;
+        hub.restart().await;
+    }
+    let output = patiently("the end of the replay", replay.wait_with_output()).await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let expected = hub.view_hash("c").await;
+    page.holds(&format!("return window.fanlightViewHash?.() === '{expected}'")).await;
+    page.holds("return !document.querySelector('[data-t=transcript]').hasAttribute('data-running')").await;
+    let all: Vec<String> = (0..300).map(|line| format!("line{line}.")).collect();
+    page.text_until("answer", |text| text.split_whitespace().eq(all.iter().map(String::as_str))).await;
+    let cards = "return [...document.querySelectorAll('[data-t=tool-row]')].map(card => card.dataset.call + card.dataset.state).join()";
+    let wanted: Vec<String> = (0..300).step_by(10).map(|line| format!("t{line}complete")).collect();
+    page.run_until(cards, |shown| *shown == wanted.join(",")).await;
     page.close().await;
 }

@@ -13,8 +13,10 @@ mod look; // light, dark, narrow; what is shown is what came
 mod reading; // nothing jumps, choices stay
 mod recording; // files that are dropped on the page
 mod replay; // the past, exactly, and back
+mod rules; // the ten rules of a page that moves while somebody reads and touches it
 mod same; // the view of random histories equals the hub's (I6)
 mod scene; // one run with everything in it, written for these tests
 mod timeline; // the waterfall: live, zoomed, windowed
 mod together; // two browsers and a terminal on recordings
+mod troubles; // what the page says when something is wrong, or was
 mod wall; // all conversations at once

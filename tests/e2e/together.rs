@@ -6,7 +6,7 @@ use tests::wait::within;
 use tests::{Hub, Page};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_browsers_and_a_terminal_watch_replayed_streams() {
+async fn rule_8_two_browsers_and_a_terminal_see_the_same_of_replayed_streams() {
     let hub = Hub::start().await;
     let dark = Screen { dark: true, ..DESKTOP };
     let (first, second) = (Page::open(DESKTOP).await, Page::open(dark).await);

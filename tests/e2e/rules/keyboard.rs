@@ -1,0 +1,102 @@
+//! The tenth rule: everything that can be clicked is reached with the keyboard, and shows that it is.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tests::Page;
+use tests::browser::DESKTOP;
+
+use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
+
+/// More stops than any screen has.
+const STOPS_MAX: usize = 400;
+
+/// Gives every element that can be used a number, and returns those that Tab must reach: what can be seen, is not switched
+/// off, and is not one of a group that arrows go through.
+const MARKED: &str = "
+    const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')];
+    const groups = new Set();
+    return all.filter((e, n) => {
+        e.dataset.stop = n;
+        const r = e.getBoundingClientRect();
+        if (!e.checkVisibility({visibilityProperty: true}) || r.width === 0 || r.height === 0 || e.disabled || e.closest('[inert]')) return false;
+        if (e.type === 'radio') { const is_new = !groups.has(e.name); groups.add(e.name); return is_new; }
+        return e.tabIndex >= 0;
+    }).map(e => e.type === 'radio' ? 'radio ' + e.name : e.dataset.stop + ' ' + (e.getAttribute('aria-label') || e.textContent || e.id).trim().slice(0, 40))";
+
+/// What has the focus, in the words of `MARKED`, and whether that can be seen.
+const FOCUSED: &str = "
+    const e = document.activeElement; if (!e || e === document.body) return null;
+    const style = getComputedStyle(e), name = e.type === 'radio' ? 'radio ' + e.name
+        : e.dataset.stop + ' ' + (e.getAttribute('aria-label') || e.textContent || e.id).trim().slice(0, 40);
+    const ring = s => s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 1;
+    return {name, is_seen: ring(style) || (e.labels && [...e.labels].some(l => ring(getComputedStyle(l)))) || ring(getComputedStyle(e.parentElement))}";
+
+async fn tab(page: &Page) {
+    for kind in ["keyDown", "keyUp"] {
+        let key = json!({"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9});
+        page.devtools("Input.dispatchKeyEvent", key).await;
+    }
+}
+
+/// Goes through `screen` with Tab alone.
+async fn all_is_reached(page: &Page, screen: &str) {
+    let marked = page.run(MARKED).await;
+    let wanted: BTreeSet<String> =
+        marked.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    assert!(wanted.len() > 3, "{screen} has nothing to use: {wanted:?}");
+    let (mut reached, mut unseen) = (BTreeSet::new(), BTreeSet::new());
+    for _ in 0..STOPS_MAX {
+        tab(page).await;
+        let focused = page.run(FOCUSED).await;
+        let Some(name) = focused.get("name").and_then(Value::as_str) else { continue };
+        if focused.get("is_seen") != Some(&Value::Bool(true)) {
+            unseen.insert(name.to_owned());
+        }
+        reached.insert(name.to_owned());
+        if reached.is_superset(&wanted) {
+            break;
+        }
+    }
+    let missed: Vec<_> = wanted.difference(&reached).collect();
+    assert!(missed.is_empty(), "{screen}: Tab does not reach {missed:?}");
+    assert!(unseen.is_empty(), "{screen}: the focus cannot be seen on {unseen:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_10_everything_is_reached_by_keyboard_alone() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER, CLOSING]).await;
+    hub.publisher("other").await.says(OPENING).await;
+    let page = Page::open(DESKTOP).await;
+    // Each place, and the keys that lead there.
+    for (screen, keys) in [
+        ("conversation", ""),
+        ("timeline", "t"),
+        ("replay", "tp"),
+        ("agents", "ga"),
+        ("find", "/"),
+        ("settings", "gs"),
+        ("export", "ge"),
+        ("keys", "?"),
+        ("wall", "gw"),
+    ] {
+        page.goto(&hub.url("/c/c")).await;
+        page.painted(head).await;
+        page.holds("return document.querySelectorAll('[data-t=conversation-row]').length === 2").await;
+        for key in keys.chars() {
+            page.press(&key.to_string()).await;
+        }
+        let is_there = match screen {
+            "timeline" => "!!document.querySelector('[data-t=timeline-row]')",
+            "replay" => "!!document.querySelector('[data-t=replay-bar], .replay')",
+            "settings" | "export" | "keys" => "!!document.querySelector('[role=dialog], dialog')",
+            "wall" => "document.querySelectorAll('.tile').length === 2",
+            "find" => "document.activeElement?.matches('input')",
+            _ => "true",
+        };
+        page.holds(&format!("return {is_there}")).await;
+        all_is_reached(&page, screen).await;
+    }
+    page.close().await;
+}

@@ -1,0 +1,158 @@
+//! What the page says when something is wrong, or was: a publisher that is gone, a cut of the network, a full disk, a call
+//! that was tried again.
+
+use serde_json::json;
+use tests::browser::{DESKTOP, Screen};
+use tests::relay::Relay;
+use tests::wait::within;
+use tests::{Hub, Page};
+
+use crate::scene::{ANSWER, CALLS, OPENING, SUB_AGENT, hub_and_publisher};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
+    let hub =
+        Hub::start_with(&["--log", "memory", "--stalled-after", "1", "--interrupted-after", "600"]).await;
+    let mut publisher = hub.publisher("c").await;
+    publisher.says_all(&[OPENING, CALLS]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.text_until("pill", |text| text.contains("Running")).await;
+    drop(publisher);
+    page.text_until("pill", |text| text.contains("Stalled")).await;
+    page.text_until("stalled", |text| text.contains("no word from its publisher")).await;
+    let groups =
+        "return [...document.querySelectorAll('nav.list h2')].map(head => head.textContent.trim()).join()";
+    page.run_until(groups, |shown| shown.as_str().is_some_and(|heads| heads.starts_with("Needs you1"))).await;
+    page.screenshot("stalled-light").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_cut_the_page_says_that_it_is_back() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says_all(&[OPENING, CALLS]).await;
+    let relay = Relay::open_to(hub.address()).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&format!("http://{}/c/c", relay.address())).await;
+    page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+    relay.cut();
+    let head = publisher.says(ANSWER).await.seq;
+    page.painted(head).await;
+    // How much that is depends on whether the words or the cut are faster.
+    page.text_until("mark", |text| text.starts_with("reconnected ")).await;
+    page.holds("return document.querySelector('[data-t=connection]').dataset.state === 'live'").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_told_to_everybody_also_on_a_phone() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = format!("sqlite:{}", folder.path().join("log.db").display());
+    let hub = Hub::start_with(&["--log", &log, "--log-max-bytes", "1048576", "--trace", "error"]).await;
+    let narrow = Page::open(Screen { width: 390, height: 844, dark: true }).await;
+    narrow.goto(&hub.url("/c/c")).await;
+    narrow.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+    // What cannot be packed small fills a megabyte soon.
+    let mut seed = 1_u64;
+    for _ in 0..400 {
+        let noise: String = std::iter::repeat_with(|| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            format!("{seed:016x}")
+        })
+        .take(1_000)
+        .collect();
+        let words = format!(r#"{{"k":"part.delta","run":"r","part":"p","text":"{noise}"}}"#);
+        let said = hub.request("POST", "/v1/conversations/c/events").body(words).send();
+        if within("an answer", said).await.unwrap().status() == 503 {
+            break;
+        }
+    }
+    narrow.text_until("log", |text| text.contains("The hub's disk is full since")).await;
+    let fits = "const bar = document.querySelector('[data-t=log]').getBoundingClientRect();
+        return bar.left >= 0 && bar.right <= innerWidth && bar.bottom <= innerHeight && bar.height > 10
+            && document.documentElement.scrollWidth <= innerWidth";
+    narrow.holds(fits).await;
+    narrow.screenshot("disk-full-narrow").await;
+    narrow.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_was_tried_again_says_so_and_lists_its_attempts() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let attempts = r#"
+        {"k":"tool.start","run":"r","tool":"x","name":"fetch"}
+        {"k":"tool.call","run":"r","tool":"x","arguments":"{\"url\":\"https://example.com\"}"}
+        {"k":"tool.result","run":"r","tool":"x","output":"503 busy","is_error":true,"exec_ms":120}
+        {"k":"tool.start","run":"r","tool":"x.2","name":"fetch","given_id":"x"}
+        {"k":"tool.call","run":"r","tool":"x.2","arguments":"{\"url\":\"https://example.com\"}"}
+        {"k":"tool.result","run":"r","tool":"x.2","output":"found","exec_ms":340}"#;
+    let head = publisher.says_all(&[OPENING, attempts]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    let card = "document.querySelector('[data-t=tool-card][data-call=\"x.2\"]')";
+    page.run_until(&format!("return {card}.querySelector('.again')?.textContent"), |text| text == "×2").await;
+    page.run(&format!("{card}.querySelector('button').click()")).await;
+    page.holds(&format!("return !!{card}.querySelector('[role=tab]')")).await;
+    page.run(&format!(
+        "[...{card}.querySelectorAll('[role=tab]')].find(tab => tab.textContent.includes('Timing')).click()"
+    ))
+    .await;
+    page.run_until(&format!("return {card}.textContent"), |text| {
+        let text = text.as_str().unwrap_or_default();
+        text.contains("attempt 1") && text.contains("error after 120 ms") && text.contains("340 ms")
+    })
+    .await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn code_is_coloured_once_its_block_is_closed() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    let open = r#"
+        {"k":"part.start","run":"r","part":"p","kind":"text"}
+        {"k":"part.delta","run":"r","part":"p","text":"```rust\nfn main() { let answer = \"42\"; }\n"}"#;
+    page.painted(publisher.says_all(&[OPENING, open]).await).await;
+    let painted = "return [...CSS.highlights.values()].reduce((n, highlight) => n + highlight.size, 0)";
+    assert_eq!(page.run(painted).await, json!(0), "an open block has no colours");
+    let close = r#"{"k":"part.delta","run":"r","part":"p","text":"```\n\nThat is it.\n"}"#;
+    page.painted(publisher.says(close).await.seq).await;
+    // `fn`, `let` and the text.
+    page.run_until(painted, |n| *n == 3).await;
+    // The text is as it came, without elements in it.
+    let code = page.run("const code = document.querySelector('pre code'); return [code.textContent, code.children.length]").await;
+    assert_eq!(code, json!(["fn main() { let answer = \"42\"; }\n", 0]));
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_consent_comes_out_of_a_closed_sub_agent_at_every_level() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let asks = r#"
+        {"k":"agent.start","run":"r","agent":"a2","parent":"a1","name":"deployer","text":"ship it"}
+        {"k":"tool.call","run":"r","agent":"a2","tool":"t7","name":"deploy","arguments":"{\"to\":\"production\"}"}
+        {"k":"approval.request","run":"r","agent":"a2","tool":"t7","text":"Deploy to production?"}"#;
+    let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT, asks]).await;
+    let page = Page::open(DESKTOP).await;
+    let card = "[data-t=transcript] [data-t=tool-card][data-call=t7]";
+    for level in ["Answer", "Steps"] {
+        page.goto(&hub.url(&format!("/c/c?level={level}"))).await;
+        page.painted(head).await;
+        page.run_until(&format!("return document.querySelector('{card}')?.textContent"), |text| {
+            text.as_str()
+                .is_some_and(|text| text.contains("Deploy to production?") && text.contains("production\""))
+        })
+        .await;
+        // Nothing else of the agent does.
+        let others = "return document.querySelectorAll('[data-t=transcript] [data-call=t5]').length";
+        assert_eq!(page.run(others).await, json!(0), "{level}");
+        page.screenshot(&format!("consent-of-sub-agent-{level}")).await;
+    }
+    let answer = r#"{"k":"approval.answer","run":"r","agent":"a2","tool":"t7","approved":true}"#;
+    page.painted(publisher.says(answer).await.seq).await;
+    page.holds(&format!("return !document.querySelector('{card}')")).await;
+    page.close().await;
+}
