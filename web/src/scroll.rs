@@ -31,6 +31,8 @@ struct Parts {
     input_at: Cell<u64>,
     /// Whether a button or finger is down, as on a scroll bar.
     is_down: Cell<bool>,
+    /// Whether the next word of scrolling is about what the page did itself, to stay at the end.
+    is_own: Cell<bool>,
     told: RefCell<Box<dyn Fn(bool)>>,
 }
 
@@ -54,6 +56,7 @@ impl Scroller {
             follow: Cell::default(),
             input_at: Cell::new(0),
             is_down: Cell::new(false),
+            is_own: Cell::new(false),
             told: RefCell::new(Box::new(told)),
         });
         let seen = Rc::clone(&parts);
@@ -87,7 +90,7 @@ impl Scroller {
         if let Some(parts) = &self.0 {
             parts.space(0.0);
             parts.set(Follow::resume);
-            parts.stick();
+            parts.go_down();
         }
     }
 
@@ -166,21 +169,46 @@ impl Parts {
     }
 
     fn scrolled(&self) {
-        let place = self.place();
-        let by_hand = self.is_down.get() || browser::now_ms().saturating_sub(self.input_at.get()) < INPUT_MS;
-        self.set(|follow| follow.scrolled(place, by_hand));
+        // While a text streams this comes with every frame, before the layout of what is new: to ask where that led would
+        // have the browser do half of its work twice. What somebody else did meanwhile is seen by the next `stick`.
+        if self.is_own.replace(false) && !self.is_by_hand() {
+            return;
+        }
+        self.look();
         // Room that is out of sight is no longer needed.
+        let place = self.place();
         let spare = place.content - place.window - place.top;
         if self.spacer_px.get() > 0.0 && spare > self.spacer_px.get() {
             self.space(0.0);
         }
     }
 
+    fn is_by_hand(&self) -> bool {
+        self.is_down.get() || browser::now_ms().saturating_sub(self.input_at.get()) < INPUT_MS
+    }
+
+    /// Takes in where the window stands.
+    fn look(&self) {
+        let (place, by_hand) = (self.place(), self.is_by_hand());
+        self.set(|follow| follow.scrolled(place, by_hand));
+    }
+
     /// Goes to the end, if the view follows.
     fn stick(&self) {
-        if self.follow.get().is_on() {
-            self.window.set_scroll_top(self.window.scroll_height());
+        if !self.follow.get().is_on() {
+            return;
         }
+        self.look();
+        if self.follow.get().is_on() {
+            self.go_down();
+        }
+    }
+
+    fn go_down(&self) {
+        let before = self.window.scroll_top();
+        self.window.set_scroll_top(self.window.scroll_height());
+        self.look();
+        self.is_own.set(self.window.scroll_top() != before);
     }
 
     fn space(&self, px: f64) {
