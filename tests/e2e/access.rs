@@ -9,11 +9,13 @@ use tests::wait::patiently;
 
 use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING};
 
-const SCREENS: [(&str, Screen); 4] = [
+const SCREENS: [(&str, Screen); 6] = [
     ("light", DESKTOP),
     ("dark", Screen { dark: true, ..DESKTOP }),
-    ("light and narrow", Screen { width: 390, height: 844, dark: false }),
-    ("dark and narrow", Screen { width: 390, height: 844, dark: true }),
+    ("light-middle", Screen { width: 1024, height: 768, dark: false }),
+    ("dark-middle", Screen { width: 1024, height: 768, dark: true }),
+    ("light-narrow", Screen { width: 390, height: 844, dark: false }),
+    ("dark-narrow", Screen { width: 390, height: 844, dark: true }),
 ];
 
 /// What is opened: a place, the keys that are pressed there, and what then stands on the page.
@@ -75,6 +77,11 @@ async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
                 page.press(key).await;
             }
             page.holds(&format!("return !!document.querySelector('{shown}')")).await;
+            let words: String = format!("{place}-{}", keys.concat())
+                .chars()
+                .map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '-' })
+                .collect();
+            page.screenshot(&format!("every-{name}{words}")).await;
             page.run(&axe).await;
             let barriers = page.run(LOOK).await;
             let barriers = barriers.as_array().expect("what axe says").iter().filter_map(Value::as_str);

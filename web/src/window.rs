@@ -1,14 +1,29 @@
 //! How much of a long conversation is on the page: the newest of it, up to a budget of rows. What is not, is one click
 //! away. The budget keeps a page of any conversation below a few thousand elements.
 
+use shared::event::PartKind;
+use shared::view::{Item, RunView};
+
 /// Rows on the page, all turns together.
-pub const ROWS: usize = 160;
+pub const ROWS: usize = 120;
 
 /// Rows on the page where everything is to be there: the stated cap of the page of a conversation alone.
 pub const ROWS_BARE: usize = 10_000;
 
 /// Rows of the tools panel.
-pub const CALLS: usize = 160;
+pub const CALLS: usize = 120;
+
+/// Rows of the list of conversations; a filter finds the others.
+pub const CONVERSATIONS: usize = 100;
+
+/// Most elements of one text; of a longer one the beginning is off the page.
+pub const TEXT_ELEMENTS_MAX: u32 = 900;
+
+/// How many of them are left then.
+pub const TEXT_ELEMENTS_KEPT: u32 = 600;
+
+/// About as many elements as a row of the conversation has.
+const ROW_ELEMENTS: usize = 12;
 
 /// The budget of a page.
 pub fn rows(is_bare: bool) -> usize {
@@ -29,6 +44,47 @@ pub fn first(count: usize, budget: usize, weight: impl Fn(usize) -> usize) -> us
     0
 }
 
+/// The same while a reader looks at what is further up: nothing that was there goes away, until it is three times the
+/// budget. `held` is where it began.
+pub fn first_held(
+    count: usize,
+    budget: usize,
+    held: Option<usize>,
+    weight: impl Fn(usize) -> usize,
+) -> usize {
+    let newest = first(count, budget, &weight);
+    match held {
+        Some(held) if held < newest => held.max(first(count, budget.saturating_mul(3), &weight)),
+        _ => newest,
+    }
+}
+
+/// How many of `count` things fit from the one at `from` on: at least one, where there is one.
+pub fn fitting(count: usize, from: usize, budget: usize, weight: impl Fn(usize) -> usize) -> usize {
+    let rest = count.saturating_sub(from);
+    let mirrored = |at: usize| weight(count.saturating_sub(at).saturating_sub(1));
+    rest.saturating_sub(first(rest, budget, mirrored))
+}
+
+/// How many rows a row of a run counts.
+pub fn row_weight(run: &RunView, item: Option<&Item>) -> usize {
+    match item {
+        Some(Item::Part(id)) => run.parts.get(id).map_or(1, |part| match part.kind {
+            PartKind::Thinking => 1,
+            _ => text_rows(&part.body.text),
+        }),
+        _ => 1,
+    }
+}
+
+/// How many rows a Markdown text weighs: about as many elements as it has signs that make some.
+pub fn text_rows(text: &str) -> usize {
+    let is_sign = |byte: &u8| matches!(byte, b'\n' | b'|' | b'`' | b'*' | b'[');
+    let most = usize::try_from(TEXT_ELEMENTS_MAX).unwrap_or(usize::MAX);
+    let elements = text.bytes().filter(|byte| is_sign(byte)).take(most).count();
+    elements.div_ceil(ROW_ELEMENTS).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     //! Tests of the budget.
@@ -45,5 +101,30 @@ mod tests {
         assert_eq!(first(3), 3);
         assert_eq!(first(0), 3);
         assert_eq!(super::first(0, 9, |_| 1), 0);
+    }
+
+    #[test]
+    fn what_a_reader_looks_at_stays_until_it_is_too_much() {
+        let first = |held| first_held(100, 10, held, |_| 1);
+        assert_eq!(first(None), 90);
+        assert_eq!(first(Some(85)), 85);
+        assert_eq!(first(Some(95)), 90, "what can be shown is");
+        assert_eq!(first(Some(5)), 70);
+    }
+
+    #[test]
+    fn from_a_place_on_as_many_as_fit_are_there() {
+        let weights = [5, 1, 7, 3];
+        let fitting = |from, budget| fitting(weights.len(), from, budget, |at| weights[at]);
+        assert_eq!((fitting(0, 100), fitting(0, 6), fitting(0, 5), fitting(0, 1)), (4, 2, 1, 1));
+        assert_eq!((fitting(2, 9), fitting(2, 10), fitting(4, 10)), (1, 2, 0));
+    }
+
+    #[test]
+    fn a_text_weighs_what_it_is_made_of() {
+        assert_eq!((text_rows(""), text_rows("A sentence. Another one.")), (1, 1));
+        let table = "| a | b | c |\n".repeat(100);
+        assert_eq!(text_rows(&table), 500_usize.div_ceil(ROW_ELEMENTS));
+        assert_eq!(text_rows(&table.repeat(1000)), 75, "no more than can be there");
     }
 }

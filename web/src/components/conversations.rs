@@ -13,9 +13,7 @@ use crate::fleet::{self, Group, Line, List};
 use crate::format;
 use crate::route;
 use crate::store::{Sheet, Store, use_store};
-
-/// Most lines on the page; a filter finds the others.
-const LINES_MAX: usize = 200;
+use crate::window;
 
 /// The list, its filter, and the chip that sorts it again after it stood still under the pointer.
 #[component]
@@ -42,8 +40,9 @@ pub(crate) fn Conversations() -> impl IntoView {
         focused.set(false);
         resort.notify();
     };
-    let lines = move || list.with(|list| list.lines.iter().take(LINES_MAX).cloned().collect::<Vec<_>>());
-    let more = move || list.with(|list| list.lines.len().saturating_sub(LINES_MAX));
+    let lines =
+        move || list.with(|list| list.lines.iter().take(window::CONVERSATIONS).cloned().collect::<Vec<_>>());
+    let more = move || list.with(|list| list.lines.len().saturating_sub(window::CONVERSATIONS));
     view! {
         <nav class="list" class:sheet=move || store.sheet.get() == Sheet::List aria-label="Conversations"
             on:pointerenter=move |_| pointed.set(true) on:pointerleave=move |_| pointed.set(false)

@@ -14,7 +14,7 @@ use super::thinking::Thinking;
 use crate::flow::{Bracket, Flow, Rank};
 use crate::format;
 use crate::open::Level;
-use crate::store::{part_id, use_store};
+use crate::store::{Store, part_id, use_store};
 use crate::window;
 
 /// The rows of an agent, down to the rank `from`.
@@ -38,18 +38,28 @@ pub(super) fn Lane(
             rows.map(|row| row.item.clone()).collect::<Vec<_>>()
         })
     });
-    let anchor = anchor(run.clone(), rows, limit);
-    let before = move || {
-        let newest = rows.with(Vec::len).saturating_sub(limit.get());
-        anchor.get().unwrap_or(newest).min(newest)
+    let weigh = Weigh { run: StoredValue::new(run.clone()), rows };
+    let newest = Memo::new(move |was: Option<&usize>| {
+        // What somebody reads further up must not go away.
+        let held = was.filter(|_| !store.following.get_untracked());
+        weigh.with(store, |count, weight| window::first_held(count, limit.get(), held.copied(), weight))
+    });
+    let anchor = anchor(run.clone(), weigh, newest, limit);
+    let before = Memo::new(move |_| anchor.get().unwrap_or(usize::MAX).min(newest.get()));
+    let count = Memo::new(move |_| match anchor.get() {
+        Some(from) if from < newest.get() => {
+            weigh.with(store, |count, weight| window::fitting(count, from, limit.get(), weight))
+        }
+        _ => rows.with(Vec::len).saturating_sub(before.get()),
+    });
+    let after = move || rows.with(Vec::len).saturating_sub(before.get()).saturating_sub(count.get());
+    let shown = move || {
+        rows.with(|rows| rows.iter().skip(before.get()).take(count.get()).cloned().collect::<Vec<_>>())
     };
-    let after = move || rows.with(Vec::len).saturating_sub(before()).saturating_sub(limit.get());
-    let shown =
-        move || rows.with(|rows| rows.iter().skip(before()).take(limit.get()).cloned().collect::<Vec<_>>());
     let ids = StoredValue::new((run, agent));
     view! {
-        {move || (before() > 0).then(|| {
-            let label = format!("Show {} earlier rows", format::grouped(before() as u64));
+        {move || (before.get() > 0).then(|| {
+            let label = format!("Show {} earlier rows", format::grouped(before.get() as u64));
             let more = move |_| limit.update(|n| *n = n.saturating_mul(4));
             view! { <button type="button" class="more" on:click=more>{label}</button> }
         })}
@@ -65,21 +75,48 @@ pub(super) fn Lane(
     }
 }
 
+/// What the rows of a run weigh.
+#[derive(Clone, Copy)]
+struct Weigh {
+    run: StoredValue<RunId>,
+    rows: Memo<Vec<Item>>,
+}
+
+impl Weigh {
+    /// Reads with the number of rows and the weight of each.
+    fn with<T>(self, store: Store, read: impl FnOnce(usize, &dyn Fn(usize) -> usize) -> T) -> T {
+        self.rows.with(|rows| {
+            self.run.with_value(|run| {
+                store.view(|view| {
+                    let run = view.runs.get(run);
+                    read(rows.len(), &|at| run.map_or(1, |run| window::row_weight(run, rows.get(at))))
+                })
+            })
+        })
+    }
+}
+
 /// The first row that is shown, where somebody wants to see one that is not among the newest; nothing while the view
 /// follows the end.
-fn anchor(run: RunId, rows: Memo<Vec<Item>>, limit: RwSignal<usize>) -> RwSignal<Option<usize>> {
+fn anchor(run: RunId, weigh: Weigh, newest: Memo<usize>, limit: RwSignal<usize>) -> RwSignal<Option<usize>> {
     let store = use_store();
     let anchor = RwSignal::new(None::<usize>);
     Effect::new(move |_| {
         let wanted = store.wanted.get();
         let limit = limit.get_untracked();
         let Some((_, items)) = wanted.filter(|(of, _)| *of == run) else { return };
-        let place = rows.with_untracked(|rows| {
-            let at = rows.iter().position(|row| items.contains(row))?;
-            let newest = rows.len().saturating_sub(limit);
-            let first = anchor.get_untracked().unwrap_or(newest).min(newest);
-            let is_shown = (first..first.saturating_add(limit)).contains(&at);
-            (!is_shown).then(|| at.saturating_sub(limit / 2))
+        let wanted = weigh.rows.with_untracked(|rows| rows.iter().position(|row| items.contains(row)));
+        let Some(at) = wanted else { return };
+        let newest = newest.get_untracked();
+        let place = untrack(|| {
+            weigh.with(store, |count, weight| {
+                let first = anchor.get_untracked().unwrap_or(newest).min(newest);
+                let shown =
+                    if first == newest { count } else { window::fitting(count, first, limit, weight) };
+                let is_shown = (first..first.saturating_add(shown)).contains(&at);
+                // With half of the budget above it.
+                (!is_shown).then(|| window::first(at.saturating_add(1), limit / 2, weight))
+            })
         });
         if place.is_some() {
             anchor.set(place);

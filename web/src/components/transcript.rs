@@ -111,21 +111,21 @@ fn Content() -> impl IntoView {
 /// How many rows the item with the number `at` counts.
 fn weight(view: &View, items: &[TopItem], at: usize, budget: usize) -> usize {
     match items.get(at) {
-        Some(TopItem::Run(id)) => view.runs.get(id).map_or(1, |run| run.items.len().min(budget)),
-        _ => 1,
+        Some(TopItem::Run(id)) => view.runs.get(id).map_or(1, |run| {
+            let first =
+                window::first(run.items.len(), budget, |at| window::row_weight(run, run.items.get(at)));
+            let shown = (first..run.items.len()).map(|at| window::row_weight(run, run.items.get(at)));
+            shown.sum::<usize>().clamp(1, budget.max(1))
+        }),
+        Some(TopItem::Message(id)) => view.messages.get(id).map_or(1, |it| window::text_rows(&it.text)),
+        None => 1,
     }
 }
 
 /// How many items from `first` on are on the page, where it does not show the newest.
 fn count_from(store: Store, items: Memo<Vec<TopItem>>, first: usize, budget: usize) -> usize {
     items.with(|items| {
-        store.view(|view| {
-            let rest = items.len().saturating_sub(first);
-            let from_end = |at: usize| {
-                weight(view, items, first.saturating_add(rest).saturating_sub(at).saturating_sub(1), budget)
-            };
-            rest.saturating_sub(window::first(rest, budget, from_end))
-        })
+        store.view(|view| window::fitting(items.len(), first, budget, |at| weight(view, items, at, budget)))
     })
 }
 

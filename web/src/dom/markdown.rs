@@ -14,11 +14,12 @@ use super::nodes::{end_of, patch};
 use super::{caret, code, element};
 use crate::browser;
 use crate::markdown::{Node, Stream, Update};
+use crate::window;
 
 /// A section is full with so many bytes of text.
-const SECTION_BYTES: usize = 6 << 10;
+const SECTION_BYTES: usize = 2 << 10;
 
-/// Longest text that is on the page whole, in bytes.
+/// Longest text that is on the page whole, in bytes; it may have fewer, see [`window::TEXT_ELEMENTS_MAX`].
 const BYTES_MAX: usize = 200 << 10;
 
 /// How much of a longer one is left when its beginning goes.
@@ -31,6 +32,8 @@ struct Section {
     done: u32,
     /// Bytes of their text.
     bytes: usize,
+    /// All elements in it, once it is full.
+    elements: u32,
 }
 
 impl Section {
@@ -38,7 +41,7 @@ impl Section {
     fn at_end_of(host: &Element) -> Self {
         let element = element("div", "");
         drop(host.append_child(&element));
-        Self { element, done: 0, bytes: 0 }
+        Self { element, done: 0, bytes: 0, elements: 0 }
     }
 
     /// Has the code in the next `count` children coloured: they are final.
@@ -76,8 +79,9 @@ pub(crate) struct MarkdownBox {
     /// Full sections, and those of them that are off the page, the oldest first.
     past: VecDeque<Section>,
     hidden: Vec<Section>,
-    /// Bytes of the full sections that are on the page.
+    /// Bytes of the full sections that are on the page, and their elements.
     past_bytes: usize,
+    past_elements: u32,
     /// The section that grows.
     open: Section,
     /// What stands in it after its final children.
@@ -97,6 +101,7 @@ impl MarkdownBox {
             past: VecDeque::new(),
             hidden: Vec::new(),
             past_bytes: 0,
+            past_elements: 0,
             open,
             pending: Vec::new(),
             caret: None,
@@ -136,6 +141,7 @@ impl MarkdownBox {
             self.past.clear();
             self.hidden.clear();
             self.past_bytes = 0;
+            self.past_elements = 0;
             self.pending.clear();
             self.open = Section::at_end_of(&self.host);
         }
@@ -173,19 +179,24 @@ impl MarkdownBox {
     }
 
     fn next_section(&mut self) {
-        let full = std::mem::replace(&mut self.open, Section::at_end_of(&self.host));
+        let mut full = std::mem::replace(&mut self.open, Section::at_end_of(&self.host));
         full.settle();
+        full.elements = full.element.query_selector_all("*").map_or(0, |all| all.length());
         self.past_bytes = self.past_bytes.saturating_add(full.bytes);
+        self.past_elements = self.past_elements.saturating_add(full.elements);
         self.past.push_back(full);
     }
 
     /// Takes the beginning of a very long text off the page; whether anything is off it.
     pub(crate) fn trim(&mut self) -> bool {
-        if self.past_bytes > BYTES_MAX {
-            while self.past_bytes > BYTES_KEPT
+        if self.past_bytes > BYTES_MAX || self.past_elements > window::TEXT_ELEMENTS_MAX {
+            let is_much =
+                |it: &Self| it.past_bytes > BYTES_KEPT || it.past_elements > window::TEXT_ELEMENTS_KEPT;
+            while is_much(self)
                 && let Some(section) = self.past.pop_front()
             {
                 self.past_bytes = self.past_bytes.saturating_sub(section.bytes);
+                self.past_elements = self.past_elements.saturating_sub(section.elements);
                 section.element.remove();
                 self.hidden.push(section);
             }
@@ -198,6 +209,7 @@ impl MarkdownBox {
         while let Some(section) = self.hidden.pop() {
             drop(self.host.insert_before(&section.element, self.host.first_child().as_ref()));
             self.past_bytes = self.past_bytes.saturating_add(section.bytes);
+            self.past_elements = self.past_elements.saturating_add(section.elements);
             self.past.push_front(section);
         }
     }
