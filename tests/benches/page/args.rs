@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::Outcome;
 use crate::arm::Arm;
 
-const USAGE: &str = "cargo xtask bench --bench page -- [--rows steady,calls,fleet,resume,first,soak] \
+const USAGE: &str = "cargo xtask bench --bench page -- [--rows steady,calls,fleet,wall,resume,first,soak] \
     [--arms fanlight,react-markdown,streamdown] [--rounds 3] [--rate 1000] [--seconds 20] [--throttle 1] [--minutes 60] \
     [--json FILE]";
 

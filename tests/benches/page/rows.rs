@@ -37,16 +37,22 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
         for round in 0..args.rounds {
             let name = format!("{row}-{round}");
             match row.as_str() {
-                "steady" | "calls" | "fleet" => {
+                "steady" | "calls" | "fleet" | "wall" => {
                     let mut arms = args.arms.clone();
                     let turn = usize::try_from(round)? % arms.len().max(1);
                     arms.rotate_left(turn);
-                    // Peers have no fleet to show.
-                    for arm in arms.into_iter().filter(|arm| row != "fleet" || *arm == Arm::Fanlight) {
+                    // Peers show one conversation alone.
+                    let is_ours = matches!(row.as_str(), "fleet" | "wall");
+                    for arm in arms.into_iter().filter(|arm| !is_ours || *arm == Arm::Fanlight) {
                         let conversation = format!("{name}-{}", arm.name());
                         let own = arm != Arm::Fanlight;
                         let load = Load { own, ..load(row, args, place.hub, conversation) };
-                        report.add(row, arm.name(), stream(args, arm, place, &load).await?);
+                        let found = if row == "wall" {
+                            wall(args, place, &load).await?
+                        } else {
+                            stream(args, arm, place, &load).await?
+                        };
+                        report.add(row, arm.name(), found);
                     }
                 }
                 "resume" => report.add(row, "fanlight", resume(args, place, &name).await?),
@@ -72,6 +78,8 @@ fn load(row: &str, args: &Args, hub: SocketAddr, conversation: String) -> Load {
         // Twenty-four tools at once, and few words.
         "calls" => Load { rate: 100, seconds: 6, tools: 24, ..steady },
         "fleet" => Load { others: 24, others_rate: 40, ..steady },
+        // One page of tiles.
+        "wall" => Load { others: 23, others_rate: 40, ..steady },
         _ => steady,
     }
 }
@@ -86,6 +94,25 @@ async fn stream(args: &Args, arm: Arm, place: Place, load: &Load) -> Outcome<Fou
     speaker.go().await?;
     gauge.follow(async { speaker.done().await.expect("the load ends") }).await;
     // A browser whose page is still busy would not end by itself: it is ended with the page object.
+    Ok(gauge.end().await)
+}
+
+/// The wall while a load speaks: the loud conversation is looked at, so that its tile has the whole stream.
+async fn wall(args: &Args, place: Place, load: &Load) -> Outcome<Found> {
+    let mut speaker = Speaker::start(load).await?;
+    let page = open(args).await;
+    page.goto(&format!("http://{}/wall", place.hub)).await;
+    let tile = format!("document.querySelector('.tile[data-conversation=\"{}\"]')", load.conversation);
+    page.holds(&format!("return !!{tile} && document.querySelectorAll('.tile').length === 24")).await;
+    let middle = format!(
+        "const r = {tile}.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2]"
+    );
+    let middle = page.run(&middle).await;
+    page.devtools("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": middle[0], "y": middle[1]}))
+        .await;
+    let mut gauge = Gauge::begin(&page).await;
+    speaker.go().await?;
+    gauge.follow(async { speaker.done().await.expect("the load ends") }).await;
     Ok(gauge.end().await)
 }
 
