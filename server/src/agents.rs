@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! caller ──Turn──▶ start ──▶ messages, run.start in the conversation ──▶ Started { conversation, run, after }
-//!                    └─ task: runner::Shell ──▶ events of the run ──▶ log, viewers, the caller
+//!                    └─ task: runner::Shell, or remote::Errand ──▶ events of the run ──▶ log, viewers, the caller
 //! ```
 
 use std::collections::{BTreeMap, HashMap};
@@ -17,12 +17,13 @@ use shared::dialect::Decoded;
 use shared::event::{Kind, Message, RunStatus};
 use shared::exchange::Offered;
 use shared::limits::RUNS_AT_ONCE_MAX;
+use shared::view::RunView;
 use shared::{ConversationId, MessageId, Position, RunId, ToolCallId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
-use crate::config::{AgentConfig, AgentKind, RemoteKind, RunnerConfig};
+use crate::config::{AgentConfig, AgentKind, RemoteConfig, RunnerConfig};
 use crate::hub::{Publication, PublishError};
 use crate::log::{ListQuery, blocking};
 use crate::runner::{Answer, HUB_STOPPED, NAME, Parts, Place, Shell, Way, Word};
@@ -30,7 +31,10 @@ use crate::state::Shared;
 
 pub(crate) mod commands;
 pub(crate) mod fork;
+mod remote;
 pub(crate) mod settings;
+
+use remote::Errand;
 
 /// Words for one run that wait to be heard.
 const WORDS_MAX: usize = 64;
@@ -50,14 +54,21 @@ pub(crate) struct Agents {
 #[derive(Debug)]
 struct Known {
     kind: KnownKind,
-    /// The way to its model, once somebody asked.
+    /// The way to its model, or to itself, once somebody asked.
     way: OnceLock<Result<Way, String>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum KnownKind {
     Runner(Arc<RunnerConfig>),
-    Remote(RemoteKind),
+    Remote(Arc<RemoteConfig>),
+}
+
+/// A run that is ready to go on.
+#[derive(Debug)]
+enum Work {
+    Own(Box<Shell>),
+    Elsewhere(Box<Errand>),
 }
 
 /// A run that goes on.
@@ -138,11 +149,8 @@ pub(crate) enum StartError {
         /// Those that there are, in words.
         known: String,
     },
-    /// Agents of its kind cannot be called yet.
-    #[error("agents of the kind {0} cannot be asked in this version")]
-    NotYet(&'static str),
-    /// There is no way to its model.
-    #[error("the agent {0:?} cannot call its model: {1}")]
+    /// There is no way to its model, or to it.
+    #[error("there is no way to the agent {0:?}, or to its model: {1}")]
     NoWay(CompactString, String),
     /// As many runs go on as may.
     #[error("{RUNS_AT_ONCE_MAX} runs go on already")]
@@ -163,7 +171,7 @@ impl StartError {
     pub(crate) fn code(&self) -> ErrorCode {
         match self {
             Self::Unknown { .. } => ErrorCode::UnknownAgent,
-            Self::NotYet(_) | Self::NoWay(..) => ErrorCode::AgentUnavailable,
+            Self::NoWay(..) => ErrorCode::AgentUnavailable,
             Self::TooMany => ErrorCode::TooMany,
             Self::Draining => ErrorCode::ShuttingDown,
             Self::NotResumable(_) => ErrorCode::NotResumable,
@@ -178,7 +186,7 @@ impl Agents {
         let known = set.iter().map(|agent| {
             let kind = match &agent.kind {
                 AgentKind::Runner(config) => KnownKind::Runner(Arc::new(RunnerConfig::clone(config))),
-                AgentKind::Remote(config) => KnownKind::Remote(config.speaks),
+                AgentKind::Remote(config) => KnownKind::Remote(Arc::new(RemoteConfig::clone(config))),
             };
             (agent.name.clone(), Known { kind, way: OnceLock::new() })
         });
@@ -195,7 +203,7 @@ impl Agents {
         let row = |(name, known): (&CompactString, &Known)| {
             let (kind, model) = match &known.kind {
                 KnownKind::Runner(config) => (NAME, Some(config.plan.model.clone())),
-                KnownKind::Remote(speaks) => (speaks.name(), None),
+                KnownKind::Remote(config) => (config.speaks.name(), config.model.clone()),
             };
             AgentRow { name: name.clone(), kind, model }
         };
@@ -225,14 +233,11 @@ impl Agents {
     pub(crate) fn start(shared: &Arc<Shared>, turn: Turn) -> Result<Started, StartError> {
         let agents = &shared.agents;
         let Turn { agent, conversation, messages, run, tools } = turn;
-        let (config, way) = agents.find(shared, &agent)?;
+        let found = agents.find(shared, &agent)?;
         let place = Place { run: name(shared, &conversation, run), conversation };
         let (seat, stop, words) = Seat::take(shared, &place, agent)?;
         let after = say(shared, &place.conversation, messages)?;
-        let tools = tools.into();
-        let parts =
-            Parts { shared: Arc::clone(shared), config, way, place: place.clone(), stop, words, tools };
-        go_on(shared, Shell::begin(parts)?, seat);
+        go_on(shared, seat.work(found, (stop, words), tools.into(), false)?, seat);
         Ok(Started { place, after })
     }
 
@@ -258,8 +263,7 @@ impl Agents {
         let found = found.ok_or_else(|| wrong("there is no such conversation"))?;
         let known = found.look(|view| {
             let run = view.runs.get(&place.run)?;
-            let is_ours = run.dialect.as_deref() == Some(NAME);
-            Some((is_ours, run.status, run.name.clone(), view.seq))
+            Some((shared.agents.did(run), run.status, run.name.clone(), view.seq))
         });
         let (is_ours, status, name, seq) = known.ok_or_else(|| wrong("there is no such run"))?;
         let name = name.filter(|_| is_ours);
@@ -267,18 +271,27 @@ impl Agents {
         if status == RunStatus::Complete {
             return Err(wrong("the run is complete"));
         }
-        let (config, way) = shared.agents.find(shared, &name)?;
+        let agent = shared.agents.find(shared, &name)?;
         let (seat, stop, words) = Seat::take(shared, place, name)?;
         let after = Position { epoch: found.epoch().clone(), seq };
         // Whoever had tools of their own is not there any more.
-        let tools = Arc::default();
-        let parts =
-            Parts { shared: Arc::clone(shared), config, way, place: place.clone(), stop, words, tools };
-        go_on(shared, Shell::resume(parts)?, seat);
+        go_on(shared, seat.work(agent, (stop, words), Arc::default(), true)?, seat);
         Ok(Started { place: place.clone(), after })
     }
 
-    /// Lets all runs go on that went on when the hub died or stopped.
+    /// Whether an agent of this hub did the run, or does it.
+    fn did(&self, run: &RunView) -> bool {
+        run.dialect.as_deref() == Some(NAME) || self.was_elsewhere(run)
+    }
+
+    /// Whether an agent elsewhere did the run that the hub called.
+    fn was_elsewhere(&self, run: &RunView) -> bool {
+        let known = run.name.as_ref().and_then(|name| self.known.get(name));
+        matches!(known.map(|known| &known.kind), Some(KnownKind::Remote(config))
+            if run.dialect.as_deref() == Some(config.speaks.dialect()))
+    }
+
+    /// Lets all runs go on that went on when the hub died or stopped; those that went on elsewhere are over.
     pub(crate) fn resume_all(shared: &Arc<Shared>, unfinished: Vec<ConversationId>) {
         if shared.agents.known.is_empty() {
             return;
@@ -288,16 +301,25 @@ impl Agents {
         let stopped = rows.into_iter().map(|row| row.conversation);
         for conversation in unfinished.into_iter().chain(stopped) {
             let Ok(Some(found)) = shared.hub.find(&conversation) else { continue };
-            let runs: Vec<RunId> = found.look(|view| {
-                let waits = |run: &shared::view::RunView| {
+            let runs: Vec<(RunId, bool)> = found.look(|view| {
+                let waits = |run: &RunView| {
                     let was_stopped = run.error.as_ref().is_some_and(|error| error.code == HUB_STOPPED);
                     run.dialect.as_deref() == Some(NAME) && (run.is_running() || was_stopped)
                 };
-                view.runs.iter().filter(|(_, run)| waits(run)).map(|(id, _)| id.clone()).collect()
+                let looked = view.runs.iter().map(|(id, run)| {
+                    let is_cut = run.is_running() && shared.agents.was_elsewhere(run);
+                    (waits(run) || is_cut).then(|| (id.clone(), is_cut))
+                });
+                looked.flatten().collect()
             });
-            for run in runs {
+            for (run, is_cut) in runs {
                 let place = Place { conversation: conversation.clone(), run };
-                if let Err(error) = Self::resume(shared, &place) {
+                let went = if is_cut {
+                    remote::cut_off(shared, &place).map_err(StartError::from)
+                } else {
+                    Self::resume(shared, &place).map(drop)
+                };
+                if let Err(error) = went {
                     tracing::warn!(%conversation, run = %place.run, %error, "a run does not go on");
                 }
             }
@@ -328,7 +350,7 @@ impl Agents {
         found.map(|(place, _)| place.clone())
     }
 
-    fn find(&self, shared: &Shared, name: &CompactString) -> Result<(Arc<RunnerConfig>, Way), StartError> {
+    fn find(&self, shared: &Shared, name: &CompactString) -> Result<(KnownKind, Way), StartError> {
         let known = self.known.get(name).ok_or_else(|| {
             let names: Vec<_> = self.names().collect();
             let known = match names.as_slice() {
@@ -337,15 +359,13 @@ impl Agents {
             };
             StartError::Unknown { name: name.clone(), known }
         })?;
-        let config = match &known.kind {
-            KnownKind::Runner(config) => Arc::clone(config),
-            KnownKind::Remote(speaks) => return Err(StartError::NotYet(speaks.name())),
+        let upstream = match &known.kind {
+            KnownKind::Runner(config) => &config.provider.upstream,
+            KnownKind::Remote(config) => &config.upstream,
         };
-        let way = known
-            .way
-            .get_or_init(|| shared.proxy.way(&config.provider.upstream).map_err(|error| error.to_string()));
+        let way = known.way.get_or_init(|| shared.proxy.way(upstream).map_err(|error| error.to_string()));
         let way = way.clone().map_err(|error| StartError::NoWay(name.clone(), error))?;
-        Ok((config, way))
+        Ok((known.kind.clone(), way))
     }
 }
 
@@ -375,10 +395,13 @@ fn say(shared: &Shared, id: &ConversationId, messages: Vec<Spoken>) -> Result<Po
 }
 
 /// Lets a run go on in a task of its own. What was said too late for it is answered in one more run.
-fn go_on(shared: &Arc<Shared>, shell: Shell, seat: Seat) {
+fn go_on(shared: &Arc<Shared>, work: Work, seat: Seat) {
     let shared = Arc::clone(shared);
     shared.tasks.clone().spawn(async move {
-        let has_news = shell.run().await;
+        let has_news = match work {
+            Work::Own(shell) => shell.run().await,
+            Work::Elsewhere(errand) => errand.run().await,
+        };
         let (place, agent) = (seat.place.clone(), seat.agent.clone());
         drop(seat);
         if has_news && !shared.is_draining() {
@@ -420,6 +443,29 @@ impl Seat {
         going.insert(place.clone(), Going { agent: agent.clone(), stop: stop.clone(), words });
         drop(going);
         Ok((Self { shared: Arc::clone(shared), place: place.clone(), agent }, stop, heard))
+    }
+
+    /// The run, which begins, or goes on where it is there; `tools` are those of whoever asked. That it does is in the conversation when this returns.
+    fn work(
+        &self,
+        (kind, way): (KnownKind, Way),
+        (stop, words): (CancellationToken, mpsc::Receiver<Word>),
+        tools: Arc<[Offered]>,
+        is_there: bool,
+    ) -> Result<Work, PublishError> {
+        let (shared, place) = (Arc::clone(&self.shared), self.place.clone());
+        Ok(match kind {
+            KnownKind::Runner(config) => {
+                let parts = Parts { shared, config, way, place, stop, words, tools };
+                let shell = if is_there { Shell::resume(parts)? } else { Shell::begin(parts)? };
+                Work::Own(Box::new(shell))
+            }
+            KnownKind::Remote(config) => {
+                let agent = self.agent.clone();
+                let parts = remote::Parts { shared, config, agent, way, place, stop, words };
+                Work::Elsewhere(Box::new(Errand::begin(parts)?))
+            }
+        })
     }
 }
 

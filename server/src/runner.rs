@@ -16,6 +16,7 @@ mod calls;
 mod ids;
 mod model;
 mod plan;
+mod scribe;
 mod shell;
 pub(crate) mod tools;
 
@@ -23,7 +24,9 @@ pub use agent::{Agent, Answer, Ask, Command, Input};
 pub use calls::Execute;
 pub use plan::Plan;
 
-pub(crate) use model::Way;
+pub(crate) use ids::Ids;
+pub(crate) use model::{ANTHROPIC_VERSION, Heard, Hearing, Way, failure, no_key, post, put_key, unanswered};
+pub(crate) use scribe::Scribe;
 pub(crate) use shell::{Parts, Place, Shell, Word};
 
 /// What the runs of the hub's own agents name as their dialect.

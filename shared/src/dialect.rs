@@ -52,6 +52,7 @@ pub mod tau_bench;
 pub mod text_calls;
 
 pub use detect::detect;
+pub use fault::failure_in;
 use text_calls::stream::WithTextCalls;
 
 /// Turns one stream into events. Give it the bytes as they come, then call [`Decode::end`] once.

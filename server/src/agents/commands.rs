@@ -17,7 +17,7 @@ use super::fork::{Cut, fork};
 use super::{Agents, Spoken, StartError, Started, Turn};
 use crate::hub::Conversation;
 use crate::log::blocking;
-use crate::runner::{Answer, NAME, Place};
+use crate::runner::{Answer, Place};
 use crate::state::Shared;
 
 /// How many conversations may be commanded at the same time.
@@ -165,7 +165,7 @@ impl Target {
     fn find(shared: &Shared, id: &ConversationId, run: Option<RunId>) -> Result<Self, Refusal> {
         let conversation = find(shared, id)?;
         let newest = |view: &View| {
-            let ours = |(_, run): &(&RunId, &RunView)| run.dialect.as_deref() == Some(NAME);
+            let ours = |(_, run): &(&RunId, &RunView)| shared.agents.did(run);
             view.runs.iter().rev().find(ours).map(|(id, _)| id.clone())
         };
         let (run, seq) = conversation.look(|view| (run.or_else(|| newest(view)), view.seq));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use compact_str::CompactString;
+use shared::dialect;
 use shared::dialect::custom::UserDialect;
 use shared::dialect::text_calls::TextForm;
 
@@ -29,7 +30,7 @@ pub enum AgentKind {
     /// The hub itself runs it: a model, and tools.
     Runner(Box<RunnerConfig>),
     /// It runs elsewhere, and the hub calls it.
-    Remote(RemoteConfig),
+    Remote(Box<RemoteConfig>),
 }
 
 /// An agent that the hub runs.
@@ -58,10 +59,14 @@ pub struct RemoteConfig {
     pub speaks: RemoteKind,
     /// Where it is.
     pub upstream: Upstream,
+    /// What is put behind its path for a request, where that is the same for all.
+    pub path: String,
     /// The environment variable with the key that it wants.
     pub key_env: Option<String>,
     /// The model, agent or graph that is asked for there, where it has several.
     pub model: Option<CompactString>,
+    /// How long it may say nothing before it counts as lost.
+    pub patience: Duration,
 }
 
 macro_rules! remote_kinds {
@@ -109,6 +114,49 @@ impl RemoteKind {
     /// The kind of that name in settings.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// The dialect that it answers in.
+    pub fn dialect(self) -> &'static str {
+        match self {
+            Self::Agno => dialect::agno::NAME,
+            Self::LangGraph => dialect::langgraph::NAME,
+            Self::AgUi => dialect::ag_ui::NAME,
+            Self::DeepAgent => dialect::deep_agent::NAME,
+            Self::Forge => dialect::forge::NAME,
+            Self::Ralph => dialect::ralph::NAME,
+            Self::OpenAi => dialect::openai_chat::NAME,
+            Self::Anthropic => dialect::anthropic::NAME,
+            Self::AiSdk => dialect::ai_sdk::NAME,
+        }
+    }
+
+    /// The decoder for that: what agents add to chat completions that execute their calls themselves is read too.
+    pub(crate) fn decoder(self) -> &'static str {
+        if self == Self::OpenAi { dialect::bernard::NAME } else { self.dialect() }
+    }
+
+    /// Whether what is asked for there is a model.
+    pub(crate) fn has_models(self) -> bool {
+        matches!(self, Self::Forge | Self::OpenAi | Self::Anthropic)
+    }
+
+    /// Whether it must be said what is asked for there.
+    pub fn needs_model(self) -> bool {
+        matches!(self, Self::Agno | Self::OpenAi | Self::Anthropic)
+    }
+
+    /// What is behind a base URL for a request; nothing where the URL is that of the request itself.
+    pub fn path_behind(self, url: &str) -> &'static str {
+        match self {
+            Self::Agno | Self::LangGraph => "",
+            // The URL itself is asked, to the letter.
+            Self::AgUi | Self::AiSdk if url.ends_with('/') => "/",
+            Self::AgUi | Self::AiSdk => "",
+            Self::DeepAgent | Self::Forge | Self::Ralph if url.ends_with("/chat/stream") => "",
+            Self::DeepAgent | Self::Forge | Self::Ralph => "/chat/stream",
+            Self::OpenAi | Self::Anthropic => provider::path_behind(self.api(), url),
+        }
     }
 
     /// Whose words it speaks, for headers with keys.

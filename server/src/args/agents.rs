@@ -17,6 +17,9 @@ mod file;
 /// How long a server with tools may take to start, in seconds, unless it is said. Programs may be fetched first.
 const START_SECONDS: u64 = 60;
 
+/// How long an agent elsewhere may say nothing, in seconds, unless it is said.
+const SILENCE_SECONDS: u64 = 120;
+
 /// One agent. Which of these fit depends on its kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -49,7 +52,7 @@ pub(crate) struct AgentSettings {
     max_calls: Option<usize>,
     /// How long a call may take, in seconds.
     call_seconds: Option<u64>,
-    /// How long a model may say nothing, in seconds.
+    /// How long a model, or an agent elsewhere, may say nothing, in seconds.
     silence_seconds: Option<u64>,
     /// How calls are written in the text: `xml`, `json` or `both`.
     text_calls: Option<String>,
@@ -91,7 +94,7 @@ impl AgentSettings {
         let kind = if self.kind == "runner" {
             AgentKind::Runner(Box::new(self.runner(name, upstreams, servers)?))
         } else {
-            AgentKind::Remote(self.remote(name)?)
+            AgentKind::Remote(Box::new(self.remote(name)?))
         };
         Ok(AgentConfig { name: name.into(), kind })
     }
@@ -167,10 +170,12 @@ impl AgentSettings {
             model: self.model.clone(),
             key_env: self.key_env.clone(),
             ca: self.ca.clone(),
+            silence_seconds: self.silence_seconds,
             ..Self::default()
         };
         if *self != own {
-            let fits = "an agent elsewhere has kind, url, model, key_env and ca, and nothing else";
+            let fits =
+                "an agent elsewhere has kind, url, model, key_env, ca and silence_seconds, and nothing else";
             return Err(of(String::from(fits)));
         }
         let url = self.url.as_deref().ok_or_else(|| of(String::from("an agent elsewhere has a url")))?;
@@ -178,8 +183,16 @@ impl AgentSettings {
         if let Some(file) = &self.ca {
             upstream = upstream.trusting(file).map_err(|error| of(error.to_string()))?;
         }
-        let model = self.model.as_deref().map(Into::into);
-        Ok(RemoteConfig { speaks, upstream, key_env: self.key_env.clone(), model })
+        let model = self.model.as_deref().filter(|model| !model.is_empty()).map(Into::into);
+        if model.is_none() && speaks.needs_model() {
+            return Err(of(format!(
+                "an agent of the kind {} has a model: what is asked for there",
+                self.kind
+            )));
+        }
+        let (path, key_env) = (speaks.path_behind(url).to_owned(), self.key_env.clone());
+        let patience = Duration::from_secs(self.silence_seconds.unwrap_or(SILENCE_SECONDS).max(1));
+        Ok(RemoteConfig { speaks, upstream, path, key_env, model, patience })
     }
 }
 

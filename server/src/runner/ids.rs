@@ -6,7 +6,7 @@ use shared::{Kind, ToolCallId};
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Ids {
+pub(crate) struct Ids {
     used: HashSet<ToolCallId>,
     /// In this answer, what the model calls it and what we do.
     here: HashMap<ToolCallId, ToolCallId>,
@@ -14,17 +14,17 @@ pub(super) struct Ids {
 
 impl Ids {
     /// These are taken.
-    pub(super) fn taken<'a>(&mut self, ids: impl Iterator<Item = &'a ToolCallId>) {
+    pub(crate) fn taken<'a>(&mut self, ids: impl Iterator<Item = &'a ToolCallId>) {
         self.used.extend(ids.cloned());
     }
 
     /// Another answer begins.
-    pub(super) fn next_answer(&mut self) {
+    pub(crate) fn next_answer(&mut self) {
         self.here.clear();
     }
 
     /// Gives the call that `kind` is about its own id.
-    pub(super) fn make_own(&mut self, kind: &mut Kind) {
+    pub(crate) fn make_own(&mut self, kind: &mut Kind) {
         let Some(tool) = tool(kind) else { return };
         let given = tool.clone();
         let own = self.here.entry(given.clone()).or_insert_with(|| {
@@ -48,9 +48,13 @@ fn tool(kind: &mut Kind) -> Option<&mut ToolCallId> {
         Kind::ToolStart(start) => Some(&mut start.tool),
         Kind::ToolState(change) => Some(&mut change.tool),
         Kind::ToolResult(result) => Some(&mut result.tool),
-        Kind::ToolArgs { tool, .. } | Kind::ToolCall { tool, .. } | Kind::ToolOutput { tool, .. } => {
-            Some(tool)
-        }
+        Kind::ToolProgress(progress) => Some(&mut progress.tool),
+        Kind::AgentStart(start) => start.tool.as_mut(),
+        Kind::ToolArgs { tool, .. }
+        | Kind::ToolCall { tool, .. }
+        | Kind::ToolOutput { tool, .. }
+        | Kind::ApprovalRequest { tool, .. }
+        | Kind::ApprovalAnswer { tool, .. } => Some(tool),
         _ => None,
     }
 }

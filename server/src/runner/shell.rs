@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compact_str::CompactString;
-use shared::dialect::Decoded;
 use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult};
 use shared::exchange::Offered;
 use shared::frame::Durability;
@@ -17,11 +16,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::agent::failed;
 use super::model::{Call, Way};
-use super::{Agent, Answer, Ask, Command, Execute, HUB_STOPPED, Input, NAME, Plan};
+use super::{Agent, Answer, Ask, Command, Execute, HUB_STOPPED, Input, NAME, Plan, Scribe};
 use crate::clock;
 use crate::config::RunnerConfig;
-use crate::hub::{Attendant, Publication, PublishError};
-use crate::log::{Ticket, reached};
+use crate::hub::PublishError;
+use crate::log::reached;
 use crate::state::Shared;
 
 /// Notes of the model and of tools that wait to be read; beyond it those wait who write them.
@@ -71,7 +70,7 @@ pub(crate) struct Shell {
     way: Way,
     place: Place,
     agent: Agent,
-    attendant: Attendant,
+    scribe: Scribe,
     stop: CancellationToken,
     words: mpsc::Receiver<Word>,
     inbox: mpsc::Receiver<Note>,
@@ -85,8 +84,6 @@ pub(crate) struct Shell {
     /// The request that is open.
     model: Option<AbortOnDropHandle<()>>,
     asked: u64,
-    /// Reached when the log has all that was said.
-    ticket: Ticket,
     /// Something was said in the conversation that the model has not been told.
     has_news: bool,
 }
@@ -126,14 +123,14 @@ impl Shell {
         let (run, plan) = (parts.place.run.clone(), parts.config.plan.clone());
         let agent = Agent::new(run.clone(), plan.clone());
         let mut shell = Self::new(parts, agent);
-        let mut view = shell.look();
+        let mut view = shell.scribe.look();
         let was_lost = view.as_ref().is_some_and(|view| view.loss.is_some());
         if was_lost {
             // With this the hub opens again what only its own end had closed.
             let (model, name) = (Some(plan.model.clone()), plan.name.clone());
             let start = Kind::RunStart(RunStart { model, name, dialect: Some(NAME.into()), title: None });
-            shell.say(vec![Event::new(&run, start)])?;
-            view = shell.look();
+            shell.scribe.say(vec![Event::new(&run, start)])?;
+            view = shell.scribe.look();
         }
         let mut out = Vec::new();
         shell.agent = Agent::resume(run, plan, &view.unwrap_or_default(), clock::now_ms(), &mut out);
@@ -147,14 +144,14 @@ impl Shell {
     fn new(parts: Parts, agent: Agent) -> Self {
         let Parts { shared, config, way, place, stop, words, tools } = parts;
         let (notes, inbox) = mpsc::channel(NOTES_MAX);
-        let attendant = Attendant::new(&shared.hub);
+        let scribe = Scribe::new(&shared, place.clone());
         Self {
             shared,
             config,
             way,
             place,
             agent,
-            attendant,
+            scribe,
             stop,
             words,
             inbox,
@@ -164,15 +161,8 @@ impl Shell {
             missing: HashSet::new(),
             model: None,
             asked: 0,
-            ticket: Ticket::default(),
             has_news: false,
         }
-    }
-
-    /// The run as it stands.
-    fn look(&self) -> Option<shared::view::RunView> {
-        let found = self.shared.hub.find(&self.place.conversation).ok().flatten()?;
-        found.look(|view| view.runs.get(&self.place.run).cloned())
     }
 
     /// Goes on until the run is over. True when something was said that the model has not been told.
@@ -250,7 +240,7 @@ impl Shell {
                 other => deeds.push(other),
             }
         }
-        self.say(events)?;
+        self.scribe.say(events)?;
         for deed in deeds {
             match deed {
                 Command::Ask(ask) => self.ask(ask),
@@ -260,23 +250,6 @@ impl Shell {
                 Command::Log(_) | Command::Over => {}
             }
         }
-        Ok(())
-    }
-
-    fn say(&mut self, events: Vec<Event>) -> Result<(), PublishError> {
-        if events.is_empty() {
-            return Ok(());
-        }
-        let mut said = Decoded::default();
-        for event in events {
-            said.event(event);
-        }
-        let publication = Publication {
-            level: Durability::Stored.min(self.shared.hub.log().durability()),
-            speaker: self.attendant.speaks_in(&self.place.conversation),
-            ..Publication::of(said.envelopes)
-        };
-        self.ticket = self.shared.fanout.publish(&self.place.conversation, publication)?.ticket;
         Ok(())
     }
 
@@ -292,7 +265,7 @@ impl Shell {
             ask,
             tools: Arc::clone(&self.tools),
             number: self.asked,
-            ticket: self.ticket,
+            ticket: self.scribe.ticket(),
             inbox: self.notes.clone(),
         };
         self.model = Some(AbortOnDropHandle::new(tokio::spawn(call.run())));
@@ -303,7 +276,7 @@ impl Shell {
         let abort = CancellationToken::new();
         self.calls.insert(call.tool.clone(), abort.clone().drop_guard());
         let (shared, config) = (Arc::clone(&self.shared), Arc::clone(&self.config));
-        let (notes, ticket) = (self.notes.clone(), self.ticket);
+        let (notes, ticket) = (self.notes.clone(), self.scribe.ticket());
         tokio::spawn(async move {
             let log = shared.hub.log();
             let result = match reached(log, ticket, Durability::Stored.min(log.durability())).await {
@@ -326,7 +299,7 @@ impl Shell {
                 said.push(Event::new(&self.place.run, Kind::Status { text }));
             }
         }
-        self.say(said)
+        self.scribe.say(said)
     }
 
     /// The hub stops: the run is over for now, and all that was open is as it was when it goes on.
@@ -341,7 +314,7 @@ impl Shell {
             retry_after_ms: None,
         };
         let end = RunEnd { status: RunStatus::Interrupted, lost: true, ..RunEnd::default() };
-        self.say(vec![Event::new(&run, Kind::Error(fact)), Event::new(&run, Kind::RunEnd(end))])?;
+        self.scribe.say(vec![Event::new(&run, Kind::Error(fact)), Event::new(&run, Kind::RunEnd(end))])?;
         self.agent.leave();
         Ok(())
     }

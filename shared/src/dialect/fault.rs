@@ -47,6 +47,14 @@ pub(crate) fn fault(value: Field<'_>) -> ErrorFact {
     fact(&outer, value)
 }
 
+/// What a server says that refuses a request: the failure in its answer, where that is an object that names one.
+pub fn failure_in(answer: &[u8]) -> Option<ErrorFact> {
+    let whole = Field::parse(std::str::from_utf8(answer).ok()?)?;
+    let shape: Shape<'_> = whole.object();
+    let says = [shape.error, shape.message, shape.detail].into_iter().any(Field::is_truthy);
+    says.then(|| fault(whole))
+}
+
 fn fact(shape: &Shape<'_>, whole: Field<'_>) -> ErrorFact {
     let message = shape.message.words().or_else(|| shape.detail.words());
     let message = message.unwrap_or_else(|| super::framing::excerpt(whole.as_json_text()).into());

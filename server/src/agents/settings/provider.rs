@@ -91,7 +91,7 @@ fn usual_path(api: Api) -> &'static str {
 }
 
 /// What is behind a base URL for a request; nothing where the URL is that of the request itself.
-fn path_behind(api: Api, url: &str) -> &'static str {
+pub(super) fn path_behind(api: Api, url: &str) -> &'static str {
     let url = url.trim_end_matches('/');
     match api {
         Api::Anthropic if url.ends_with("/messages") => "",

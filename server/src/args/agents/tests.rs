@@ -96,13 +96,22 @@ fn a_provider_is_described_in_a_file() {
 #[test]
 fn an_agent_elsewhere_has_a_url_and_no_settings_of_a_runner() {
     for kind in RemoteKind::ALL {
-        let fits = agent(&format!("kind = '{}'\nurl = 'http://127.0.0.1:7777/x'", kind.name())).unwrap();
+        let table = format!(
+            "kind = '{}'\nurl = 'http://127.0.0.1:7777/x'\nmodel = 'm'\nsilence_seconds = 3",
+            kind.name()
+        );
+        let fits = agent(&table).unwrap();
         assert!(matches!(fits.kind, AgentKind::Remote(remote) if remote.speaks == *kind));
     }
     let error = agent("kind = 'agno'").unwrap_err();
     assert_eq!(error, "the agent \"a\": an agent elsewhere has a url");
+    let error = agent("kind = 'agno'\nurl = 'http://127.0.0.1:7777'").unwrap_err();
+    assert!(error.contains("an agent of the kind agno has a model"), "{error}");
     let error = agent("kind = 'agno'\nurl = 'http://127.0.0.1:7777'\nsystem = 'Be brief.'").unwrap_err();
-    assert!(error.ends_with("has kind, url, model, key_env and ca, and nothing else"), "{error}");
+    assert!(
+        error.ends_with("has kind, url, model, key_env, ca and silence_seconds, and nothing else"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -19,7 +19,7 @@ const TOO_LONG: [&str; 9] = [
 ];
 
 /// A failure by this name.
-pub(super) fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
+pub(crate) fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
     ErrorFact { code: code.into(), message: message.to_owned(), retryable, retry_after_ms: None }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn named(mut fact: ErrorFact, status: u16) -> ErrorFact {
 
 /// The failure of an answer that says nothing but its status.
 pub(super) fn of_status(status: u16, retry_after_ms: Option<u64>) -> ErrorFact {
-    let message = format!("the model's server answered with status {status}");
+    let message = format!("the server answered with status {status}");
     ErrorFact { retry_after_ms, ..failure(&format!("http_{status}"), &message, may_pass(status)) }
 }
 

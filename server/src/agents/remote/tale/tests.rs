@@ -1,0 +1,97 @@
+//! What becomes of an answer's events, and of their ids when the run has them already.
+
+use shared::dialect::{DecodeOptions, decoder};
+use shared::event::{AgentStart, Message, ToolStart};
+use shared::view::{AgentView, ToolView};
+use shared::{MessageId, ToolCallId};
+
+use super::*;
+
+fn told(tale: &mut Tale, kinds: Vec<Event>) -> Vec<Event> {
+    let mut said = Decoded::default();
+    kinds.into_iter().for_each(|event| said.event(event));
+    tale.tell(said)
+}
+
+fn call(id: &str) -> Kind {
+    Kind::ToolStart(ToolStart {
+        tool: ToolCallId::new(id),
+        name: "look_up".into(),
+        server: false,
+        given_id: None,
+    })
+}
+
+#[test]
+fn an_answer_is_a_part_of_the_run_that_is_there() {
+    let run = RunId::new("ours");
+    let mut tale = Tale::new(run.clone(), None);
+    let mut said = Decoded::default();
+    let options = DecodeOptions { run: RunId::new("theirs"), ..DecodeOptions::default() };
+    let mut ag_ui = decoder("ag-ui", options).unwrap();
+    ag_ui.feed(
+        b"data: {\"type\":\"RUN_STARTED\",\"threadId\":\"t\",\"runId\":\"x\"}\n\n\
+          data: {\"type\":\"MESSAGES_SNAPSHOT\",\"messages\":[{\"id\":\"1\",\"role\":\"user\",\"content\":\"Hello\"}]}\n\n\
+          data: {\"type\":\"TEXT_MESSAGE_CHUNK\",\"messageId\":\"m\",\"delta\":\"Hi\"}\n\n\
+          data: {\"type\":\"RUN_FINISHED\",\"threadId\":\"t\",\"runId\":\"x\"}\n\n",
+        &mut said,
+    );
+    ag_ui.end(&mut said);
+    let events = tale.tell(said);
+    assert!(events.iter().all(|event| event.run == run), "{events:?}");
+    let is_foreign =
+        |event: &Event| matches!(event.kind, Kind::RunStart(_) | Kind::RunEnd(_) | Kind::Message(_));
+    assert!(!events.iter().any(is_foreign), "{events:?}");
+    assert!(events.iter().any(|event| matches!(&event.kind, Kind::PartDelta { text, .. } if text == "Hi")));
+    assert!(tale.heard().has_ended);
+    assert_eq!(tale.end().status, RunStatus::Complete);
+}
+
+#[test]
+fn ids_that_the_run_has_already_are_not_used_again() {
+    let run = RunId::new("r");
+    let mut before = RunView::default();
+    before.tools.insert(ToolCallId::new("call-1"), ToolView::default());
+    let agent = AgentView {
+        name: None,
+        parent: None,
+        depth: 1,
+        tool: None,
+        task: None,
+        status: RunStatus::Error,
+        started_at: 0,
+        ended_at: None,
+    };
+    before.agents.insert(AgentId::new("depth-1"), agent);
+    let mut tale = Tale::new(run.clone(), Some(&before));
+    let start = AgentStart { tool: Some(ToolCallId::new("call-1")), ..AgentStart::default() };
+    let inner = Some(AgentId::new("depth-1"));
+    let events = told(
+        &mut tale,
+        vec![
+            Event::new(&run, call("call-1")),
+            Event::new(&run, Kind::AgentStart(start)).by(inner.clone()),
+            Event::new(&run, Kind::ApprovalRequest { tool: ToolCallId::new("call-1"), text: None }).by(inner),
+        ],
+    );
+    let own = ToolCallId::new("call-1.2");
+    assert!(matches!(&events[0].kind, Kind::ToolStart(it) if it.tool == own));
+    assert!(matches!(&events[1].kind, Kind::AgentStart(it) if it.tool.as_ref() == Some(&own)));
+    assert!(matches!(&events[2].kind, Kind::ApprovalRequest { tool, .. } if *tool == own));
+    assert_eq!(events[2].agent, Some(AgentId::new("depth-1.2")));
+}
+
+#[test]
+fn a_failure_is_kept_for_the_end_and_what_was_said_before_is_not_said_again() {
+    let run = RunId::new("r");
+    let mut tale = Tale::new(run.clone(), None);
+    let fact = ErrorFact { code: "x".into(), message: "y".into(), retryable: true, retry_after_ms: None };
+    let message = Message { message: MessageId::new("m"), role: "user".into(), text: "Hello".into() };
+    let events = told(
+        &mut tale,
+        vec![Event::new(&run, Kind::Error(fact.clone())), Event::new(&run, Kind::Message(message))],
+    );
+    assert!(events.is_empty(), "{events:?}");
+    assert_eq!(tale.heard().failure, Some(fact));
+    assert!(!tale.heard().has_begun);
+}

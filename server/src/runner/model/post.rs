@@ -1,0 +1,62 @@
+//! What all requests of the hub to others have in common: their heads, their keys, and what is said when nobody answers.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Request;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
+use shared::event::ErrorFact;
+
+use super::failure::failure;
+use crate::proxy::{Fault, Upstream};
+
+/// A request with `body`, which is of the type `media`, to what is at `path` behind the upstream's own. Wants a stream.
+pub(crate) fn post(
+    upstream: &Upstream,
+    path: &str,
+    media: &str,
+    body: Vec<u8>,
+) -> Result<Request<Full<Bytes>>, ErrorFact> {
+    let wrong = |what: &str| failure("bad_provider", what, false);
+    let uri = upstream.uri(path).ok_or_else(|| wrong("the URL that is to be asked is none"))?;
+    let request = Request::post(uri).header(CONTENT_TYPE, media).header(ACCEPT, "text/event-stream");
+    let request = request.header(USER_AGENT, concat!("fanlight/", env!("CARGO_PKG_VERSION")));
+    request.body(Full::new(Bytes::from(body))).map_err(|error| wrong(&error.to_string()))
+}
+
+/// Puts the key that is in the environment variable into the header `name`. False where the variable is not set.
+pub(crate) fn put_key<B>(
+    request: &mut Request<B>,
+    name: HeaderName,
+    variable: &str,
+) -> Result<bool, ErrorFact> {
+    let Ok(key) = std::env::var(variable) else { return Ok(false) };
+    let key = key.trim();
+    let value = if name == AUTHORIZATION { format!("Bearer {key}") } else { key.to_owned() };
+    let value = HeaderValue::from_str(&value);
+    // Neither the trace nor the log may quote it.
+    let mut value =
+        value.map_err(|_secret| failure("no_key", &format!("the key in {variable} is none"), false))?;
+    value.set_sensitive(true);
+    request.headers_mut().insert(name, value);
+    Ok(true)
+}
+
+/// The failure of a request that must have the key in that variable, and has none.
+pub(crate) fn no_key(who: &str, variable: &str) -> ErrorFact {
+    let what = format!("the environment variable {variable} with the key of the {who} is not set");
+    failure("no_key", &what, false)
+}
+
+/// The failure of a request to `who` that nobody answered.
+pub(crate) fn unanswered(who: &str, upstream: &Upstream, fault: &Fault) -> ErrorFact {
+    let place = upstream.place();
+    match fault {
+        Fault::Unreachable(why) => {
+            let what = format!("the {who} at {place} cannot be reached: {why}");
+            failure("upstream_unreachable", &what, true)
+        }
+        Fault::Failed(why) => {
+            failure("upstream_failed", &format!("the {who} at {place} gave no answer: {why}"), true)
+        }
+    }
+}

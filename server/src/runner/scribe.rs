@@ -1,0 +1,59 @@
+//! Writes the events of one run into its conversation, and knows when the log has them.
+
+use std::sync::Arc;
+
+use shared::dialect::Decoded;
+use shared::event::Event;
+use shared::frame::Durability;
+use shared::view::RunView;
+
+use super::Place;
+use crate::hub::{Attendant, Publication, PublishError};
+use crate::log::Ticket;
+use crate::state::Shared;
+
+/// See the module. As long as it is there the hub does not take the run for lost.
+#[derive(Debug)]
+pub(crate) struct Scribe {
+    shared: Arc<Shared>,
+    place: Place,
+    attendant: Attendant,
+    ticket: Ticket,
+}
+
+impl Scribe {
+    /// For the run at `place`.
+    pub(crate) fn new(shared: &Arc<Shared>, place: Place) -> Self {
+        let attendant = Attendant::new(&shared.hub);
+        Self { shared: Arc::clone(shared), place, attendant, ticket: Ticket::default() }
+    }
+
+    /// Reached when the log has all that was said.
+    pub(crate) fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// The run as it stands.
+    pub(crate) fn look(&self) -> Option<RunView> {
+        let found = self.shared.hub.find(&self.place.conversation).ok().flatten()?;
+        found.look(|view| view.runs.get(&self.place.run).cloned())
+    }
+
+    /// Says this in the conversation, in this order.
+    pub(crate) fn say(&mut self, events: Vec<Event>) -> Result<(), PublishError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let mut said = Decoded::default();
+        for event in events {
+            said.event(event);
+        }
+        let publication = Publication {
+            level: Durability::Stored.min(self.shared.hub.log().durability()),
+            speaker: self.attendant.speaks_in(&self.place.conversation),
+            ..Publication::of(said.envelopes)
+        };
+        self.ticket = self.shared.fanout.publish(&self.place.conversation, publication)?.ticket;
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! Agents elsewhere that fail, are stopped, are asked again; a hub that dies while one answers.
+
+use serde_json::{Value, json};
+use tests::{Hub, Origin, Step};
+
+use super::proxy::STREAM;
+use super::remote_kinds::{hub_at, hub_with, say};
+use super::runner::{command, events, last_run, runs};
+
+/// The beginning of an answer in AG-UI, which has not ended.
+fn begun(text: &str) -> Vec<Step> {
+    let payloads = [
+        json!({"type": "RUN_STARTED", "threadId": "c", "runId": "x"}),
+        json!({"type": "TOOL_CALL_CHUNK", "toolCallId": "call_1", "toolCallName": "look_up", "delta": "{}"}),
+        json!({"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": text}),
+    ];
+    let pieces = payloads.iter().map(|payload| Step::piece(format!("data: {payload}\n\n").as_bytes()));
+    std::iter::once(Step::begin("200 OK", &STREAM)).chain(pieces).collect()
+}
+
+/// A whole one.
+fn whole(text: &str) -> Vec<Step> {
+    let end = json!({"type": "RUN_FINISHED", "threadId": "c", "runId": "x"});
+    let end = Step::piece(format!("data: {end}\n\n").as_bytes());
+    begun(text).into_iter().chain([end, Step::end(&[])]).collect()
+}
+
+async fn far(origin: &Origin, more: &str) -> (Hub, tempfile::TempDir) {
+    hub_with(origin, "ag-ui", "/agent", more).await
+}
+
+async fn has_text(hub: &Hub, text: &str) {
+    runs(hub, |runs| runs.last().is_some_and(|run| run["text"] == text)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_elsewhere_that_is_stopped_is_hung_up_on() {
+    let origin = Origin::start(|_| begun("Well").into_iter().chain([Step::Silence]).collect()).await;
+    let (hub, _place) = far(&origin, "").await;
+    let done = say(&hub, "Hello").await;
+    has_text(&hub, "Well").await;
+    let (status, stopped) = command(&hub, json!({"id": "s", "command": "stop"})).await;
+    assert_eq!((status, &stopped["run"]), (200, &done["run"]));
+    let run = last_run(&hub).await;
+    assert_eq!((run["status"].as_str(), run["text"].as_str()), (Some("cancelled"), Some("Well")));
+    origin.until_left().await;
+    let (status, problem) = command(&hub, json!({"id": "t", "command": "stop"})).await;
+    assert_eq!((status, problem["code"].as_str()), (409, Some("not_running")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_can_cancel_is_told_to() {
+    let started = "event: RunStarted\ndata: {\"event\": \"RunStarted\", \"run_id\": \"ar 1\", \"session_id\": \"c\"}\n\nevent: RunContent\ndata: {\"event\": \"RunContent\", \"run_id\": \"ar 1\", \"content\": \"Well\"}\n\n";
+    let origin = Origin::start(move |asked| {
+        if asked.start.contains("/cancel") {
+            return Step::answer("200 OK", &[], b"{}");
+        }
+        vec![Step::begin("200 OK", &STREAM), Step::piece(started.as_bytes()), Step::Silence]
+    })
+    .await;
+    let (hub, _place) = hub_with(&origin, "agno", "", "model = \"teams/weather\"").await;
+    say(&hub, "Hello").await;
+    has_text(&hub, "Well").await;
+    command(&hub, json!({"id": "s", "command": "stop"})).await;
+    assert_eq!(last_run(&hub).await["status"], "cancelled");
+    origin.until_left().await;
+    let asked = tests::wait::until("the cancelling", async || origin.asked().into_iter().nth(1)).await;
+    assert_eq!(asked.start, "POST /teams/weather/runs/ar%201/cancel HTTP/1.1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_of_agents_elsewhere_have_names_and_may_be_tried_again() {
+    let json = [("content-type", "application/json"), ("retry-after", "7")];
+    let unauthorized = br#"{"detail": "Invalid token"}"#;
+    let busy = br#"{"error": {"message": "Slow down", "type": "rate_limit_error"}}"#;
+    let cases: Vec<(Vec<Step>, &str, bool, &str)> = vec![
+        (Step::answer("401 Unauthorized", &json, unauthorized), "http_401", false, "error"),
+        (Step::answer("429 Too Many Requests", &json, busy), "rate_limit_error", true, "error"),
+        (
+            Step::answer("503 Service Unavailable", &[], b"<html>Bad gateway</html>"),
+            "http_503",
+            true,
+            "error",
+        ),
+        (Step::answer("307 Temporary Redirect", &[("location", "/agent/")], b""), "http_307", false, "error"),
+        (begun("Well").into_iter().chain([Step::Reset]).collect(), "upstream_cut", true, "interrupted"),
+        (begun("Well").into_iter().chain([Step::end(&[])]).collect(), "upstream_cut", true, "interrupted"),
+        (begun("Well").into_iter().chain([Step::Silence]).collect(), "agent_silent", true, "error"),
+        (vec![Step::Silence], "agent_silent", true, "error"),
+        (vec![Step::Say(b"nonsense\r\n\r\n".to_vec()), Step::Reset], "upstream_failed", true, "error"),
+        (Step::answer("200 OK", &STREAM, b"\x00\xffnot what was asked for"), "no_answer", true, "error"),
+        (Step::answer("200 OK", &STREAM, b""), "no_answer", true, "error"),
+    ];
+    for (steps, code, retryable, status) in cases {
+        let times = std::sync::atomic::AtomicU32::new(0);
+        let origin = Origin::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            0 => steps.clone(),
+            _ => whole("At last"),
+        })
+        .await;
+        let (hub, _place) = far(&origin, "silence_seconds = 1").await;
+        let done = say(&hub, "Hello").await;
+        let run = last_run(&hub).await;
+        let error = &run["error"];
+        assert_eq!((error["code"].as_str(), run["status"].as_str()), (Some(code), Some(status)), "{run}");
+        assert_eq!(error["retryable"].as_bool().unwrap_or_default(), retryable, "{error}");
+        if code == "rate_limit_error" {
+            assert_eq!(error["retry_after_ms"], 7_000);
+        }
+        let (again, _) = command(&hub, json!({"id": "r", "command": "retry"})).await;
+        assert_eq!(again, 200, "{code}");
+        let all = runs(&hub, |runs| runs.last().is_some_and(|run| run["status"] == "complete")).await;
+        assert_eq!((all.len(), &all[0]["id"]), (1, &done["run"]), "{code}: the same run goes on");
+        let text = all[0]["text"].as_str().unwrap();
+        assert!(text.ends_with("At last"), "{code}: {text}");
+        let said: Value = serde_json::from_slice(&origin.asked()[1].body).unwrap();
+        let hello = json!([{"id": "m1", "role": "user", "content": "Hello"}]);
+        assert_eq!(said["messages"], hello, "{code}: what broke off is not told");
+        let ids: Vec<Value> = events(&hub)
+            .await
+            .into_iter()
+            .filter(|it| it["k"] == "tool.start")
+            .map(|it| it["tool"].clone())
+            .collect();
+        let expected = if text == "At last" { json!(["call_1"]) } else { json!(["call_1", "call_1.2"]) };
+        assert_eq!(json!(ids), expected, "{code}: ids of answers do not collide");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_not_there_is_said_to_be_unreachable() {
+    let nowhere = super::commands::nowhere().await;
+    let (hub, _place) = hub_at(&format!("http://{nowhere}"), "forge", "").await;
+    say(&hub, "Hello").await;
+    let run = last_run(&hub).await;
+    assert_eq!(
+        (&run["error"]["code"], &run["error"]["retryable"]),
+        (&json!("upstream_unreachable"), &json!(true))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_while_an_agent_elsewhere_answers_is_answered_too() {
+    let origin = Origin::start(|asked| {
+        let body: Value = serde_json::from_slice(&asked.body).unwrap();
+        if body["messages"].as_array().unwrap().iter().filter(|it| it["role"] == "user").count() > 1 {
+            return whole("Both");
+        }
+        let mut steps = whole("One");
+        steps.insert(4, Step::Wait);
+        steps
+    })
+    .await;
+    let (hub, _place) = far(&origin, "").await;
+    let first = say(&hub, "Hello").await;
+    has_text(&hub, "One").await;
+    let second = say(&hub, "One more thing").await;
+    assert_eq!(first["run"], second["run"], "it is at work, and will hear of it");
+    origin.go_on();
+    let all = runs(&hub, |runs| runs.len() == 2 && runs[1]["status"] == "complete").await;
+    assert_eq!((&all[0]["text"], &all[1]["text"]), (&json!("One"), &json!("Both")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_elsewhere_that_the_death_of_the_hub_cut_off_is_interrupted_and_may_be_tried_again() {
+    let times = std::sync::atomic::AtomicU32::new(0);
+    let origin = Origin::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+        0 => begun("Well").into_iter().chain([Step::Silence]).collect(),
+        _ => whole("At last"),
+    })
+    .await;
+    let (mut hub, _place) = far(&origin, "").await;
+    say(&hub, "Hello").await;
+    has_text(&hub, "Well").await;
+    hub.kill().await;
+    hub.restart().await;
+    let run = last_run(&hub).await;
+    assert_eq!((&run["status"], &run["error"]["code"]), (&json!("interrupted"), &json!("hub_died")), "{run}");
+    assert_eq!(origin.asked().len(), 1, "nothing is asked twice by itself");
+    let (status, done) = command(&hub, json!({"id": "r", "command": "retry"})).await;
+    assert_eq!((status, &done["run"]), (200, &run["id"]));
+    let all = runs(&hub, |runs| runs.last().is_some_and(|run| run["status"] == "complete")).await;
+    // What was on the screens last may not have been on the disk yet.
+    assert!(all[0]["text"].as_str().unwrap().ends_with("At last"), "{all:?}");
+}
