@@ -10,7 +10,7 @@ use super::runner::{command, runs};
 
 /// A kind, what it streams, and how it is to be asked.
 struct Kind {
-    kind: &'static str,
+    name: &'static str,
     /// Behind the address of the stand-in.
     url: &'static str,
     model: &'static str,
@@ -25,7 +25,7 @@ struct Kind {
 
 /// Asks an agent of that kind twice.
 async fn ask_twice(it: Kind) {
-    let kind = it.kind;
+    let kind = it.name;
     let stream = it.stream.concat();
     let origin = Origin::start(move |_| {
         vec![Step::begin("200 OK", &STREAM), Step::piece(stream.as_bytes()), Step::end(&[])]
@@ -67,11 +67,11 @@ async fn ask_twice(it: Kind) {
 /// A hub with the agent `far` of that kind at `origin`.
 pub(super) async fn hub_with(
     origin: &Origin,
-    kind: &str,
+    name: &str,
     path: &str,
     more: &str,
 ) -> (Hub, tempfile::TempDir) {
-    hub_at(&format!("http://{}{path}", origin.address()), kind, more).await
+    hub_at(&format!("http://{}{path}", origin.address()), name, more).await
 }
 
 /// The same with an agent at `url`.
@@ -140,7 +140,7 @@ fn agno_stream() -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn agno() {
     ask_twice(Kind {
-        kind: "agno",
+        name: "agno",
         url: "",
         model: "weather",
         stream: agno_stream(),
@@ -168,7 +168,7 @@ async fn langgraph() {
     let call = json!([{"name": "look_up", "args": "{\"place\":\"Oslo\"}", "id": "call_1", "index": 0}]);
     let result = json!([{"type": "tool", "id": "t1", "name": "look_up", "tool_call_id": "call_1", "content": "7 °C", "status": "success"}, {"langgraph_node": "tools", "langgraph_step": 2}]);
     ask_twice(Kind {
-        kind: "langgraph",
+        name: "langgraph",
         url: "/base/",
         model: "weather",
         stream: named(&[
@@ -195,7 +195,7 @@ async fn langgraph() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ag_ui() {
     ask_twice(Kind {
-        kind: "ag-ui",
+        name: "ag-ui",
         url: "/agent/",
         model: "",
         stream: sse(&[
@@ -250,7 +250,7 @@ fn texts() -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn deep_agent() {
     ask_twice(Kind {
-        kind: "deep-agent",
+        name: "deep-agent",
         url: "",
         model: "",
         stream: sse(&[
@@ -270,7 +270,7 @@ async fn deep_agent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn forge() {
     ask_twice(Kind {
-        kind: "forge",
+        name: "forge",
         url: "/chat/stream",
         model: "anthropic/claude-sonnet-4",
         stream: named(&[
@@ -298,7 +298,7 @@ async fn forge() {
 async fn ralph() {
     let message = |payload: Value| format!("event: message\r\ndata: {payload}\r\n\r\n");
     ask_twice(Kind {
-        kind: "ralph",
+        name: "ralph",
         url: "",
         model: "",
         stream: vec![
@@ -331,7 +331,7 @@ async fn openai() {
     ]);
     stream.push(String::from("data: [DONE]\n\n"));
     ask_twice(Kind {
-        kind: "openai",
+        name: "openai",
         url: "/v1",
         model: "m",
         stream,
@@ -376,7 +376,7 @@ async fn anthropic() {
         typed(json!({"type": "message_stop"})),
     ];
     ask_twice(Kind {
-        kind: "anthropic",
+        name: "anthropic",
         url: "",
         model: "m",
         stream: events.iter().map(|(name, payload)| format!("event: {name}\ndata: {payload}\n\n")).collect(),
@@ -414,7 +414,7 @@ async fn ai_sdk() {
     ]);
     stream.push(String::from("data: [DONE]\n\n"));
     ask_twice(Kind {
-        kind: "ai-sdk",
+        name: "ai-sdk",
         url: "/api/chat",
         model: "",
         stream,

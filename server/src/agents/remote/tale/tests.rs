@@ -9,7 +9,9 @@ use super::*;
 
 fn told(tale: &mut Tale, kinds: Vec<Event>) -> Vec<Event> {
     let mut said = Decoded::default();
-    kinds.into_iter().for_each(|event| said.event(event));
+    for event in kinds {
+        said.event(event);
+    }
     tale.tell(said)
 }
 
