@@ -24,6 +24,7 @@ mod anthropic;
 mod deep_agent;
 mod fanlight;
 mod forge;
+mod langgraph;
 pub mod openai_chat;
 mod ralph;
 mod rye;
@@ -48,6 +49,8 @@ pub trait Encode: std::fmt::Debug + Send {
 pub struct EncodeOptions {
     /// The conversation, for dialects that name one (a thread).
     pub conversation: CompactString,
+    /// What of a dialect is wanted, for those that have [`Encoding::modes`]; empty is what is usual.
+    pub modes: Vec<CompactString>,
     /// Whom the stream answers; nothing for one who only watches.
     pub caller: Option<Caller>,
 }
@@ -95,6 +98,8 @@ pub struct Encoding {
     pub framing: Framing,
     /// What else an HTTP answer must say of them.
     pub headers: &'static [(&'static str, &'static str)],
+    /// The modes that a reader can choose from; empty where there are none.
+    pub modes: &'static [&'static str],
     make: fn(&EncodeOptions) -> Box<dyn Encode>,
     /// What it says to show that the stream is alive, at a time in milliseconds since 1970, where it has words for that.
     beat: Option<fn(u64) -> String>,
@@ -108,6 +113,7 @@ impl Encoding {
             content_type: "text/event-stream",
             framing: Framing::Sse,
             headers: &[],
+            modes: &[],
             make,
             beat: None,
         }
@@ -120,6 +126,7 @@ impl Encoding {
             content_type: "application/x-ndjson",
             framing: Framing::Ndjson,
             headers: &[],
+            modes: &[],
             make,
             beat: None,
         }
@@ -153,6 +160,7 @@ pub const ENCODINGS: &[Encoding] = &[
     Encoding::sse("deep-agent", deep_agent::encoder),
     Encoding { beat: Some(forge::ping), ..Encoding::sse("forge", forge::encoder) },
     Encoding::sse("bernard", openai_chat::bernard),
+    Encoding { modes: langgraph::MODES, ..Encoding::sse("langgraph", langgraph::encoder) },
     Encoding::ndjson("rye", rye::encoder),
     Encoding::sse("open-webui", crate::document::open_webui::encoder),
 ];

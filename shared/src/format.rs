@@ -105,6 +105,12 @@ pub fn date(ms: u64) -> String {
     format!("{year}-{month:02}-{date:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
 }
 
+/// The same to the millisecond, as programs write it: `2026-11-22T06:15:00.000Z`.
+pub fn iso(ms: u64) -> String {
+    let minute = date(ms).trim_end_matches(" UTC").replace(' ', "T");
+    format!("{minute}:{:02}.{:03}Z", ms / 1000 % 60, ms % 1000)
+}
+
 /// A number with its noun: `1 tool`, `3 tools`.
 pub fn counted(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }

@@ -12,6 +12,7 @@ import urllib.request
 
 import anthropic
 import openai
+from langgraph_sdk import get_sync_client
 
 HUB = sys.argv[1]
 ANSWER = "It is 18 degrees in London ☂."
@@ -59,6 +60,31 @@ def read_anthropic():
     assert (message.stop_reason, message.usage.output_tokens) == ("end_turn", 34), message
 
 
+def read_langgraph():
+    client = get_sync_client(url=base("langgraph"), api_key=None)
+    modes = ["messages-tuple", "updates", "values", "custom", "debug"]
+    text, states, nodes, events = "", [], [], []
+    for part in client.runs.stream(None, "agent", input={"messages": []}, stream_mode=modes):
+        events.append(part.event)
+        if part.event == "messages":
+            message, about = part.data
+            assert about["langgraph_node"] == ("tools" if message["type"] == "tool" else "model"), about
+            text += message["content"] if message["type"] == "AIMessageChunk" else ""
+        elif part.event == "values":
+            states.append(part.data["messages"])
+        elif part.event == "updates":
+            nodes += part.data
+    assert (text, nodes) == (ANSWER, ["model", "tools", "model"]), (text, nodes)
+    assert (events[0], set(events[1:])) == ("metadata", {"messages", "updates", "values", "custom", "debug"}), events
+    # The stream is that of a run: what was said before it is not in it.
+    assert [message["type"] for message in states[-1]] == ["ai", "tool", "ai"], states
+    assert states[-1][0]["tool_calls"][0]["args"] == {"city": "London"}, states
+    old = [
+        part for part in client.runs.stream(None, "agent", stream_mode="messages") if part.event == "messages/complete"
+    ]
+    assert old[-1].data[0]["content"] == ANSWER, old
+
+
 def validate_ag_ui():
     request = urllib.request.Request(base("ag-ui"), data=b"{}", method="POST")
     body = urllib.request.urlopen(request).read().decode()
@@ -74,7 +100,7 @@ def validate_ag_ui():
 
 def main():
     failed = 0
-    for check in (read_openai, read_bernard, read_anthropic, validate_ag_ui):
+    for check in (read_openai, read_bernard, read_anthropic, read_langgraph, validate_ag_ui):
         try:
             check()
             print(f"ok   {check.__name__}")

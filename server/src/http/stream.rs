@@ -1,8 +1,8 @@
 //! `GET /v1/conversations/{c}/stream/{dialect}`: a conversation in the stream format of another client, live. Whoever
 //! joins is told what there is so far, in short, and then follows.
 //!
-//! `POST` does the same for clients that can only post, at the same path or whatever such a client puts behind it: what
-//! they ask is not read, they are told the newest run and then the end.
+//! `POST` does the same for clients that can only post, at the same path or whatever such a client puts behind it: of what
+//! they ask only the modes are read, where the dialect has some; they are told the newest run and then the end.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
 use futures_util::stream;
 use serde::Deserialize;
 use shared::code::ErrorCode;
@@ -26,11 +27,11 @@ pub(super) mod reader;
 
 use reader::{Reader, Wanted};
 
-#[derive(Debug, Deserialize)]
-pub(crate) struct StreamQuery {
-    run: Option<String>,
-    until: Option<String>,
-}
+/// Longest body that is looked at for modes, in bytes.
+const BODY_BYTES_MAX: usize = 1 << 20;
+
+/// What the query says. A parameter may come several times.
+type Said = Query<Vec<(String, String)>>;
 
 /// What stands in the path. A client of the dialect may put words of its own behind it.
 #[derive(Debug, Deserialize)]
@@ -43,20 +44,59 @@ pub(crate) struct Place {
 pub(crate) async fn get(
     State(shared): State<Arc<Shared>>,
     Path(place): Path<Place>,
-    Query(query): Query<StreamQuery>,
+    Query(said): Said,
 ) -> Result<Response, Problem> {
-    let wanted = wanted(query.run.as_deref().unwrap_or("all"));
-    answer(shared, &place, wanted, until(query.until.as_deref())?, None)
+    let asked = Asked::read(&said, "all", None)?;
+    answer(shared, &place, asked, None)
 }
 
-/// `POST`: the newest run to its end, unless the request says otherwise.
+/// `POST`: the newest run to its end, unless the request says otherwise. Of the body only the modes count, for clients that
+/// say them there.
 pub(crate) async fn post(
     State(shared): State<Arc<Shared>>,
     Path(place): Path<Place>,
-    Query(query): Query<StreamQuery>,
+    Query(said): Said,
+    body: Body,
 ) -> Result<Response, Problem> {
-    let wanted = wanted(query.run.as_deref().unwrap_or("latest"));
-    answer(shared, &place, wanted, until(query.until.as_deref().or(Some("run.end")))?, None)
+    let mut asked = Asked::read(&said, "latest", Some("run.end"))?;
+    if asked.modes.is_empty() && encoding(&place.dialect).is_some_and(|encoding| !encoding.modes.is_empty()) {
+        asked.modes = modes_in(body).await;
+    }
+    answer(shared, &place, asked, None)
+}
+
+/// What a request asks for.
+#[derive(Debug)]
+struct Asked {
+    wanted: Wanted,
+    ends_with_run: bool,
+    modes: Vec<CompactString>,
+}
+
+impl Asked {
+    fn read(said: &[(String, String)], run: &str, end: Option<&str>) -> Result<Self, Problem> {
+        let all = |name: &'static str| {
+            said.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+        };
+        Ok(Self {
+            wanted: wanted(all("run").next_back().unwrap_or(run)),
+            ends_with_run: until(all("until").next_back().or(end))?,
+            modes: all("stream_mode").map(CompactString::new).collect(),
+        })
+    }
+}
+
+/// The modes that a body asks for; none where it is not understood.
+async fn modes_in(body: Body) -> Vec<CompactString> {
+    let Ok(bytes) = axum::body::to_bytes(body, BODY_BYTES_MAX).await else { return Vec::new() };
+    let body: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    match body.get("stream_mode") {
+        Some(serde_json::Value::String(mode)) => vec![CompactString::new(mode)],
+        Some(serde_json::Value::Array(modes)) => {
+            modes.iter().filter_map(|mode| mode.as_str().map(CompactString::new)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn wanted(run: &str) -> Wanted {
@@ -79,22 +119,26 @@ fn until(what: Option<&str>) -> Result<bool, Problem> {
 fn answer(
     shared: Arc<Shared>,
     place: &Place,
-    wanted: Wanted,
-    ends_with_run: bool,
+    asked: Asked,
     caller: Option<Caller>,
 ) -> Result<Response, Problem> {
     let encoding = encoding(&place.dialect).ok_or_else(|| {
         let detail = format!("no dialect {:?} can be written; there are {}", place.dialect, names());
         Problem::new(ErrorCode::UnknownDialect, detail)
     })?;
+    if let Some(mode) = asked.modes.iter().find(|mode| !encoding.modes.contains(&mode.as_str())) {
+        let modes = encoding.modes.join(", ");
+        return Err(Problem::bad_request(format!("stream_mode: there is no {mode:?}; there are {modes}")));
+    }
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
     let id = params::conversation(&place.conversation)?;
     let conversation = shared.hub.enter(&id)?;
-    let encoder = encoding.encoder(&EncodeOptions { conversation: id.as_str().into(), caller });
+    let options = EncodeOptions { conversation: id.as_str().into(), caller, modes: asked.modes };
+    let encoder = encoding.encoder(&options);
     let seat = Seat { shared, conversation };
-    let reader = Reader::new(seat, encoder, encoding, wanted, ends_with_run);
+    let reader = Reader::new(seat, encoder, encoding, asked.wanted, asked.ends_with_run);
     let pieces = stream::unfold(reader, |mut reader| async move {
         let piece = reader.piece().await?;
         Some((Ok::<_, Infallible>(piece), reader))
@@ -110,7 +154,8 @@ pub(super) fn run(
     run: RunId,
 ) -> Result<Response, Problem> {
     let place = Place { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
-    answer(shared, &place, Wanted::Run(run), true, Some(Caller::default()))
+    let asked = Asked { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new() };
+    answer(shared, &place, asked, Some(Caller::default()))
 }
 
 /// `response` with all that an answer in this encoding says of itself.

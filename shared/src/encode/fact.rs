@@ -91,3 +91,14 @@ pub enum ToolStep<'a> {
     /// It is over, and nothing came back: the call's state says why.
     Closed,
 }
+
+/// How far a call is, as a line: "2/3: Found 10 results".
+pub(super) fn progress_line(progress: &ToolProgress) -> String {
+    let text = progress.text.as_deref();
+    match (progress.current, progress.total, text) {
+        (Some(current), Some(total), Some(text)) => format!("{current}/{total}: {text}"),
+        (Some(current), Some(total), None) => format!("{current}/{total}"),
+        (Some(current), None, None) => current.to_string(),
+        (_, _, text) => text.unwrap_or_default().to_owned(),
+    }
+}

@@ -15,7 +15,11 @@ pub(super) fn encoded(name: &str, lines: &str) -> String {
 
 /// The same for somebody who has asked for it.
 pub(super) fn encoded_for(name: &str, lines: &str, caller: Option<Caller>) -> String {
-    let mut encoder = encoding(name).unwrap().encoder(&EncodeOptions { conversation: "c".into(), caller });
+    let mut encoder = encoding(name).unwrap().encoder(&EncodeOptions {
+        conversation: "c".into(),
+        caller,
+        ..EncodeOptions::default()
+    });
     let mut out = Vec::new();
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
         encoder.event(&Envelope::parse(line).unwrap(), &mut out);

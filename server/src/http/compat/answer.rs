@@ -30,7 +30,7 @@ pub(super) fn stream_of(begun: Begun, dialect: &str, manner: Manner) -> Response
     };
     let headers = told(&begun);
     let conversation = manner.thread.unwrap_or_else(|| begun.conversation().as_str().into());
-    let options = EncodeOptions { conversation, caller: Some(manner.caller) };
+    let options = EncodeOptions { conversation, caller: Some(manner.caller), modes: Vec::new() };
     let encoder = encoding.encoder(&options);
     let Begun { seat, started } = begun;
     let reader = Reader::answering(seat, encoder, encoding, &started, says_cancelled(encoding));

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::{call_chunk, chunk_id, delta_chunk, end_run, image_chunk, replaced, text_chunk};
+use crate::encode::fact::progress_line;
 use crate::encode::{
     Caller, Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
 };
-use crate::event::ToolProgress;
 use crate::ids::ToolCallId;
 use crate::view::ToolView;
 
@@ -79,7 +79,9 @@ impl Bernard {
                     });
                 });
             }
-            ToolStep::Progress(progress) => progress_event(scene, tool, "progress", &line(progress), out),
+            ToolStep::Progress(progress) => {
+                progress_event(scene, tool, "progress", &progress_line(progress), out);
+            }
             ToolStep::Result { again: false } => {
                 let text = tool.result.as_ref().map(crate::Json::to_text).unwrap_or_default();
                 if tool.is_error {
@@ -91,17 +93,6 @@ impl Bernard {
             }
             _ => {}
         }
-    }
-}
-
-/// "2/3: Found 10 results".
-fn line(progress: &ToolProgress) -> String {
-    let text = progress.text.as_deref();
-    match (progress.current, progress.total, text) {
-        (Some(current), Some(total), Some(text)) => format!("{current}/{total}: {text}"),
-        (Some(current), Some(total), None) => format!("{current}/{total}"),
-        (Some(current), None, None) => current.to_string(),
-        (_, _, text) => text.unwrap_or_default().to_owned(),
     }
 }
 

@@ -24,7 +24,7 @@ const fn carries(name: &'static str, what: [bool; 5]) -> Carries {
 }
 
 /// The dialects; those without a decoder are left out.
-const DIALECTS: [Carries; 10] = [
+const DIALECTS: [Carries; 11] = [
     carries("fanlight", [true, true, true, true, true]),
     carries("openai-chat", [true, true, false, false, true]),
     carries("bernard", [true, true, true, false, true]),
@@ -34,6 +34,7 @@ const DIALECTS: [Carries; 10] = [
     carries("forge", [true, true, true, true, true]),
     carries("ralph", [false, true, true, true, false]),
     carries("deep-agent", [false, false, true, false, false]),
+    carries("langgraph", [true, true, true, true, true]),
     carries("rye", [true, true, true, true, true]),
 ];
 
