@@ -19,7 +19,7 @@ const SCREENS: [(&str, Screen); 6] = [
 ];
 
 /// What is opened: a place, the keys that are pressed there, and what then stands on the page.
-const PLACES: [(&str, &[&str], &str); 13] = [
+const PLACES: [(&str, &[&str], &str); 18] = [
     ("/", &[], ".list, .starts, [data-t=wall]"),
     ("/c/done", &[], "[data-t=answer]"),
     ("/c/runs", &[], "[data-t=answer]"),
@@ -33,15 +33,32 @@ const PLACES: [(&str, &[&str], &str); 13] = [
     ("/c/runs?timeline=320", &[], "[data-t=timeline-row]"),
     ("/c/done", &["p"], "[data-t=replay]"),
     ("/", &["g", "w"], "[data-t=wall], [data-t=tile]"),
+    ("/new", &[], "#composer"),
+    ("/c/done", &["E"], "[data-t=rewrite]"),
+    ("/c/asks", &[], "[data-t=consent]"),
+    ("/c/asks", &["E"], "[data-t=arguments]"),
+    ("/c/asks", &["R"], "[data-t=reason]"),
 ];
+
+/// A call of an agent of the hub that waits for consent.
+const ASKS: &str = r#"
+    {"k":"run.start","run":"r","dialect":"runner","name":"helper","title":"Deploy billing"}
+    {"k":"tool.call","run":"r","tool":"t","name":"deploy","arguments":"{\"service\":\"billing\"}"}
+    {"k":"approval.request","run":"r","tool":"t","text":"Deploy to production?"}
+"#;
 
 /// Says what axe finds: its rule, where, and why.
 const LOOK: &str = "return axe.run(document).then(found => found.violations.flatMap(rule => rule.nodes.map(node => \
     `${rule.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`)))";
 
-/// A hub with one run that is over and one that goes on.
+/// A hub with an agent, one run that is over, one that goes on, and one that waits for consent.
 async fn hub() -> Hub {
-    let hub = Hub::start().await;
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("fanlight.toml");
+    let agent = "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n";
+    std::fs::write(&file, agent).expect("a file");
+    let hub = Hub::start_with(&["--config", file.to_str().expect("a plain path")]).await;
+    hub.publisher("asks").await.says(ASKS).await;
     let mut runs = hub.publisher("runs").await;
     for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER] {
         runs.says(lines).await;

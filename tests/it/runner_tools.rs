@@ -279,6 +279,8 @@ async fn a_call_that_needs_consent_waits_for_it() {
     assert_eq!(came(&calls, "yes"), ("complete".into(), "{\"to\":\"test\"}".into()));
     assert_eq!(came(&calls, "no").0, "cancelled");
     assert_eq!(came(&calls, "free").0, "complete");
+    let told = messages(&origin.asked()[1]);
+    assert!(told.iter().any(|it| it["role"] == "user" && it["content"] == "not today"), "{told:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

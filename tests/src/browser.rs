@@ -66,12 +66,12 @@ impl Page {
         let client = within("chromium", builder.connect(&url)).await.expect("a session");
         let group = driver.id();
         let page = Self { driver, group, client, _profile: profile };
-        page.emulate(screen).await;
+        page.resize(screen).await;
         page
     }
 
     /// The viewport and the colour scheme: a headless window is smaller inside than it was asked to be.
-    async fn emulate(&self, screen: Screen) {
+    pub async fn resize(&self, screen: Screen) {
         let Screen { width, height, dark } = screen;
         let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.devtools("Emulation.setDeviceMetricsOverride", metrics).await;

@@ -29,6 +29,7 @@ fn App() -> impl IntoView {
     let navigation = Navigation::start();
     Effect::new(move |_| {
         store.show_wall(navigation.is_wall());
+        store.fresh.set(navigation.is_new());
         match navigation.conversation() {
             // The address of a recording names nothing.
             None if store.recording.with_untracked(Option::is_some) => {}
@@ -103,6 +104,7 @@ fn settle(store: Store, navigation: Navigation) {
         store.track_fleet();
         if navigation.conversation().is_some()
             || navigation.is_wall()
+            || navigation.is_new()
             || store.recording.with(Option::is_some)
         {
             return false;
@@ -118,7 +120,7 @@ fn settle(store: Store, navigation: Navigation) {
         } else if store.first.with_untracked(Option::is_none) {
             store.first.set(Some(newest.to_string()));
             browser::after(FIRST_MS, move || {
-                if navigation.conversation().is_none() && !navigation.is_wall() {
+                if navigation.conversation().is_none() && !navigation.is_wall() && !navigation.is_new() {
                     navigation.settle(&newest);
                 }
             });

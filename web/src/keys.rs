@@ -14,6 +14,7 @@ use leptos::prelude::*;
 use shared::event::ToolState;
 use shared::{MessageId, PartId, RunId, ToolCallId};
 
+mod control;
 mod replay;
 
 /// Something that a key does.
@@ -26,9 +27,16 @@ pub(crate) struct Command {
     /// What it does.
     pub(crate) title: &'static str,
     run: fn(Store),
+    /// Whether it commands the hub's agents: where there are none, it is not offered.
+    for_agents: bool,
 }
 
 impl Command {
+    /// Whether there is anything for it to do on this hub.
+    pub(crate) fn is_offered(&self, store: Store) -> bool {
+        !self.for_agents || store.agents.with(|agents| !agents.is_empty())
+    }
+
     /// Does it.
     pub(crate) fn run(self, store: Store) {
         (self.run)(store);
@@ -41,11 +49,20 @@ const fn command(
     title: &'static str,
     run: fn(Store),
 ) -> Command {
-    Command { keys, shown, title, run }
+    Command { keys, shown, title, run, for_agents: false }
+}
+
+const fn for_agents(
+    keys: &'static [&'static str],
+    shown: &'static str,
+    title: &'static str,
+    run: fn(Store),
+) -> Command {
+    Command { keys, shown, title, run, for_agents: true }
 }
 
 /// All commands, in the order in which they are explained.
-pub(crate) const COMMANDS: [Command; 31] = [
+pub(crate) const COMMANDS: [Command; 40] = [
     command(&["1"], "1", "Show the answers alone", |store| store.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.choose_level(Level::All)),
@@ -61,6 +78,15 @@ pub(crate) const COMMANDS: [Command; 31] = [
     command(&["a"], "a", "Next call that waits for consent", |store| {
         next_call(store, &[ToolState::Approval]);
     }),
+    for_agents(&["A"], "A", "Approve the call", |store| control::press(store, "approve")),
+    for_agents(&["E"], "E", "Edit the call, or the message to run it again", control::edit),
+    for_agents(&["R"], "R", "Reject the call", |store| control::press(store, "reject")),
+    for_agents(&["m"], "m", "Write a message", |_| browser::focus("composer")),
+    for_agents(&["n"], "n", "New conversation", control::begin),
+    for_agents(&["."], ".", "Stop the run", Store::stop),
+    for_agents(&[","], ",", "Retry, or let the run go on", |store| control::press(store, "go-on")),
+    command(&["F"], "F", "Fork from the turn", control::fork),
+    command(&["C"], "C", "Copy the turn", control::copy),
     command(&["/"], "/ Ctrl F", "Find", find),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
     command(&["s"], "s", "Tools", Store::toggle_tools),
@@ -176,6 +202,9 @@ fn press(store: Store, key: &str) -> bool {
     let Some(command) = COMMANDS.iter().find(|command| command.keys.contains(&pressed.as_str())) else {
         return false;
     };
+    if !untrack(|| command.is_offered(store)) {
+        return false;
+    }
     command.run(store);
     true
 }

@@ -39,6 +39,11 @@ impl Navigation {
         self.path.with(|path| route::is_wall(path))
     }
 
+    /// Whether the address is where a conversation begins.
+    pub(crate) fn is_new(self) -> bool {
+        self.path.with(|path| route::is_new(path))
+    }
+
     /// What of it the address that was gone to last says.
     pub(crate) fn looks(self) -> Looks {
         self.looks.get()

@@ -102,6 +102,14 @@ pub fn is_wall(path: &str) -> bool {
     path.trim_end_matches('/') == WALL
 }
 
+/// The path where a conversation begins.
+pub const NEW: &str = "/new";
+
+/// Whether the path is where a conversation begins.
+pub fn is_new(path: &str) -> bool {
+    path.trim_end_matches('/') == NEW
+}
+
 /// The conversation that the path names: `/c/{conversation}`.
 pub fn conversation_of(path: &str) -> Option<ConversationId> {
     let name = path.strip_prefix("/c/")?;
@@ -126,6 +134,11 @@ pub fn result_path(conversation: &ConversationId, hash: &str) -> String {
     let name = path_of(conversation);
     let hash: String = hash.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("/v1/conversations/{}/results/{hash}", name.trim_start_matches("/c/"))
+}
+
+/// Where the hub has a conversation as it is.
+pub fn view_path(conversation: &ConversationId) -> String {
+    format!("/v1/conversations/{}", path_of(conversation).trim_start_matches("/c/"))
 }
 
 /// Where the hub has at most `count` events of a conversation after `position`.

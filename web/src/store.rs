@@ -10,6 +10,7 @@ use shared::view::{Item, RunView, ToolView};
 use shared::{AgentId, ConversationId, RunId, ToolCallId, View};
 
 use crate::browser;
+use crate::control::{Agent, Control};
 use crate::flow::Flow;
 use crate::link::Status;
 use crate::model::Model;
@@ -17,6 +18,7 @@ use crate::open::{Choices, Fold, Level};
 use crate::scroll::Scroller;
 use crate::timeline::Drawer;
 
+mod control;
 mod faces;
 mod paint;
 mod recording;
@@ -123,6 +125,15 @@ pub(crate) struct Parts {
     pub(crate) viewers: RwSignal<u64>,
     /// From a request to its answer, in milliseconds.
     pub(crate) rtt_ms: RwSignal<Option<u64>>,
+    control: StoredValue<Control, LocalStorage>,
+    commanded: Trigger,
+    /// The agents of the hub that can be asked.
+    pub(crate) agents: RwSignal<Vec<Agent>>,
+    chosen_agent: Trigger,
+    /// Whether the page is where a conversation begins.
+    pub(crate) fresh: RwSignal<bool>,
+    /// The message that is asked otherwise.
+    pub(crate) editing: RwSignal<Option<shared::MessageId>>,
     /// Whether the page shows the conversation alone, with everything open.
     pub(crate) is_bare: bool,
     choice: Trigger,
@@ -194,6 +205,12 @@ impl Store {
             first: RwSignal::new(None),
             viewers: RwSignal::new(0),
             rtt_ms: RwSignal::new(None),
+            control: StoredValue::new_local(Control::default()),
+            commanded: Trigger::new(),
+            agents: RwSignal::new(Vec::new()),
+            chosen_agent: Trigger::new(),
+            fresh: RwSignal::new(false),
+            editing: RwSignal::new(None),
             is_bare,
             choice: Trigger::new(),
             items: Trigger::new(),
@@ -213,7 +230,11 @@ impl Store {
     pub(crate) fn take(self, frame: ServerFrame) -> Option<ClientFrame> {
         match &frame {
             // A hub whose log is well does not say so to those who come.
-            ServerFrame::Welcome(_) => self.set_log(None),
+            ServerFrame::Welcome(_) => {
+                self.set_log(None);
+                self.ask_agents();
+            }
+            ServerFrame::Done(_) | ServerFrame::Refused { .. } => self.hear_answer(&frame),
             ServerFrame::Health { log: LogHealth::Well, .. } => self.set_log(None),
             ServerFrame::Health { log, since, .. } => {
                 self.set_log(Some((*log, since.unwrap_or_else(browser::now_ms))));
@@ -233,7 +254,10 @@ impl Store {
 
     /// What to ask for on a new socket.
     pub(crate) fn subscriptions(self, with_fleet: bool) -> Vec<ClientFrame> {
-        self.model.try_update_value(|model| model.subscriptions(with_fleet)).unwrap_or_default()
+        let mut frames =
+            self.model.try_update_value(|model| model.subscriptions(with_fleet)).unwrap_or_default();
+        frames.extend(self.control.with_value(Control::again));
+        frames
     }
 
     /// The socket is gone.

@@ -1,10 +1,11 @@
 //! The agent loop, without clock and I/O: inputs come with the time, and what is to be done goes out as commands.
 
 use shared::event::{
-    ErrorFact, PartEnd, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult, ToolState, ToolStateChange,
+    ErrorFact, Message, PartEnd, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult, ToolState,
+    ToolStateChange,
 };
 use shared::reconstruct::Partial;
-use shared::{Event, Json, Kind, RunId, ToolCallId};
+use shared::{Event, Json, Kind, MessageId, RunId, ToolCallId};
 
 use super::calls::{Calls, Execute};
 use super::ids::Ids;
@@ -227,10 +228,20 @@ impl Agent {
                 self.calls.consent(tool, arguments.as_deref());
             }
             Answer::No { why } => {
+                let said = why.as_deref().map(|why| self.reason(tool, why));
                 self.log(Kind::ApprovalAnswer { tool: asked, approved: false, text: why }, out);
                 self.calls.finish(tool, now);
+                out.extend(said.map(Command::Log));
             }
         }
+    }
+
+    /// Why a call was rejected, as what a person says in the conversation: so everybody sees it, and the model is told with
+    /// its next request.
+    fn reason(&self, tool: &ToolCallId, why: &str) -> Event {
+        let message = MessageId::new(&format!("{}.{tool}.why", self.run));
+        let message = Message { message, role: "user".into(), text: why.to_owned() };
+        Event::new(&RunId::none(), Kind::Message(message))
     }
 
     /// A person stops everything.

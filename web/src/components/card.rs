@@ -9,6 +9,7 @@ use web_sys::Element;
 
 use super::agents::own_id;
 use super::body::{Body, Input};
+use super::consent::{Consent, Form};
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, tool_icon};
 use super::tools::Groups;
@@ -172,6 +173,10 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let ids = StoredValue::new((run, id));
     // Who decides must see all of it, whatever is folded.
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval) && !open.get());
+    let form = RwSignal::new(Form::Closed);
+    let has_form = Memo::new(move |_| {
+        head.with(|head| head.state == ToolState::Approval) || form.with(|form| *form != Form::Closed)
+    });
     view! {
         <div class="card" id=dom_id data-t="tool-card" data-call=call
             data-name=move || head.with(|head| head.name.clone())
@@ -197,6 +202,7 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
                 view! { <div class="line appr">"Waits for consent: " {question}</div> }
             })}
             {move || is_asked.get().then(|| view! { <div class="asks" data-t="asks"><Input ids=ids /></div> })}
+            {move || has_form.get().then(|| view! { <Consent ids=ids head=head form=form /> })}
             {move || open.get().then(|| view! { <Body ids=ids head=head /> })}
         </div>
     }

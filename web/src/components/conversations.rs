@@ -9,6 +9,7 @@ use web_sys::{Element, FocusEvent};
 
 use super::icon::{StateIcon, icon, run_icon};
 use super::recording::OpenRecording;
+use crate::browser;
 use crate::fleet::{self, Group, Line, List};
 use crate::format;
 use crate::route;
@@ -53,6 +54,11 @@ pub(crate) fn Conversations() -> impl IntoView {
                     on:input=move |event| filter.set(event_target_value(&event)) />
             </div>
             <span class="list-tools">
+                {move || store.agents.with(|agents| !agents.is_empty()).then(|| view! {
+                    <a class="plain" data-in="" href=route::NEW title="New conversation (n)" data-t="new"
+                        on:click=move |_| { store.sheet.set(Sheet::None); browser::after(50, || browser::focus("composer")); }>
+                        {icon("#plus", "")} " New"</a>
+                })}
                 <OpenRecording />
                 <a class="plain" data-in="" href=route::WALL title="All conversations as tiles (g w)"
                     on:click=move |_| store.sheet.set(Sheet::None)>{icon("#tiles", "")} " Wall"</a>

@@ -16,6 +16,7 @@ enum Why {
     NothingYet,
     NoConversation,
     NothingRead,
+    Fresh,
 }
 
 /// The place of a conversation without anything in it.
@@ -29,6 +30,9 @@ pub(super) fn Empty() -> impl IntoView {
         let (has_fleet, is_known) = store.model(|model| (model.fleet().is_some(), model.is_known()));
         if store.recording.with(Option::is_some) {
             return Why::NothingRead;
+        }
+        if store.fresh.get() && store.conversation.with(Option::is_none) {
+            return Why::Fresh;
         }
         match store.status.get() {
             Status::Up if store.conversation.with(Option::is_some) => {
@@ -53,6 +57,7 @@ pub(super) fn Empty() -> impl IntoView {
         match why.get() {
         Why::Loading => view! { <p class="empty meta">"Loading…"</p> }.into_any(),
         Why::NoHub => view! { <NoHub /> }.into_any(),
+        Why::Fresh => view! { <Fresh /> }.into_any(),
         Why::NothingRead => {
             view! { <p class="empty meta">"Nothing of it can be shown yet. Above stands what was read and in which dialect."</p> }
                 .into_any()
@@ -65,6 +70,26 @@ pub(super) fn Empty() -> impl IntoView {
         }
         Why::NoConversation => view! { <Starts title="Connect an agent" /> }.into_any(),
     }
+    }
+}
+
+/// Where a conversation begins.
+#[component]
+fn Fresh() -> impl IntoView {
+    let store = use_store();
+    let has_agents = move || store.agents.with(|agents| !agents.is_empty());
+    view! {
+        <div class="empty" data-t="fresh">
+            <h2>"New conversation"</h2>
+            {move || if has_agents() {
+                view! { <p class="meta">"Say below what you want. Everybody who watches this hub sees it."</p> }.into_any()
+            } else {
+                view! {
+                    <p>"This hub has no agents of its own that could answer. They are set in its "<code>"fanlight.toml"</code>":"</p>
+                    <Line line="[agents.helper]".to_owned() />
+                }.into_any()
+            }}
+        </div>
     }
 }
 

@@ -5,8 +5,10 @@ use shared::MessageId;
 use shared::fold::Change;
 use shared::view::MessageView;
 
+use super::agents::own_id;
 use super::icon::Chevron;
 use super::text::Written;
+use super::turn::{Rewrite, TurnActs};
 use crate::format;
 use crate::open::Fold;
 use crate::preview::{PREVIEW_CHARS, cut};
@@ -18,6 +20,7 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
     let store = use_store();
     let (dom_id, name) = (message_id(&id), id.to_string());
     let key = StoredValue::new(dom_id.clone());
+    let (its_id, dom_id) = (id.clone(), own_id(dom_id));
     let message = Memo::new(move |_| {
         store.track(&Change::Message(id.clone()));
         store.view(|view| view.messages.get(&id).cloned())
@@ -25,7 +28,7 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
     let content = move || {
         let Some(MessageView { role, text, .. }) = message.get() else { return ().into_any() };
         match role.as_str() {
-            "user" => view! { <UserMessage text=text key=key /> }.into_any(),
+            "user" => view! { <UserMessage text=text key=key id=its_id.clone() /> }.into_any(),
             "assistant" => view! { <Written text=text /> }.into_any(),
             _ => view! { <OtherMessage role=role.to_string() text=text key=key /> }.into_any(),
         }
@@ -37,19 +40,28 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
 const WHOLE_CHARS: usize = 2_000;
 
 #[component]
-fn UserMessage(text: String, key: StoredValue<String>) -> impl IntoView {
+fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl IntoView {
     let store = use_store();
     let (start, is_long) = cut(&text, WHOLE_CHARS);
     let (start, size) = (start.to_owned(), format::bytes(text.len() as u64));
     let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Line)));
+    let (its_id, first) = (id.clone(), text.clone());
+    let is_edited = Memo::new(move |_| {
+        store.editing.with(|editing| editing.as_ref() == Some(&its_id)) && store.has_agents()
+    });
+    let its_id = id.clone();
     let whole = move || if is_long && !open.get() { format!("{start}…") } else { text.clone() };
     view! {
-        <div class="user" data-row="">
-            {whole}
-            {move || (is_long && !open.get()).then(|| {
-                let show = move |_| key.with_value(|key| store.choose(key, true));
-                view! { <button type="button" class="more" on:click=show>"Show all " {size.clone()}</button> }
-            })}
+        <div class="asked">
+            <div class="user" data-row="">
+                {whole}
+                {move || (is_long && !open.get()).then(|| {
+                    let show = move |_| key.with_value(|key| store.choose(key, true));
+                    view! { <button type="button" class="more" on:click=show>"Show all " {size.clone()}</button> }
+                })}
+            </div>
+            {(!store.is_bare).then(|| view! { <TurnActs id=id /> })}
+            {move || is_edited.get().then(|| view! { <Rewrite id=its_id.clone() text=first.clone() /> })}
         </div>
     }
 }

@@ -50,11 +50,12 @@ pub(super) fn Dialog(title: &'static str, children: Children) -> impl IntoView {
 
 #[component]
 fn Keys() -> impl IntoView {
-    let rows = COMMANDS.map(|command| {
+    let store = use_store();
+    let rows = COMMANDS.into_iter().filter(move |command| command.is_offered(store)).map(|command| {
         let keys = command.shown.split(' ').map(|key| view! { <kbd>{key}</kbd> " " }).collect_view();
         view! { <dt>{keys}</dt><dd>{command.title}</dd> }
     });
-    view! { <Dialog title="Keys"><dl>{rows.into_iter().collect_view()}</dl></Dialog> }
+    view! { <Dialog title="Keys"><dl>{rows.collect_view()}</dl></Dialog> }
 }
 
 /// The conversation as a file, and as a link.

@@ -31,7 +31,9 @@ impl Line {
 
 /// The lines for what the reader has typed, the best first.
 fn lines(store: Store, typed: &str) -> Vec<Line> {
-    let commands = COMMANDS.into_iter().filter(|command| !matches!(command.shown, "Ctrl K" | "Esc"));
+    let commands = COMMANDS
+        .into_iter()
+        .filter(|command| !matches!(command.shown, "Ctrl K" | "Esc") && command.is_offered(store));
     let mut lines: Vec<Line> = commands.map(Line::Do).collect();
     store.model(|model| {
         let rows = model.fleet().into_iter().flat_map(|fleet| fleet.values());

@@ -5,11 +5,13 @@ use shared::RunId;
 use shared::event::{ErrorFact, RunStatus};
 use shared::view::{NoteBody, RunView};
 
+use super::agents::own_id;
 use super::copy::Copy;
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, icon};
 use super::lane::Lane;
 use super::note::Failure;
+use super::turn::GoOn;
 use crate::flow::{Flow, Rank};
 use crate::format;
 use crate::open::Fold;
@@ -60,13 +62,15 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
     let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Steps)));
     let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
     let from = Memo::new(move |_| if open.get() { Rank::Step } else { Rank::Kept });
-    let (name, dom_id, own) = (id.to_string(), run_id(&id), id.clone());
+    let (name, dom_id, own) = (id.to_string(), own_id(run_id(&id)), id.clone());
+    let gone_on = id.clone();
     view! {
         <section class="turn" id=dom_id data-run=name>
             <h2 class="sr">{move || head.with(|head| head.as_ref().map(|head| head.title.clone()))}</h2>
             {move || has_steps.get().then(|| view! { <Steps head=head flow=flow open=open key=key /> })}
             <Lane run=id agent=None flow=flow from=from />
             <End head=head />
+            <GoOn id=gone_on />
             <CopyAnswer head=head id=own />
         </section>
     }

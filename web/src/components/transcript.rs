@@ -6,11 +6,13 @@ use shared::View;
 use shared::view::TopItem;
 
 use super::agents::OnlyAgent;
+use super::composer::{Composer, Unheard, unheard};
 use super::copy::copy_code;
 use super::empty::Empty;
 use super::message::Message;
 use super::recording::RecordingBar;
 use super::run::Run;
+use super::turn::Origin;
 use crate::format;
 use crate::scroll::Scroller;
 use crate::store::{Store, use_store};
@@ -36,6 +38,7 @@ pub(crate) fn Transcript() -> impl IntoView {
     view! {
         <main class="stage" hidden=move || store.wall.get()>
             <RecordingBar />
+            <div class="said">
             <div class="scroll" id="transcript" node_ref=window data-t="transcript" role="log" aria-live="off"
                 aria-label=name tabindex="0"
                 aria-busy=move || store.running.get().to_string()
@@ -49,6 +52,8 @@ pub(crate) fn Transcript() -> impl IntoView {
                 <p class="mark-line meta num" data-t="mark"><span>{words}</span></p>
             })}
             <Jump />
+            </div>
+            <Composer />
         </main>
     }
 }
@@ -73,7 +78,8 @@ fn Content() -> impl IntoView {
         items.with(|items| items.iter().skip(first).take(count).cloned().collect::<Vec<_>>())
     });
     let later = move || items.with(Vec::len).saturating_sub(first.get()).saturating_sub(shown.with(Vec::len));
-    let is_empty = Memo::new(move |_| items.with(Vec::is_empty));
+    let said = unheard(store);
+    let is_bare_of_words = Memo::new(move |_| items.with(Vec::is_empty) && said.with(Vec::is_empty));
     let rows = move || {
         view! {
             {move || (first.get() > 0).then(|| {
@@ -84,6 +90,7 @@ fn Content() -> impl IntoView {
                 };
                 view! { <button type="button" class="more" on:click=more>{label}</button> }
             })}
+            <Origin />
             <For each=move || shown.get() key=Clone::clone let:item>
                 {match item {
                     TopItem::Message(id) => view! { <Message id=id /> }.into_any(),
@@ -94,6 +101,7 @@ fn Content() -> impl IntoView {
                 let label = format!("Show {} later messages and runs", format::grouped(later() as u64));
                 view! { <button type="button" class="more" on:click=move |_| anchor.set(None)>{label}</button> }
             })}
+            <Unheard said=said />
         }
     };
     move || {
@@ -104,7 +112,7 @@ fn Content() -> impl IntoView {
         if let Some(agent) = store.only.get() {
             return view! { <OnlyAgent agent=agent /> }.into_any();
         }
-        if is_empty.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }
+        if is_bare_of_words.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }
     }
 }
 

@@ -1,0 +1,379 @@
+//! Control from the page: agents of the hub are asked, stopped, answered, retried; turns are forked.
+
+use serde_json::{Value, json};
+use tests::browser::DESKTOP;
+use tests::raw::Message;
+use tests::wait::until;
+use tests::{Hub, Origin, Page, Step};
+
+use crate::scene::{LOOKS, OPENING};
+
+/// The head of a stream.
+const STREAM: [(&str, &str); 1] = [("content-type", "text/event-stream")];
+
+/// The end of one.
+const END: &[u8] = b"data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
+/// The program of the server with tools.
+const SERVER: &str = env!("CARGO_BIN_EXE_tool_server");
+
+/// A piece of an answer.
+fn piece(delta: &Value) -> Step {
+    let event = json!({"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta}]});
+    Step::piece(format!("data: {event}\n\n").as_bytes())
+}
+
+fn text(text: &str) -> Step {
+    piece(&json!({"content": text}))
+}
+
+/// An answer with a text.
+fn answer(said: &str) -> Vec<Step> {
+    vec![Step::begin("200 OK", &STREAM), text(said), Step::piece(END), Step::end(&[])]
+}
+
+/// An answer that calls a tool.
+fn calls(name: &str, arguments: &Value) -> Vec<Step> {
+    let function = json!({"name": format!("t__{name}"), "arguments": arguments.to_string()});
+    let calls = json!([{"index": 0, "id": "call", "type": "function", "function": function}]);
+    let said = piece(&json!({"content": "I deploy it, if you agree.", "tool_calls": calls}));
+    vec![Step::begin("200 OK", &STREAM), said, Step::piece(END), Step::end(&[])]
+}
+
+/// The messages of a request.
+fn messages(asked: &Message) -> Vec<Value> {
+    let body: Value = serde_json::from_slice(&asked.body).expect("a request");
+    body.get("messages").and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+/// What was said last.
+fn last(asked: &Message) -> String {
+    let said = messages(asked).pop().expect("a message");
+    said.get("content").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// A hub with the agents `helper` and, where there are `two`, `other`, whose model is at `origin`.
+async fn hub_with(origin: &Origin, two: bool) -> (Hub, tempfile::TempDir) {
+    let place = tempfile::tempdir().expect("a directory");
+    let file = place.path().join("fanlight.toml");
+    let agent = |name: &str| {
+        format!(
+            "[agents.{name}]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\n\
+             tools = [\"t\"]\nconfirm = [\"t__echo\"]\nmax_attempts = 1\n",
+            origin.address()
+        )
+    };
+    let more = if two { agent("other") } else { String::new() };
+    let settings = format!("{}{more}[mcp.t]\ncommand = [{SERVER:?}]\n", agent("helper"));
+    std::fs::write(&file, settings).expect("the settings are written");
+    let hub = Hub::start_with(&["--config", file.to_str().expect("a path")]).await;
+    (hub, place)
+}
+
+/// Opens `path` of the hub; the composer is there.
+async fn open(hub: &Hub, path: &str) -> Page {
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url(path)).await;
+    page.holds("return !!document.getElementById('composer')").await;
+    page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+    page
+}
+
+/// Types into what has the focus.
+async fn types(page: &Page, text: &str) {
+    page.devtools("Input.insertText", json!({"text": text})).await;
+}
+
+/// Presses a key that writes nothing.
+async fn key(page: &Page, key: &str, code: u32, modifiers: u32) {
+    for kind in ["rawKeyDown", "keyUp"] {
+        let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
+        page.devtools("Input.dispatchKeyEvent", event).await;
+    }
+}
+
+/// Says something, by keyboard alone.
+async fn say(page: &Page, text: &str) {
+    page.press("m").await;
+    page.holds("return document.activeElement?.id === 'composer'").await;
+    types(page, text).await;
+    key(page, "Enter", 13, 0).await;
+    page.holds("return document.getElementById('composer').value === ''").await;
+    page.run("document.activeElement.blur()").await;
+}
+
+/// Whether the conversation holds `text`.
+async fn shows(page: &Page, text: &str) {
+    let text = Value::from(text);
+    page.holds(&format!("return document.getElementById('transcript').innerText.includes({text})")).await;
+}
+
+/// Presses the button with `data-act=act`.
+async fn act(page: &Page, act: &str) {
+    let button = format!("document.querySelector('[data-act={act}]')");
+    page.holds(&format!("return {button} !== null && !{button}.disabled")).await;
+    page.run(&format!("{button}.click()")).await;
+}
+
+async fn close(page: Page) {
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_begins_and_goes_on_by_keyboard_alone_and_others_see_the_same() {
+    let origin = Origin::start(|asked| match last(asked).as_str() {
+        "And then?" => vec![
+            Step::begin("200 OK", &STREAM),
+            text("It goes"),
+            Step::Wait,
+            text(" on."),
+            Step::piece(END),
+            Step::end(&[]),
+        ],
+        said => answer(&format!("You said: {said}")),
+    })
+    .await;
+    let (hub, _place) = hub_with(&origin, false).await;
+    let page = open(&hub, "/new").await;
+    page.press("n").await;
+    page.holds("return document.activeElement?.id === 'composer'").await;
+    page.run("document.activeElement.blur()").await;
+    say(&page, "Hello there").await;
+    shows(&page, "You said: Hello there").await;
+    let path = page.run("return location.pathname").await;
+    assert!(path.as_str().unwrap().starts_with("/c/hello-there-"), "{path}");
+    let other = open(&hub, path.as_str().unwrap()).await;
+    shows(&other, "You said: Hello there").await;
+    say(&page, "And then?").await;
+    for page in [&page, &other] {
+        shows(page, "It goes").await;
+        page.holds("return !document.querySelector('[data-t=unheard]')").await;
+    }
+    // While it streams a draft keeps its place, its focus and itself.
+    page.press("m").await;
+    page.holds("return document.activeElement?.id === 'composer'").await;
+    types(&page, "a draft\nof two lines").await;
+    let selection = "const it = document.getElementById('composer'); it.setSelectionRange(2, 4)";
+    page.run(selection).await;
+    origin.go_on();
+    shows(&page, "It goes on.").await;
+    page.holds("return !document.querySelector('[data-t=stop]')").await;
+    let kept =
+        "const it = document.activeElement; return [it.id, it.value, it.selectionStart, it.selectionEnd]";
+    assert_eq!(page.run(kept).await, json!(["composer", "a draft\nof two lines", 2, 4]));
+    page.run("document.querySelector('[data-t=new]').click()").await;
+    page.holds("return location.pathname === '/new' && document.getElementById('composer').value === ''")
+        .await;
+    page.run("history.back()").await;
+    page.holds("return document.getElementById('composer')?.value === 'a draft\\nof two lines'").await;
+    let hash = "return window.fanlightViewHash()";
+    let seen = page.run(hash).await;
+    other.run_until(hash, |other| *other == seen).await;
+    close(page).await;
+    close(other).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_stopped_and_let_go_on() {
+    let origin = Origin::start(|asked| {
+        if messages(asked).len() > 1 {
+            return answer(" and the rest.");
+        }
+        vec![Step::begin("200 OK", &STREAM), text("One half"), Step::Silence]
+    })
+    .await;
+    let (hub, _place) = hub_with(&origin, true).await;
+    let page = open(&hub, "/c/c").await;
+    page.run("const it = document.querySelector('[data-t=agent]'); it.value = 'other'; it.dispatchEvent(new Event('change'))")
+        .await;
+    say(&page, "Hello").await;
+    shows(&page, "One half").await;
+    page.holds("return !!document.querySelector('[data-t=stop]')").await;
+    for (name, screen) in LOOKS {
+        page.resize(screen).await;
+        page.screenshot(&format!("control-running-{name}")).await;
+    }
+    page.resize(DESKTOP).await;
+    page.press(".").await;
+    shows(&page, "Cancelled").await;
+    origin.until_left().await;
+    let run = hub.json("/v1/conversations/c?summary").await["runs"][0].clone();
+    assert_eq!(run["status"], "cancelled", "{run}");
+    page.press(",").await;
+    shows(&page, "and the rest.").await;
+    page.holds("return !document.querySelector('[data-t=go-on]')").await;
+    close(page).await;
+}
+
+/// A model that wants a tool called, and tells what came of it.
+async fn careful() -> Origin {
+    Origin::start(|asked| {
+        let said = messages(asked);
+        let result = said.iter().rev().find(|message| message["role"] == "tool");
+        match result {
+            Some(result) => answer(&format!(
+                "It came to {}",
+                result["content"].as_str().unwrap_or_default().replace('"', "'")
+            )),
+            None => calls("echo", &json!({"service": "billing", "to": "production"})),
+        }
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_approved_with_other_arguments_and_what_is_written_stays() {
+    let origin = careful().await;
+    let (hub, _place) = hub_with(&origin, false).await;
+    let page = open(&hub, "/c/c").await;
+    say(&page, "Deploy billing").await;
+    page.holds("return !!document.querySelector('[data-t=consent]')").await;
+    for (name, screen) in LOOKS {
+        page.resize(screen).await;
+        page.screenshot(&format!("control-consent-{name}")).await;
+    }
+    page.resize(DESKTOP).await;
+    page.press("a").await;
+    page.holds("return !!document.activeElement?.closest('[data-call]')").await;
+    page.press("E").await;
+    page.holds("return document.activeElement?.dataset.t === 'arguments'").await;
+    page.run("document.activeElement.select()").await;
+    types(&page, "{\"to\":").await;
+    page.holds("return !!document.querySelector('[data-t=invalid]')").await;
+    page.screenshot("control-edit-light").await;
+    assert_eq!(page.run("return document.querySelector('[data-act=approve-edited]').disabled").await, true);
+    types(&page, "\"test\"}").await;
+    page.holds("return !document.querySelector('[data-t=invalid]')").await;
+    key(&page, "Enter", 13, 2).await;
+    shows(&page, "It came to {'to':'test'}").await;
+    page.holds("return !document.querySelector('[data-t=consent]')").await;
+    close(page).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_rejected_with_a_reason_and_who_writes_meanwhile_is_told() {
+    let origin = careful().await;
+    let (hub, _place) = hub_with(&origin, false).await;
+    let (page, other) = (open(&hub, "/c/c").await, open(&hub, "/c/c").await);
+    say(&page, "Deploy billing").await;
+    for page in [&page, &other] {
+        page.holds("return !!document.querySelector('[data-t=consent]')").await;
+    }
+    other.press("a").await;
+    other.holds("return !!document.activeElement?.closest('[data-call]')").await;
+    other.press("E").await;
+    other.holds("return document.activeElement?.dataset.t === 'arguments'").await;
+    page.press("a").await;
+    page.holds("return !!document.activeElement?.closest('[data-call]')").await;
+    page.press("R").await;
+    page.holds("return document.activeElement?.dataset.t === 'reason'").await;
+    types(&page, "not on a Friday").await;
+    // A form is sent by what the key writes.
+    let enter = json!({"type": "keyDown", "key": "Enter", "text": "\r", "windowsVirtualKeyCode": 13});
+    page.devtools("Input.dispatchKeyEvent", enter).await;
+    shows(&page, "not on a Friday").await;
+    page.holds("return !document.querySelector('[data-t=consent]')").await;
+    let told = messages(origin.asked().last().unwrap());
+    assert!(told.iter().any(|it| it["role"] == "user" && it["content"] == "not on a Friday"), "{told:?}");
+    shows(&other, "It was decided meanwhile").await;
+    other.holds("return document.activeElement?.dataset.t === 'arguments'").await;
+    close(page).await;
+    close(other).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_failed_is_tried_again_from_where_it_broke_off() {
+    let times = std::sync::atomic::AtomicU32::new(0);
+    let origin = Origin::start(move |_| {
+        let limited = br#"{"error":{"message":"Rate limit reached for m","type":"rate_limit","code":"rate_limit_exceeded"}}"#;
+        match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            0 => Step::answer("429 Too Many Requests", &[("content-type", "application/json"), ("retry-after-ms", "30")], limited),
+            _ => answer("Now it works."),
+        }
+    })
+    .await;
+    let (hub, _place) = hub_with(&origin, false).await;
+    let page = open(&hub, "/c/c").await;
+    say(&page, "Hello").await;
+    page.holds("return !!document.querySelector('[data-act=go-on]')").await;
+    shows(&page, "Rate limit reached").await;
+    page.screenshot("control-retry-light").await;
+    page.press(",").await;
+    shows(&page, "Now it works.").await;
+    close(page).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_asked_otherwise_in_a_fork() {
+    let origin = Origin::start(|asked| answer(&format!("About {}", last(asked)))).await;
+    let (hub, _place) = hub_with(&origin, false).await;
+    let page = open(&hub, "/c/c").await;
+    say(&page, "One").await;
+    shows(&page, "About One").await;
+    say(&page, "Two").await;
+    shows(&page, "About Two").await;
+    page.holds("return !document.querySelector('[data-t=stop]')").await;
+    let before = hub.view_hash("c").await;
+    page.press("E").await;
+    page.holds("return document.activeElement?.closest('[data-t=rewrite]') !== null").await;
+    page.screenshot("control-rewrite-light").await;
+    page.run("document.activeElement.select()").await;
+    types(&page, "Three").await;
+    key(&page, "Enter", 13, 0).await;
+    shows(&page, "About Three").await;
+    let path = page.run("return location.pathname").await;
+    assert!(path.as_str().unwrap().starts_with("/c/c-fork-"), "{path}");
+    page.holds("return document.querySelector('[data-t=origin]')?.textContent.includes('Forked from c')")
+        .await;
+    page.screenshot("control-fork-light").await;
+    assert_eq!(hub.view_hash("c").await, before, "what was stays as it was");
+    act(&page, "fork").await;
+    page.holds(&format!("return location.pathname !== {path} && location.pathname.includes('-fork-')")).await;
+    close(page).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_done_is_told_where_it_was_asked_for_and_nothing_is_lost() {
+    let origin = Origin::start(|_| answer("Hello")).await;
+    let (mut hub, _place) = hub_with(&origin, false).await;
+    let page = open(&hub, "/c/c").await;
+    say(&page, "Hello").await;
+    shows(&page, "Hello").await;
+    hub.kill().await;
+    page.holds("return document.querySelector('[data-t=trouble]')?.innerText.startsWith('Not connected')")
+        .await;
+    page.press("m").await;
+    types(&page, "Later").await;
+    key(&page, "Enter", 13, 0).await;
+    assert_eq!(page.run("return document.getElementById('composer').value").await, "Later");
+    page.screenshot("control-offline-light").await;
+    hub.start_again().await;
+    page.holds("return !document.querySelector('[data-t=trouble]')").await;
+    key(&page, "Enter", 13, 0).await;
+    until("it to be asked", async || origin.asked().iter().any(|asked| last(asked) == "Later").then_some(()))
+        .await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_without_agents_offers_no_command_but_forks() {
+    let hub = Hub::start().await;
+    let head = hub.publisher("c").await.says(OPENING).await.seq;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    assert_eq!(
+        page.run("return document.querySelectorAll('#composer, [data-act=ask-again], [data-t=new]').length")
+            .await,
+        0
+    );
+    act(&page, "fork").await;
+    page.holds("return location.pathname.startsWith('/c/c-fork-')").await;
+    page.press("?").await;
+    page.text_until("dialog", |text| {
+        text.contains("Fork from the turn") && !text.contains("Write a message")
+    })
+    .await;
+    close(page).await;
+}

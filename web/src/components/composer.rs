@@ -1,0 +1,177 @@
+//! Where somebody writes to an agent of the hub, below the conversation; and what was said and is not in it yet.
+
+use leptos::html;
+use leptos::prelude::*;
+use shared::RunId;
+
+use super::icon::icon;
+use crate::control::At;
+use crate::store::{Store, use_store};
+
+/// Highest that the field grows, in CSS pixels: eight lines and its padding.
+const HEIGHT_MAX: i32 = 8 * 20 + 16;
+
+/// The composer, where there is anybody to write to.
+#[component]
+pub(super) fn Composer() -> impl IntoView {
+    let store = use_store();
+    let is_there = Memo::new(move |_| {
+        let is_somewhere = store.conversation.with(Option::is_some) || store.fresh.get();
+        is_somewhere && store.has_agents() && !store.wall.get()
+    });
+    move || is_there.get().then(|| view! { <Form /> })
+}
+
+/// The conversation that is written to; nothing for a new one.
+fn conversation(store: Store) -> Option<shared::ConversationId> {
+    store.conversation.get()
+}
+
+#[component]
+fn Form() -> impl IntoView {
+    let store = use_store();
+    let text = RwSignal::new(String::new());
+    let area = NodeRef::<html::Textarea>::new();
+    Effect::new(move |_| {
+        let conversation = conversation(store);
+        let draft = store.control(|control| control.draft(conversation.as_ref()));
+        if text.with_untracked(|text| *text != draft) {
+            text.set(draft);
+        }
+    });
+    Effect::new(move |_| {
+        text.track();
+        let Some(area) = area.get() else { return };
+        let style = web_sys::HtmlElement::style(&area);
+        drop(style.set_property("height", "auto"));
+        let height = area.scroll_height().min(HEIGHT_MAX);
+        drop(style.set_property("height", &format!("{height}px")));
+    });
+    let answers = Memo::new(move |_| store.answers().unwrap_or_default());
+    let going = Memo::new(move |_| store.going());
+    let write = move |event: leptos::ev::Event| {
+        let written = event_target_value(&event);
+        store.keep_draft(untrack(|| conversation(store)).as_ref(), &written);
+        text.set(written);
+    };
+    let can_send = move || store.is_up() && text.with(|text| !text.trim().is_empty());
+    let send = move || {
+        if untrack(can_send) {
+            let said = text.get_untracked().trim().to_owned();
+            store.keep_draft(untrack(|| conversation(store)).as_ref(), "");
+            text.set(String::new());
+            store.say(&answers.get_untracked(), &said);
+        }
+    };
+    let press = move |event: leptos::ev::KeyboardEvent| {
+        if event.key() == "Enter" && !event.shift_key() && !event.is_composing() {
+            event.prevent_default();
+            send();
+        }
+    };
+    let hint = move || {
+        let verb = if going.with(Option::is_some) { "Say more to" } else { "Message" };
+        format!("{verb} {}", answers.get())
+    };
+    view! {
+        <form class="composer" data-t="composer" aria-label="Message to an agent"
+            on:submit=move |event| { event.prevent_default(); send(); }>
+            <div class="written">
+                <textarea id="composer" rows="1" aria-label="Message" placeholder=hint node_ref=area
+                    prop:value=move || text.get() on:input=write on:keydown=press></textarea>
+                <div class="composer-foot">
+                    <Who answers=answers />
+                    <Trouble going=going />
+                    <span class="grow"></span>
+                    {move || going.get().map(|run| view! { <Stop run=run /> })}
+                    <button type="submit" class="act primary" data-t="send" title="Send (Enter); new line with Shift+Enter"
+                        disabled=move || !can_send()>"Send"</button>
+                </div>
+            </div>
+        </form>
+    }
+}
+
+/// Stops the run that goes on.
+#[component]
+fn Stop(run: RunId) -> impl IntoView {
+    let store = use_store();
+    let at = At::Run(run);
+    let is_waiting = Memo::new(move |_| store.control(|control| control.is_waiting(&at)));
+    view! {
+        <button type="button" class="act" data-t="stop" title="Stop (.)"
+            disabled=move || is_waiting.get() || !store.is_up() on:click=move |_| store.stop()>
+            {icon("#stop", "")} {move || if is_waiting.get() { "Stopping" } else { "Stop" }}
+        </button>
+    }
+}
+
+/// Who is to answer; a choice where there are several.
+#[component]
+fn Who(answers: Memo<String>) -> impl IntoView {
+    let store = use_store();
+    move || {
+        let agents = store.agents.get();
+        if agents.len() == 1 {
+            let model = agents.first().and_then(|agent| agent.model.clone());
+            return view! { <span class="meta who">{model}</span> }.into_any();
+        }
+        let options = agents.into_iter().map(|agent| {
+            let (name, value) = (agent.name.clone(), agent.name.clone());
+            view! { <option value=value prop:selected=move || answers.with(|it| *it == agent.name)>{name}</option> }
+        });
+        view! {
+            <select class="who" aria-label="Agent" data-t="agent"
+                on:change=move |event| store.choose_agent(&event_target_value(&event))>
+                {options.collect_view()}
+            </select>
+        }
+        .into_any()
+    }
+}
+
+/// Why the last thing was not done, or cannot be.
+#[component]
+fn Trouble(going: Memo<Option<RunId>>) -> impl IntoView {
+    let store = use_store();
+    let words = Memo::new(move |_| {
+        if !store.is_up() {
+            return Some(("meta", "Not connected: what you write stays here.".to_owned()));
+        }
+        let here = conversation(store).map(At::Composer);
+        let at_run = going.get().map(At::Run);
+        let mut places = here.into_iter().chain(at_run);
+        store.control(|control| places.find_map(|at| control.trouble(&at).map(|why| ("err", why.to_owned()))))
+    });
+    move || {
+        words.get().map(|(class, words)| view! { <span class=format!("trouble {class}") role="status" data-t="trouble">{words}</span> })
+    }
+}
+
+/// What was said and is not among the messages yet. Tracks what it depends on.
+pub(super) fn unheard(store: Store) -> Memo<Vec<String>> {
+    Memo::new(move |_| {
+        store.track_items();
+        let Some(conversation) = store.conversation.get() else { return Vec::new() };
+        store.control(|control| store.view(|view| control.unheard(&conversation, view)))
+    })
+}
+
+/// The same at the end of the conversation.
+#[component]
+pub(super) fn Unheard(said: Memo<Vec<String>>) -> impl IntoView {
+    let store = use_store();
+    let word = move || if store.is_up() { "Sending…" } else { "Not sent yet: it is when the hub is back" };
+    move || {
+        let said = said.get().into_iter();
+        said.map(|text| {
+            view! {
+                <div class="asked">
+                    <div class="user unheard" data-t="unheard">{text}</div>
+                    <p class="meta sending">{word}</p>
+                </div>
+            }
+        })
+        .collect_view()
+    }
+}

@@ -1,0 +1,212 @@
+//! A call that waits for consent: who decides, and the three answers. What somebody has begun to write stays, whatever
+//! becomes of the call.
+
+use leptos::html;
+use leptos::prelude::*;
+use shared::command::Deed;
+use shared::event::ToolState;
+
+use super::body::Ids;
+use super::card::Head;
+use crate::control::{At, edited};
+use crate::preview;
+use crate::store::use_store;
+
+/// What is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Nothing.
+    Closed,
+    /// Other arguments.
+    Edit(String),
+    /// A reason.
+    Reject(String),
+}
+
+/// What of them is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Closed,
+    Edit,
+    Reject,
+}
+
+impl Form {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Closed => Kind::Closed,
+            Self::Edit(_) => Kind::Edit,
+            Self::Reject(_) => Kind::Reject,
+        }
+    }
+}
+
+/// The answers. `form` is what is written of one.
+#[component]
+pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: RwSignal<Form>) -> impl IntoView {
+    let store = use_store();
+    let is_ours = ids.with_value(|(run, _)| store.is_ours(run));
+    let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval));
+    let can = Memo::new(move |_| is_ours && store.has_agents());
+    let at = StoredValue::new(ids.with_value(|(run, id)| At::Call(run.clone(), id.clone())));
+    let is_waiting = Memo::new(move |_| store.control(|control| at.with_value(|at| control.is_waiting(at))));
+    let trouble = move || {
+        let why = store.control(|control| at.with_value(|at| control.trouble(at).map(str::to_owned)));
+        why.filter(|_| is_asked.get())
+    };
+    let is_off = move || !is_asked.get() || is_waiting.get() || !store.is_up();
+    let approve = move |arguments: Option<serde_json::Value>| {
+        let (run, tool) = ids.get_value();
+        store.command(at.get_value(), Deed::Approve { run: Some(run), tool, arguments });
+    };
+    let which = Memo::new(move |_| form.with(Form::kind));
+    let is_off = Signal::derive(is_off);
+    let body = move || match which.get() {
+        Kind::Closed => {
+            view! { <Buttons ids=ids form=form is_off=is_off is_waiting=is_waiting approve=approve /> }
+                .into_any()
+        }
+        Kind::Edit => view! { <Edit form=form is_off=is_off approve=approve /> }.into_any(),
+        Kind::Reject => {
+            let reject = move |text: Option<String>| {
+                let (run, tool) = ids.get_value();
+                store.command(at.get_value(), Deed::Reject { run: Some(run), tool, text });
+                form.set(Form::Closed);
+            };
+            view! { <Reject form=form is_off=is_off reject=reject /> }.into_any()
+        }
+    };
+    // What is written must not be made anew: this changes only between nothing and something.
+    let is_there = Memo::new(move |_| is_asked.get() || form.with(|form| *form != Form::Closed));
+    let is_elsewhere = Memo::new(move |_| !is_ours && store.is_present());
+    move || {
+        if !can.get() {
+            return (is_elsewhere.get() && is_there.get())
+                .then(|| {
+                    view! {
+                        <p class="line meta">"The program that runs this agent decides; it cannot be answered from here."</p>
+                    }
+                })
+                .into_any();
+        }
+        is_there
+            .get()
+            .then(|| {
+                view! {
+                    <div class="consent" data-t="consent">
+                        {body}
+                        {move || (!is_asked.get()).then(|| view! {
+                            <p class="meta" role="status">"It was decided meanwhile: " {head.with(|head| head.state.as_str())} "."</p>
+                        })}
+                        {move || trouble().map(|why| view! { <p class="err trouble" role="status" data-t="trouble">{why}</p> })}
+                    </div>
+                }
+            })
+            .into_any()
+    }
+}
+
+/// The three answers.
+#[component]
+fn Buttons(
+    ids: Ids,
+    form: RwSignal<Form>,
+    is_off: Signal<bool>,
+    is_waiting: Memo<bool>,
+    approve: impl Fn(Option<serde_json::Value>) + Copy + Send + 'static,
+) -> impl IntoView {
+    let store = use_store();
+    let edit = move |_| {
+        let text = ids.with_value(|(run, id)| {
+            store.view(|view| Some(view.runs.get(run)?.tools.get(id)?.arguments.text.clone()))
+        });
+        let laid_out = preview::pretty(text.as_deref().unwrap_or("{}").trim());
+        form.set(Form::Edit(laid_out.into_iter().map(|token| token.text).collect()));
+    };
+    view! {
+        <div class="acts-row">
+            <button type="button" class="act primary" data-act="approve" disabled=move || is_off.get()
+                on:click=move |_| approve(None)>"Approve " <kbd>"A"</kbd></button>
+            <button type="button" class="act" data-act="edit" disabled=move || is_off.get()
+                on:click=edit>"Edit " <kbd>"E"</kbd></button>
+            <button type="button" class="act" data-act="reject" disabled=move || is_off.get()
+                on:click=move |_| form.set(Form::Reject(String::new()))>"Reject " <kbd>"R"</kbd></button>
+            {move || is_waiting.get().then(|| view! { <span class="meta">"Sent…"</span> })}
+        </div>
+    }
+}
+
+/// Other arguments.
+#[component]
+fn Edit(
+    form: RwSignal<Form>,
+    is_off: Signal<bool>,
+    approve: impl Fn(Option<serde_json::Value>) + Copy + Send + 'static,
+) -> impl IntoView {
+    let area = NodeRef::<html::Textarea>::new();
+    let text =
+        move || form.with(|form| if let Form::Edit(text) = form { text.clone() } else { String::new() });
+    let first = untrack(text);
+    let rows = first.lines().count().clamp(3, 12).to_string();
+    Effect::new(move |_| {
+        if let Some(area) = area.get() {
+            drop(area.focus());
+        }
+    });
+    let read = Memo::new(move |_| edited(&text()));
+    let problem = move || read.with(|read| read.as_ref().err().cloned());
+    let send = move || {
+        if let (Ok(arguments), false) = (read.get_untracked(), is_off.get_untracked()) {
+            form.set(Form::Closed);
+            approve(Some(arguments));
+        }
+    };
+    let press = move |event: leptos::ev::KeyboardEvent| {
+        if event.key() == "Enter" && (event.ctrl_key() || event.meta_key()) {
+            event.prevent_default();
+            send();
+        }
+    };
+    view! {
+        <textarea class="code-area" aria-label="Arguments" data-t="arguments" spellcheck="false" rows=rows node_ref=area
+            aria-invalid=move || problem().is_some().to_string() prop:value=first on:keydown=press
+            on:input=move |event| form.set(Form::Edit(event_target_value(&event)))></textarea>
+        {move || problem().map(|why| view! { <p class="err trouble" data-t="invalid">{why}</p> })}
+        <div class="acts-row">
+            <button type="button" class="act primary" data-act="approve-edited" disabled=move || is_off.get() || problem().is_some()
+                on:click=move |_| send()>"Approve with these " <kbd>"Ctrl ↵"</kbd></button>
+            <button type="button" class="act" on:click=move |_| form.set(Form::Closed)>"Discard"</button>
+        </div>
+    }
+}
+
+/// A reason.
+#[component]
+fn Reject(
+    form: RwSignal<Form>,
+    is_off: Signal<bool>,
+    reject: impl Fn(Option<String>) + Copy + Send + 'static,
+) -> impl IntoView {
+    let input = NodeRef::<html::Input>::new();
+    Effect::new(move |_| {
+        if let Some(input) = input.get() {
+            drop(input.focus());
+        }
+    });
+    let send = move || {
+        if !is_off.get_untracked() {
+            let why = form.with_untracked(|form| {
+                if let Form::Reject(why) = form { why.trim().to_owned() } else { String::new() }
+            });
+            reject(Some(why).filter(|why| !why.is_empty()));
+        }
+    };
+    view! {
+        <form class="acts-row" on:submit=move |event| { event.prevent_default(); send(); }>
+            <input type="text" class="reason" aria-label="Reason" data-t="reason" node_ref=input
+                placeholder="Why not? The model is told." on:input=move |event| form.set(Form::Reject(event_target_value(&event))) />
+            <button type="submit" class="act" data-act="reject-now" disabled=is_off>"Reject"</button>
+            <button type="button" class="act" on:click=move |_| form.set(Form::Closed)>"Discard"</button>
+        </form>
+    }
+}

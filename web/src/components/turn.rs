@@ -1,0 +1,164 @@
+//! What can be done with a turn: copied, forked, asked otherwise; and with a run that broke off: let it go on.
+
+use leptos::html;
+use leptos::prelude::*;
+use shared::event::RunStatus;
+use shared::{MessageId, RunId};
+
+use super::icon::icon;
+use crate::browser;
+use crate::control::{self, At, forked_from};
+use crate::fleet;
+use crate::format;
+use crate::route;
+use crate::store::{Store, use_store};
+
+/// The actions of the turn that a message of the user begins. There are few nodes in them: there is one for each turn.
+#[component]
+pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
+    let store = use_store();
+    let open = RwSignal::new(false);
+    let at = At::Message(id.clone());
+    let id = StoredValue::new(id);
+    let can_fork = move || store.is_present();
+    let can_ask = move || store.has_agents();
+    let trouble = move || store.control(|control| control.trouble(&at).map(str::to_owned));
+    view! {
+        <div class="acts" class:open=move || open.get()>
+            <button type="button" class="icon more-acts" aria-label="Actions of this turn" aria-expanded=move || open.get().to_string()
+                on:click=move |_| open.update(|open| *open = !*open)>{icon("#more", "")}</button>
+            <span class="acts-list" role="group" aria-label="Turn">
+                <button type="button" class="copy" data-act="copy-turn" on:click=move |_| id.with_value(|id| copy_turn(store, id))>"Copy turn"</button>
+                <button type="button" class="copy" on:click=move |_| id.with_value(|id| copy_link(store, id))>"Copy link"</button>
+                {move || can_fork().then(|| view! {
+                    <button type="button" class="copy" data-act="fork" disabled=move || !store.is_up()
+                        on:click=move |_| id.with_value(|id| store.fork_after(id))>"Fork from here"</button>
+                })}
+                {move || can_ask().then(|| view! {
+                    <button type="button" class="copy" data-act="ask-again"
+                        on:click=move |_| store.editing.set(Some(id.get_value()))>"Edit and run again"</button>
+                })}
+            </span>
+        </div>
+        {move || trouble().map(|why| view! { <p class="err trouble" role="status" data-t="trouble">{why}</p> })}
+    }
+}
+
+/// Copies the turn that begins with the message `id`.
+pub(crate) fn copy_turn(store: Store, id: &MessageId) {
+    browser::copy(&store.view(|view| control::turn(view, id)));
+    store.spoken.set("Copied".to_owned());
+}
+
+fn copy_link(store: Store, id: &MessageId) {
+    if let Some(link) = store.link(Some(crate::find::Place::Message(id.clone()))) {
+        browser::copy(&link);
+        store.spoken.set("Link copied".to_owned());
+    }
+}
+
+/// A message that is asked otherwise, in a fork: what was said stays as it was.
+#[component]
+pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
+    let store = use_store();
+    let written = RwSignal::new(text.clone());
+    let area = NodeRef::<html::Textarea>::new();
+    Effect::new(move |_| {
+        if let Some(area) = area.get() {
+            drop(area.focus());
+        }
+    });
+    let rows = text.lines().count().clamp(2, 8).to_string();
+    let can_send = move || store.is_up() && written.with(|text| !text.trim().is_empty());
+    let send = move || {
+        if let (true, Some(agent)) = (untrack(can_send), untrack(|| store.answers())) {
+            store.say_instead(&id, &agent, written.get_untracked().trim());
+            store.editing.set(None);
+        }
+    };
+    let pressed = send.clone();
+    let press = move |event: leptos::ev::KeyboardEvent| match event.key().as_str() {
+        "Enter" if !event.shift_key() && !event.is_composing() => {
+            event.prevent_default();
+            pressed();
+        }
+        "Escape" => store.editing.set(None),
+        _ => {}
+    };
+    view! {
+        <div class="rewrite written" data-t="rewrite">
+            <textarea aria-label="Message, edited" rows=rows node_ref=area prop:value=text on:keydown=press
+                on:input=move |event| written.set(event_target_value(&event))></textarea>
+            <div class="acts-row">
+                <span class="meta">"Runs in a fork; this conversation stays as it is."</span>
+                <span class="grow"></span>
+                <button type="button" class="act" on:click=move |_| store.editing.set(None)>"Cancel"</button>
+                <button type="button" class="act primary" disabled=move || !can_send() on:click=move |_| send()>"Run again"</button>
+            </div>
+        </div>
+    }
+}
+
+/// Lets a run go on that broke off; says how long the model wants to be left alone.
+#[component]
+pub(super) fn GoOn(id: RunId) -> impl IntoView {
+    let store = use_store();
+    let its_id = id.clone();
+    let can = Memo::new(move |_| store.can_go_on(&its_id));
+    let its_id = id.clone();
+    let word = Memo::new(move |_| {
+        let status = store.run(&its_id, |run| run.status).unwrap_or_default();
+        if status == RunStatus::Error { "Retry" } else { "Go on" }
+    });
+    let its_id = id.clone();
+    let until = Memo::new(move |_| {
+        let read =
+            store.run(&its_id, |run| Some(run.ended_at?.saturating_add(run.error.as_ref()?.retry_after_ms?)));
+        read.flatten()
+    });
+    let left = move || {
+        let until = until.get()?;
+        let left = until.saturating_sub(store.now.get());
+        (left > 0).then(|| format!("the model asks to wait {}", format::clock(left.saturating_add(999))))
+    };
+    let at = StoredValue::new(At::Run(id.clone()));
+    let is_waiting = move || at.with_value(|at| store.control(|control| control.is_waiting(at)));
+    let trouble = move || at.with_value(|at| store.control(|control| control.trouble(at).map(str::to_owned)));
+    let id = StoredValue::new(id);
+    move || {
+        can.get().then(|| {
+            view! {
+                <div class="acts-row go-on" data-t="go-on">
+                    <button type="button" class="act" data-act="go-on" disabled=move || is_waiting() || !store.is_up()
+                        on:click=move |_| id.with_value(|id| store.go_on(id))>
+                        {move || word.get()} " " <kbd>","</kbd>
+                    </button>
+                    <span class="meta num">{left}</span>
+                    {move || trouble().map(|why| view! { <span class="err trouble" role="status" data-t="trouble">{why}</span> })}
+                </div>
+            }
+        })
+    }
+}
+
+/// Where a fork comes from.
+#[component]
+pub(super) fn Origin() -> impl IntoView {
+    let store = use_store();
+    let from = Memo::new(move |_| {
+        store.track_fleet();
+        let from = forked_from(&store.conversation.get()?)?;
+        let title = store.model(|model| model.fleet()?.get(&from).map(|row| fleet::title(row).to_owned()));
+        title.map(|title| (from, title))
+    });
+    move || {
+        from.get().filter(|_| !store.is_bare).map(|(from, title)| {
+            let path = route::path_of(&from);
+            view! {
+                <p class="origin meta" data-t="origin">
+                    {icon("#fork", "")} "Forked from " <a data-in="" href=path>{title}</a>
+                </p>
+            }
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! Tests of commands and their answers, drafts, turns.
+
+use shared::event::RunStatus;
+use shared::{Envelope, Position};
+
+use super::*;
+
+fn view(lines: &[&str]) -> View {
+    let mut view = View::default();
+    for (seq, line) in (1..).zip(lines) {
+        let mut envelope = Envelope::parse(line).unwrap();
+        (envelope.seq, envelope.at) = (seq, 1_000 + seq);
+        shared::fold::fold(&mut view, &envelope, &mut |_| {});
+    }
+    view
+}
+
+fn conversation(name: &str) -> ConversationId {
+    ConversationId::parse(name).unwrap()
+}
+
+fn say(text: &str) -> Deed {
+    Deed::Say { agent: "helper".into(), text: text.to_owned() }
+}
+
+fn done(id: &str) -> ServerFrame {
+    let after = Position { epoch: shared::Epoch::new("e"), seq: 1 };
+    ServerFrame::Done(Done { id: id.into(), conversation: conversation("c"), run: None, after })
+}
+
+fn refused(id: &str, code: ErrorCode) -> ServerFrame {
+    ServerFrame::Refused { id: id.into(), code, message: "no agent is named that.".to_owned() }
+}
+
+const HELLO: &str = r#"{"k":"message","message":"m1","role":"user","text":"Hello"}"#;
+const RUN: [&str; 6] = [
+    r#"{"k":"run.start","run":"r","dialect":"runner","name":"helper"}"#,
+    r#"{"k":"tool.call","run":"r","tool":"t","name":"look","arguments":"{}"}"#,
+    r#"{"k":"tool.result","run":"r","tool":"t","output":"no","is_error":true,"exec_ms":1200}"#,
+    r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#,
+    r#"{"k":"part.delta","run":"r","part":"p","text":"Hi."}"#,
+    r#"{"k":"run.end","run":"r","status":"complete"}"#,
+];
+
+#[test]
+fn what_is_said_is_shown_until_the_true_message_is_there() {
+    let (c, mut control) = (conversation("c"), Control::default());
+    let before = view(&[HELLO]);
+    let at = At::Composer(c.clone());
+    control.give(at.clone(), c.clone(), "1", say("Hello"), &before);
+    assert_eq!(control.unheard(&c, &before), ["Hello"], "the one that was there is another one");
+    assert!(control.is_waiting(&at));
+    let came = control.take(&done("1")).unwrap();
+    assert!(came.at == at && came.done.is_some() && !control.is_waiting(&at));
+    assert_eq!(control.unheard(&c, &before), ["Hello"], "its event is still on the way");
+    let after = view(&[HELLO, &HELLO.replace("m1", "m2")]);
+    assert_eq!(control.unheard(&c, &after), Vec::<String>::new());
+    control.give(at, c, "2", say("Bye"), &after);
+    assert_eq!(control.given.len(), 1);
+}
+
+#[test]
+fn what_has_no_answer_is_said_again_and_what_has_one_is_not() {
+    let (c, mut control) = (conversation("c"), Control::default());
+    let at = At::Composer(c.clone());
+    let frame = control.give(at.clone(), c, "1", say("Hello"), &View::default());
+    assert_eq!(control.again(), [frame]);
+    control.take(&done("1"));
+    assert_eq!(control.again(), []);
+    assert_eq!(control.take(&done("1")).map(|came| came.at), Some(at), "it came twice");
+    assert_eq!(control.take(&done("9")), None);
+    assert_eq!(control.take(&ServerFrame::Unknown), None);
+}
+
+#[test]
+fn what_is_refused_is_told_where_it_was_given_and_the_text_comes_back() {
+    let (c, mut control) = (conversation("c"), Control::default());
+    let at = At::Composer(c.clone());
+    control.give(at.clone(), c.clone(), "1", say("Hello"), &View::default());
+    control.keep_draft(Some(&c), "and more");
+    let came = control.take(&refused("1", ErrorCode::UnknownAgent));
+    assert_eq!(came, Some(Came { at: at.clone(), done: None }));
+    assert_eq!(control.trouble(&at), Some("No agent is named that. Choose another agent."));
+    assert_eq!(control.draft(Some(&c)), "Hello\n\nand more");
+    assert_eq!(control.unheard(&c, &View::default()), Vec::<String>::new());
+    control.give(at.clone(), c.clone(), "2", say("Hello"), &View::default());
+    assert_eq!(control.trouble(&at), None);
+    let run = At::Run(RunId::new("r"));
+    control.give(run.clone(), c, "3", Deed::Stop { run: None }, &View::default());
+    control.take(&refused("3", ErrorCode::Internal));
+    assert_eq!(control.trouble(&run), Some("No agent is named that."));
+}
+
+#[test]
+fn drafts_are_kept_for_each_conversation() {
+    let (c, mut control) = (conversation("c"), Control::default());
+    control.keep_draft(Some(&c), "one");
+    control.keep_draft(None, "new");
+    assert_eq!((control.draft(Some(&c)), control.draft(None)), ("one".to_owned(), "new".to_owned()));
+    control.keep_draft(Some(&c), "");
+    assert_eq!(control.draft(Some(&c)), "");
+    for n in 0..=DRAFTS_MAX {
+        control.keep_draft(Some(&conversation(&n.to_string())), "x");
+    }
+    assert_eq!(control.drafts.len(), DRAFTS_MAX);
+}
+
+#[test]
+fn who_answers_is_who_was_chosen_then_who_answered_last_then_the_first() {
+    let all =
+        agents(r#"{"agents":[{"name":"a","kind":"runner","model":"m"},{"name":"helper","kind":"agno"}]}"#);
+    assert_eq!(all.len(), 2);
+    let (empty, used) = (View::default(), view(&RUN));
+    assert_eq!(answers(&all, Some("helper"), &empty), Some("helper"));
+    assert_eq!(answers(&all, Some("gone"), &used), Some("helper"));
+    assert_eq!(answers(&all, None, &empty), Some("a"));
+    assert_eq!(answers(&[], None, &used), None);
+    assert_eq!(agents("<html>"), []);
+    assert_eq!(going(&used), None);
+    assert_eq!(going(&view(&RUN[..2])), Some(&RunId::new("r")));
+    assert_eq!(used.runs[0].status, RunStatus::Complete);
+}
+
+#[test]
+fn edited_arguments_are_an_object() {
+    assert!(edited(r#"{"a":1}"#).is_ok());
+    assert_eq!(edited("[1]"), Err("Arguments are an object: {…}".to_owned()));
+    assert!(edited(r#"{"a":}"#).unwrap_err().contains("column 6"));
+}
+
+#[test]
+fn a_turn_is_what_was_asked_and_all_that_came_of_it() {
+    let lines: Vec<&str> = [HELLO].into_iter().chain(RUN).collect();
+    let two = r#"{"k":"message","message":"m2","role":"user","text":"And?"}"#;
+    let view = view(&[lines.as_slice(), &[two]].concat());
+    let (m1, m2) = (MessageId::new("m1"), MessageId::new("m2"));
+    assert_eq!(turn(&view, &m1), "**user**\n\nHello\n\n**helper**\n\n- `look` (error, 1.2 s)\n\nHi.\n");
+    assert_eq!(turn(&view, &m2), "**user**\n\nAnd?\n");
+    assert_eq!((turn_after(&view, &m1), turn_after(&view, &m2)), (Some(m2), None));
+}
+
+#[test]
+fn a_new_conversation_is_named_after_what_is_said_and_a_fork_after_its_origin() {
+    let name = |text: &str| name_for(text, 36 * 36 * 36 + 1).unwrap().to_string();
+    assert_eq!(name("How did revenue change, and why?"), "how-did-revenue-change-and-1001");
+    assert_eq!(name("…"), "1001");
+    assert_eq!(name("größe 漢字/x"), "größe-漢字-x-1001");
+    assert!(name(&"ﷺ".repeat(500)).len() < 120);
+    assert_eq!(forked_from(&conversation("c-fork-x1-fork-x2")), Some(conversation("c-fork-x1")));
+    assert_eq!(forked_from(&conversation("c")), None);
+}

@@ -1,0 +1,91 @@
+//! Turns: what somebody asked and everything that came of it; and the names of new conversations.
+
+use shared::event::ToolState;
+use shared::view::{Item, TopItem, View};
+use shared::{ConversationId, MessageId};
+
+use crate::format;
+
+/// What stands between the name of a conversation and what makes that of its fork another one.
+const FORK: &str = "-fork-";
+
+/// Longest beginning of a text that names a conversation, in words and characters.
+const NAME_WORDS: usize = 5;
+const NAME_CHARS: usize = 40;
+
+/// The message of the user after the turn that begins with `message`; nothing where it is the last.
+pub fn turn_after(view: &View, message: &MessageId) -> Option<MessageId> {
+    let mut rest = view.items.iter().skip_while(|item| !is_message(item, message)).skip(1);
+    rest.find_map(|item| match item {
+        TopItem::Message(id) if is_users(view, id) => Some(id.clone()),
+        _ => None,
+    })
+}
+
+fn is_message(item: &TopItem, message: &MessageId) -> bool {
+    matches!(item, TopItem::Message(id) if id == message)
+}
+
+fn is_users(view: &View, id: &MessageId) -> bool {
+    view.messages.get(id).is_some_and(|message| message.role == "user")
+}
+
+/// The turn that begins with `message`, as Markdown: what was asked, which tools were called, what was answered.
+pub fn turn(view: &View, message: &MessageId) -> String {
+    let from = view.items.iter().skip_while(|item| !is_message(item, message));
+    let mut pieces: Vec<String> = Vec::new();
+    for item in from {
+        match item {
+            TopItem::Message(id) if id != message && is_users(view, id) => break,
+            TopItem::Message(id) => {
+                let said = view.messages.get(id);
+                pieces.extend(said.map(|it| format!("**{}**\n\n{}", it.role, it.text.trim())));
+            }
+            TopItem::Run(id) => {
+                let Some(run) = view.runs.get(id) else { continue };
+                let name = run.name.as_deref().or(run.model.as_deref()).unwrap_or("assistant");
+                let calls: Vec<String> = run.items.iter().filter_map(|item| called(run, item)).collect();
+                let mut said = vec![format!("**{name}**"), calls.join("\n"), run.answer().trim().to_owned()];
+                said.extend(run.error.as_ref().map(|error| format!("> {}: {}", error.code, error.message)));
+                said.retain(|piece| !piece.is_empty());
+                pieces.push(said.join("\n\n"));
+            }
+        }
+    }
+    pieces.join("\n\n") + "\n"
+}
+
+fn called(run: &shared::view::RunView, item: &Item) -> Option<String> {
+    let Item::Tool(id) = item else { return None };
+    let tool = run.tools.get(id)?;
+    let state = if tool.state == ToolState::Complete { "" } else { tool.state.as_str() };
+    let took = tool.latency_ms().map(format::duration).unwrap_or_default();
+    let words = [state, &took].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
+    let words = if words.is_empty() { words } else { format!(" ({words})") };
+    Some(format!("- `{}`{words}", tool.name))
+}
+
+/// The conversation that a fork was made of, as its name says.
+pub fn forked_from(fork: &ConversationId) -> Option<ConversationId> {
+    let (from, _) = fork.as_str().rsplit_once(FORK)?;
+    ConversationId::parse(from).ok()
+}
+
+/// A name for a conversation that begins with `text`. `random` is any random number.
+pub fn name_for(text: &str, random: u64) -> Option<ConversationId> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut name = String::new();
+    for word in words.take(NAME_WORDS) {
+        if !name.is_empty() && name.chars().count().saturating_add(word.chars().count()) > NAME_CHARS {
+            break;
+        }
+        name.extend(word.chars().flat_map(char::to_lowercase).take(NAME_CHARS.min(16)));
+        name.push('-');
+    }
+    let rest = random % (36 * 36 * 36 * 36);
+    for place in [36 * 36 * 36, 36 * 36, 36, 1] {
+        let digit = u32::try_from(rest / place % 36).unwrap_or_default();
+        name.extend(char::from_digit(digit, 36));
+    }
+    ConversationId::parse(&name).ok()
+}

@@ -1,0 +1,85 @@
+//! The keys that command agents, and those of turns.
+
+use leptos::prelude::*;
+use shared::MessageId;
+use shared::view::TopItem;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
+
+use super::focused_place;
+use crate::browser;
+use crate::components::copy_turn;
+use crate::find::Place;
+use crate::route;
+use crate::store::Store;
+
+/// Presses the button of this kind that belongs to what has the focus; where nothing has, the only one.
+pub(super) fn press(store: Store, act: &str) {
+    let selector = format!("[data-act={act}]:not([disabled])");
+    let document = browser::document();
+    let around =
+        document.active_element().and_then(|it| it.closest("[data-call], [data-run]").ok().flatten());
+    let near = around.and_then(|it| it.query_selector(&selector).ok().flatten());
+    let found = near.or_else(|| {
+        let all = document.query_selector_all(&selector).ok()?;
+        all.get(0).filter(|_| all.length() == 1)?.dyn_into().ok()
+    });
+    match found.and_then(|it| it.dyn_into::<HtmlElement>().ok()) {
+        Some(button) => button.click(),
+        None => store.spoken.set("Nothing here waits for that".to_owned()),
+    }
+}
+
+/// Edits the call that has the focus, or the message.
+pub(super) fn edit(store: Store) {
+    if matches!(focused_place(), Some(Place::Tool(..))) {
+        return press(store, "edit");
+    }
+    match message(store).filter(|_| untrack(|| store.has_agents())) {
+        Some(message) => store.editing.set(Some(message)),
+        None => press(store, "edit"),
+    }
+}
+
+/// Goes where a conversation begins.
+pub(super) fn begin(_: Store) {
+    browser::follow_link(route::NEW);
+    browser::after(50, || browser::focus("composer"));
+}
+
+pub(super) fn fork(store: Store) {
+    if let Some(message) = message(store).filter(|_| untrack(|| store.is_present())) {
+        store.fork_after(&message);
+    }
+}
+
+pub(super) fn copy(store: Store) {
+    if let Some(message) = message(store) {
+        copy_turn(store, &message);
+    }
+}
+
+/// The message that the turn with the focus begins with; without a focus that of the last turn.
+fn message(store: Store) -> Option<MessageId> {
+    let place = focused_place();
+    if let Some(Place::Message(message)) = place {
+        return Some(message);
+    }
+    let run = match place {
+        Some(Place::Tool(run, _) | Place::Part(run, _)) => Some(run),
+        _ => None,
+    };
+    store.view(|view| {
+        let before = view.items.iter().rev().skip_while(|item| match (&run, item) {
+            (Some(run), TopItem::Run(id)) => id != run,
+            (Some(_), TopItem::Message(_)) => true,
+            (None, _) => false,
+        });
+        let mut messages = before.filter_map(|item| match item {
+            TopItem::Message(id) => Some(id),
+            TopItem::Run(_) => None,
+        });
+        let is_users = |id: &&MessageId| view.messages.get(*id).is_some_and(|it| it.role == "user");
+        messages.find(is_users).cloned()
+    })
+}

@@ -1,0 +1,184 @@
+//! Commands that readers give: to the agents of the hub, and about conversations.
+
+use leptos::prelude::*;
+use shared::command::Deed;
+use shared::frame::ServerFrame;
+use shared::view::RunView;
+use shared::{ConversationId, MessageId, RunId};
+
+use super::Store;
+use crate::browser;
+use crate::control::{self, At, Came};
+use crate::link::Status;
+use crate::route;
+
+impl Store {
+    /// Asks the hub which agents it has.
+    pub(super) fn ask_agents(self) {
+        if self.is_bare {
+            return;
+        }
+        leptos::task::spawn_local(async move {
+            // A hub that is away for a moment keeps its agents.
+            let Ok(answer) = browser::fetch_text("/v1/agents").await else { return };
+            let agents = control::agents(&answer);
+            if self.agents.with_untracked(|known| *known != agents) {
+                self.agents.set(agents);
+            }
+        });
+    }
+
+    /// Whether commands can be given: this is the present of a conversation of the hub. Tracks what it depends on.
+    pub(crate) fn is_present(self) -> bool {
+        !self.is_bare && self.replay.with(Option::is_none) && self.recording.with(Option::is_none)
+    }
+
+    /// Whether the hub's agents can be commanded.
+    pub(crate) fn has_agents(self) -> bool {
+        self.is_present() && self.agents.with(|agents| !agents.is_empty())
+    }
+
+    /// Whether the hub hears what is commanded.
+    pub(crate) fn is_up(self) -> bool {
+        self.status.with(|status| *status == Status::Up)
+    }
+
+    /// Reads what was commanded, and looks again when that changes.
+    pub(crate) fn control<T>(self, read: impl FnOnce(&control::Control) -> T) -> T {
+        self.commanded.track();
+        self.control.with_value(read)
+    }
+
+    /// Changes what is known of commands without a word to anybody.
+    pub(crate) fn keep_draft(self, conversation: Option<&ConversationId>, text: &str) {
+        self.control.update_value(|control| control.keep_draft(conversation, text));
+    }
+
+    /// Gives a command about the conversation that is looked at.
+    pub(crate) fn command(self, at: At, deed: Deed) {
+        if let Some(conversation) = self.conversation.get_untracked() {
+            self.command_in(conversation, at, deed);
+        }
+    }
+
+    fn command_in(self, conversation: ConversationId, at: At, deed: Deed) {
+        let id = format!("{:x}-{:x}", browser::now_ms(), browser::random());
+        let frame = self.view(|view| {
+            self.control.try_update_value(|control| control.give(at, conversation, &id, deed, view))
+        });
+        self.commanded.notify();
+        self.send(frame.into_iter().collect());
+    }
+
+    /// Says something to an agent; where no conversation is open, in a new one.
+    pub(crate) fn say(self, agent: &str, text: &str) {
+        let open = self.conversation.get_untracked();
+        let Some(conversation) = open.clone().or_else(|| control::name_for(text, browser::random())) else {
+            return;
+        };
+        browser::keep_setting(&format!("agent.{conversation}"), agent);
+        browser::keep_setting("agent", agent);
+        if open.is_none() {
+            browser::follow_link(&route::path_of(&conversation));
+        }
+        let deed = Deed::Say { agent: agent.into(), text: text.to_owned() };
+        self.command_in(conversation.clone(), At::Composer(conversation), deed);
+        self.follow();
+    }
+
+    /// The agent that is to answer here.
+    pub(crate) fn answers(self) -> Option<String> {
+        self.chosen_agent.track();
+        self.track_items();
+        let here = self.conversation.get().map(|conversation| format!("agent.{conversation}"));
+        let chosen = here.and_then(|key| browser::setting(&key));
+        self.agents.with(|agents| {
+            let last = chosen.or_else(|| {
+                self.view(|view| view.runs.is_empty()).then(|| browser::setting("agent")).flatten()
+            });
+            self.view(|view| control::answers(agents, last.as_deref(), view).map(str::to_owned))
+        })
+    }
+
+    /// Chooses the agent that is to answer here.
+    pub(crate) fn choose_agent(self, agent: &str) {
+        match self.conversation.get_untracked() {
+            Some(conversation) => browser::keep_setting(&format!("agent.{conversation}"), agent),
+            None => browser::keep_setting("agent", agent),
+        }
+        self.chosen_agent.notify();
+    }
+
+    /// The run of an agent of this hub that goes on here.
+    pub(crate) fn going(self) -> Option<RunId> {
+        self.running.track();
+        self.track_items();
+        let is_here = self.has_agents();
+        self.view(|view| control::going(view).cloned()).filter(|_| is_here)
+    }
+
+    /// Stops what goes on.
+    pub(crate) fn stop(self) {
+        match untrack(|| self.going()) {
+            Some(run) => self.command(At::Run(run.clone()), Deed::Stop { run: Some(run) }),
+            None => self.spoken.set("No agent of this hub is at work here".to_owned()),
+        }
+    }
+
+    /// Whether the run is one that can be commanded. It is the same for as long as the page lives.
+    pub(crate) fn is_ours(self, run: &RunId) -> bool {
+        self.view(|view| view.runs.get(run).is_some_and(control::is_ours))
+    }
+
+    /// Whether the run broke off and can go on: the newest, of an agent of this hub.
+    pub(crate) fn can_go_on(self, id: &RunId) -> bool {
+        use shared::event::RunStatus::{Cancelled, Error, Interrupted};
+        self.track_items();
+        let stopped = |run: &RunView| matches!(run.status, Error | Cancelled | Interrupted);
+        let can = self.run(id, |run| control::is_ours(run) && stopped(run)).unwrap_or(false);
+        can && self.has_agents() && self.view(|view| view.runs.keys().next_back() == Some(id))
+    }
+
+    /// Lets a run go on that broke off.
+    pub(crate) fn go_on(self, run: &RunId) {
+        self.command(At::Run(run.clone()), Deed::Retry { run: Some(run.clone()) });
+    }
+
+    /// Makes a conversation of what was said up to the end of the turn that begins with `message`.
+    pub(crate) fn fork_after(self, message: &MessageId) {
+        let before = self.view(|view| control::turn_after(view, message));
+        let deed = Deed::Fork { at: None, before, into: None, agent: None, text: None };
+        self.command(At::Message(message.clone()), deed);
+    }
+
+    /// Makes a conversation of what was said before `message`, in which `text` is said instead.
+    pub(crate) fn say_instead(self, message: &MessageId, agent: &str, text: &str) {
+        let deed = Deed::Fork {
+            at: None,
+            before: Some(message.clone()),
+            into: None,
+            agent: Some(agent.into()),
+            text: Some(text.to_owned()),
+        };
+        self.command(At::Message(message.clone()), deed);
+    }
+
+    /// Takes the hub's answer to a command. A fork is gone to.
+    pub(super) fn hear_answer(self, frame: &ServerFrame) {
+        let Some(came) = self.control.try_update_value(|control| control.take(frame)).flatten() else {
+            return;
+        };
+        self.commanded.notify();
+        match came {
+            Came { at: At::Message(_), done: Some(done) } => {
+                self.spoken.set("Forked".to_owned());
+                browser::follow_link(&route::path_of(&done.conversation));
+            }
+            Came { at, done: None } => {
+                let why = self.control.with_value(|control| control.trouble(&at).map(str::to_owned));
+                self.spoken.set(why.unwrap_or_default());
+            }
+            Came { .. } => {}
+        }
+    }
+}
