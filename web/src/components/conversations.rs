@@ -148,7 +148,11 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
     });
     let age = move || {
         let at = row.with(|row| row.as_ref().map_or(0, |row| row.at));
-        if at == u64::MAX { "now".to_owned() } else { format::age(store.now.get().saturating_sub(at)) }
+        match at {
+            // Of one that has just begun the hub has not told yet.
+            0 | u64::MAX => "now".to_owned(),
+            at => format::age(store.now.get().saturating_sub(at)),
+        }
     };
     let state = move || row.with(|row| row.as_ref().map_or("", |row| row.state));
     view! {
