@@ -22,13 +22,13 @@ const MARKED: &str = "
         if (!e.checkVisibility({visibilityProperty: true}) || r.width === 0 || r.height === 0 || e.disabled || e.closest('[inert]')) return false;
         if (e.type === 'radio') { const is_new = !groups.has(e.name); groups.add(e.name); return is_new; }
         return e.tabIndex >= 0;
-    }).map(e => e.type === 'radio' ? 'radio ' + e.name : e.dataset.stop + ' ' + (e.getAttribute('aria-label') || e.textContent || e.id).trim().slice(0, 40))";
+    }).map(e => e.type === 'radio' ? 'radio ' + e.name : e.dataset.stop + ' ' + e.tagName)";
 
 /// What has the focus, in the words of `MARKED`, and whether that can be seen.
 const FOCUSED: &str = "
     const e = document.activeElement; if (!e || e === document.body) return null;
     const style = getComputedStyle(e), name = e.type === 'radio' ? 'radio ' + e.name
-        : e.dataset.stop + ' ' + (e.getAttribute('aria-label') || e.textContent || e.id).trim().slice(0, 40);
+        : e.dataset.stop + ' ' + e.tagName;
     const ring = s => s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 1;
     return {name, is_seen: ring(style) || (e.labels && [...e.labels].some(l => ring(getComputedStyle(l)))) || ring(getComputedStyle(e.parentElement))}";
 

@@ -78,7 +78,7 @@ pub(crate) fn TopBar() -> impl IntoView {
                 on:click=move |_| store.toggle_sheet(Sheet::List)>{icon("#menu", "")}</button>
             <a class="mark" href="/" data-in="">{icon("#fan", "run")} <span class="hide">"Fanlight"</span></a>
             <a class="crumb hide" data-in="" href=route::WALL title="All conversations as tiles (g w)">"Conversations ›"</a>
-            <h1 class="title">{move || title.get()}</h1>
+            <h1 class="title">{move || if store.fresh.get() { "New conversation".into() } else { title.get() }}</h1>
             {move || (!store.wall.get()).then(|| view! {
                 {move || newest.with(Option::is_some).then(|| view! { <Pill newest=newest /> })}
                 <Counts newest=newest />
