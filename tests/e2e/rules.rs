@@ -71,6 +71,14 @@ async fn long_answer(page: &Page) -> (Hub, Publisher) {
     (hub, publisher)
 }
 
+/// Presses Tab, as somebody does who has no mouse.
+async fn tab(page: &Page) {
+    for kind in ["keyDown", "keyUp"] {
+        let key = json!({"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9});
+        page.devtools("Input.dispatchKeyEvent", key).await;
+    }
+}
+
 /// More turns of the wheel than any way to the end takes.
 const TURNS_MAX: usize = 200;
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tests::Page;
 use tests::browser::DESKTOP;
 
+use super::tab;
 use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
 
 /// More stops than any screen has.
@@ -31,13 +32,6 @@ const FOCUSED: &str = "
         : e.dataset.stop + ' ' + e.tagName;
     const ring = s => s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 1;
     return {name, is_seen: ring(style) || (e.labels && [...e.labels].some(l => ring(getComputedStyle(l)))) || ring(getComputedStyle(e.parentElement))}";
-
-async fn tab(page: &Page) {
-    for kind in ["keyDown", "keyUp"] {
-        let key = json!({"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9});
-        page.devtools("Input.dispatchKeyEvent", key).await;
-    }
-}
 
 /// Goes through `screen` with Tab alone.
 async fn all_is_reached(page: &Page, screen: &str) {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tests::browser::DESKTOP;
 use tests::{Hub, Page, Publisher};
 
+use super::tab;
 use crate::scene::OPENING;
 
 /// The conversations of a list, in the order of the screen.
@@ -17,13 +18,6 @@ fn order(rows: &str) -> String {
 
 async fn points_at(page: &Page, x: f64, y: f64) {
     page.devtools("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": x, "y": y})).await;
-}
-
-async fn tab(page: &Page) {
-    for kind in ["keyDown", "keyUp"] {
-        let key = json!({"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9});
-        page.devtools("Input.dispatchKeyEvent", key).await;
-    }
 }
 
 async fn conversations(hub: &Hub, names: &[&str]) -> Vec<Publisher> {
