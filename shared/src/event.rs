@@ -11,10 +11,12 @@ use crate::anomaly::Anomaly;
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
 
+mod fork;
 mod run;
 mod tool;
 mod wire;
 
+pub use fork::Origin;
 pub use run::{AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
 pub use tool::{ResultRef, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};
 pub(crate) use wire::parse_wire;
@@ -65,6 +67,12 @@ pub enum Class {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "k")]
 pub enum Kind {
+    /// The conversation is a fork: everything before this was said in another one.
+    #[serde(rename = "fork")]
+    Fork {
+        /// Where it was taken.
+        from: Origin,
+    },
     /// A run begins, or a run that had ended goes on.
     #[serde(rename = "run.start")]
     RunStart(RunStart),
@@ -322,6 +330,11 @@ impl Kind {
             Self::ToolProgress(_) | Self::Rate { .. } => Class::Ephemeral,
             _ => Class::Critical,
         }
+    }
+
+    /// Whether it is a fact about the conversation, which makes no run and says nothing about one.
+    pub fn is_of_conversation(&self) -> bool {
+        matches!(self, Self::Fork { .. } | Self::Message(_) | Self::Anomaly(_))
     }
 }
 

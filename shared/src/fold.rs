@@ -46,6 +46,10 @@ pub fn fold(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Change
             heard(view, &event.run, changed);
             fold_message(view, message, envelope, changed);
         }
+        Kind::Fork { from } => {
+            heard(view, &event.run, changed);
+            view.forked_from = Some(from.clone());
+        }
         Kind::Anomaly(anomaly) => {
             heard(view, &event.run, changed);
             view.anomalies.note(anomaly.code, || anomaly.detail.clone());
@@ -219,7 +223,11 @@ fn fold_kind(run: &mut RunView, scene: &mut Scene<'_>) {
         Kind::Custom { name, value } => note::custom(run, scene, name, value),
         Kind::Raw { name, value } => note::raw(run, scene, name, value),
         Kind::Unknown(unknown) => note::unknown(run, scene, unknown),
-        Kind::Message(_) | Kind::Anomaly(_) | Kind::ToolProgress(_) | Kind::Rate { .. } => {}
+        Kind::Fork { .. }
+        | Kind::Message(_)
+        | Kind::Anomaly(_)
+        | Kind::ToolProgress(_)
+        | Kind::Rate { .. } => {}
     }
 }
 

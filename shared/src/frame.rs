@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::code::ErrorCode;
 use crate::command::{Command, Done};
 use crate::envelope::Envelope;
-use crate::event::RunStatus;
+use crate::event::{Origin, RunStatus};
 use crate::ids::{ConversationId, PublisherId};
 use crate::position::{Epoch, Position, Seq};
 use crate::view::View;
@@ -442,6 +442,9 @@ pub struct ConversationRow {
     pub conversation: ConversationId,
     /// What it is about.
     pub title: Option<String>,
+    /// Where it was taken from, when it is a fork.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<Origin>,
     /// How its newest run stands; nothing before the first.
     pub state: Option<RunStatus>,
     /// Whether that run goes on but nobody has spoken for it for a while.

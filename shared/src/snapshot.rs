@@ -49,6 +49,7 @@ fn head(view: &View) -> View {
     View {
         seq: view.seq,
         title: view.title.clone(),
+        forked_from: view.forked_from.clone(),
         anomalies: view.anomalies.clone(),
         full: view.full,
         ..View::default()

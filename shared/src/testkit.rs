@@ -9,11 +9,12 @@ use proptest::sample::select;
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::envelope::Envelope;
 use crate::event::{
-    AgentStart, ErrorFact, Event, Kind, Message, PartEnd, PartKind, ResultRef, RunEnd, RunStart, RunStatus,
-    RunUpdate, ToolResult, ToolStart, ToolState, ToolStateChange, Usage,
+    AgentStart, ErrorFact, Event, Kind, Message, Origin, PartEnd, PartKind, ResultRef, RunEnd, RunStart,
+    RunStatus, RunUpdate, ToolResult, ToolStart, ToolState, ToolStateChange, Usage,
 };
-use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
+use crate::ids::{AgentId, ConversationId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
+use crate::position::Epoch;
 use crate::view::View;
 
 /// Any short text, with characters of one to four bytes.
@@ -137,6 +138,13 @@ fn about_runs() -> BoxedStrategy<Kind> {
         })),
         1 => text().prop_map(|text| Kind::Custom { name: "note".into(), value: Json::string(&text) }),
         1 => text().prop_map(|text| Kind::Anomaly(Anomaly { code: AnomalyCode::Malformed, detail: text.into() })),
+        1 => (0_u64..9).prop_map(|seq| Kind::Fork {
+            from: Origin {
+                conversation: ConversationId::parse("parent").expect("a name"),
+                epoch: Epoch::new("e0"),
+                seq,
+            },
+        }),
         1 => (select(vec!["m1", "m2"]), text()).prop_map(|(id, text)| Kind::Message(Message {
             message: MessageId::new(id),
             role: "user".into(),

@@ -64,6 +64,9 @@ pub fn unfold(view: &View) -> Vec<Envelope> {
         run.finish(&mut out);
     }
     title(view, &mut out);
+    if let Some(from) = view.forked_from.clone() {
+        out.push(&RunId::none(), None, 0, Kind::Fork { from });
+    }
     for run in runs.values() {
         // After everything else: whatever is told of a run takes this back.
         run.lose(&mut out);

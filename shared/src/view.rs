@@ -8,7 +8,7 @@ use indexmap::{IndexMap, IndexSet};
 use serde::{Deserialize, Serialize};
 
 use crate::anomaly::Anomalies;
-use crate::event::{ErrorFact, PartKind, ResultRef, RunStatus, ToolState, Usage};
+use crate::event::{ErrorFact, Origin, PartKind, ResultRef, RunStatus, ToolState, Usage};
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
 use crate::position::Seq;
@@ -25,6 +25,9 @@ pub struct View {
     pub seq: Seq,
     /// What the conversation is about, as the newest run said it.
     pub title: Option<String>,
+    /// Where the conversation was taken from, when it is a fork: all up to [`Origin::seq`] was said there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<Origin>,
     /// Messages and runs, in order.
     pub items: Vec<TopItem>,
     /// The history.

@@ -143,6 +143,27 @@ async fn an_exported_conversation_is_imported_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_fork_knows_where_it_comes_from_wherever_it_goes() {
+    let (mut hub, other) = (Hub::start().await, Hub::start().await);
+    hub.publisher("c").await.says(TURN).await;
+    let fork = r#"{"id": "f", "command": "fork", "at": 3, "into": "d"}"#;
+    let done = hub.request("POST", "/v1/conversations/c/commands").body(fork).send().await.unwrap();
+    assert_eq!(done.status(), 200);
+    let from = hub.json("/v1/conversations/d").await["forked_from"].clone();
+    assert_eq!((from["conversation"].as_str(), from["seq"].as_u64()), (Some("c"), Some(3)), "{from}");
+    hub.restart().await;
+    assert_eq!(hub.json("/v1/conversations/d").await["forked_from"], from);
+    let list = hub.json("/v1/conversations").await;
+    let rows = list["conversations"].as_array().unwrap();
+    let row = |name: &str| rows.iter().find(|row| row["conversation"] == name).unwrap();
+    assert_eq!((&row("d")["forked_from"], row("c").get("forked_from")), (&from, None), "{list}");
+    let (_, file) = export(&hub, "d/export/native").await;
+    let imported = program(&["import", "--url", &other.url("")], &file).await;
+    assert!(imported.status.success(), "{imported:?}");
+    assert_eq!(other.json("/v1/conversations/d").await["forked_from"], from);
+}
+
+#[tokio::test]
 async fn a_bad_file_is_refused_with_its_line_and_nothing_is_imported() {
     let hub = Hub::start().await;
     hub.publisher("c").await.says(TURN).await;

@@ -266,6 +266,8 @@ async fn a_message_is_edited_and_run_again_in_a_fork() {
     assert_eq!((&edited["runs"][0]["text"], &edited["runs"][1]["text"]), (&json!("One"), &json!("Three")));
     assert_eq!(edited["messages"].as_array().unwrap().len(), 2);
     assert_eq!(hub.view_hash("c").await, before, "what was stays as it was");
+    let from = json!({"conversation": "c", "epoch": said["after"]["epoch"], "seq": at});
+    assert_eq!(hub.json("/v1/conversations/d").await["forked_from"], from);
     let (status, done) = command(&hub, json!({"id": "g", "command": "fork", "at": 3})).await;
     let name = done["conversation"].as_str().unwrap();
     assert!(status == 200 && name.starts_with("c-fork-"), "{done}");

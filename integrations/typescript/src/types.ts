@@ -124,6 +124,35 @@ export interface HbAckFrame {
   at: Record<string, number>;
 }
 
+/** A place in another conversation. */
+export interface Origin {
+  /** The other one. */
+  conversation: string;
+  /** The life of its log then. */
+  epoch: string;
+  /** The last event that both have; 0 where they have none in common. */
+  seq: number;
+}
+
+/** The conversation is a fork: everything before this was said in another one. */
+export interface ForkEvent {
+  k: "fork";
+  /** Where it was taken. */
+  from: Origin;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
 /** A run begins, or a run that had ended goes on. */
 export interface RunStartEvent {
   k: "run.start";
@@ -769,7 +798,7 @@ export interface RateEvent {
 }
 
 /** An event in its place. On the wire its fields stand beside those of the event, in one flat object. */
-export type Event = RunStartEvent | RunUpdateEvent | RunStalledEvent | RunEndEvent | AgentStartEvent | AgentEndEvent | MessageEvent | PartStartEvent | PartDeltaEvent | PartReplaceEvent | PartEndEvent | ToolStartEvent | ToolArgsEvent | ToolCallEvent | ToolStateEvent | ToolOutputEvent | ToolResultEvent | ToolProgressEvent | StatusEvent | ErrorEvent | ApprovalRequestEvent | ApprovalAnswerEvent | CustomEvent | RawEvent | AnomalyEvent | RateEvent;
+export type Event = ForkEvent | RunStartEvent | RunUpdateEvent | RunStalledEvent | RunEndEvent | AgentStartEvent | AgentEndEvent | MessageEvent | PartStartEvent | PartDeltaEvent | PartReplaceEvent | PartEndEvent | ToolStartEvent | ToolArgsEvent | ToolCallEvent | ToolStateEvent | ToolOutputEvent | ToolResultEvent | ToolProgressEvent | StatusEvent | ErrorEvent | ApprovalRequestEvent | ApprovalAnswerEvent | CustomEvent | RawEvent | AnomalyEvent | RateEvent;
 
 /** Publish. */
 export interface PubFrame {
@@ -949,6 +978,8 @@ export interface ConversationRow {
   epoch: string;
   /** Calls of the newest run that failed. */
   failed: number;
+  /** Where it was taken from, when it is a fork. */
+  forked_from?: Origin;
   /** The newest seq. */
   head: number;
   /** Runs in all. */
@@ -1267,6 +1298,8 @@ export type TopItem = TopItemMessage | TopItemRun;
 export interface View {
   /** What was odd. */
   anomalies: Anomalies;
+  /** Where the conversation was taken from, when it is a fork: all up to `Origin::seq` was said there. */
+  forked_from?: Origin;
   /** Whether more runs or messages came than a view holds. */
   full: boolean;
   /** Messages and runs, in order. */

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use compact_str::format_compact;
 use shared::code::ErrorCode;
 use shared::dialect::Decoded;
-use shared::event::{Kind, RunEnd, RunStatus};
+use shared::event::{Event, Kind, Origin, RunEnd, RunStatus};
 use shared::{ConversationId, Envelope, MessageId, RunId, Seq};
 
 use super::commands::Refusal;
@@ -55,6 +55,7 @@ pub(crate) async fn fork(
         })?;
         envelopes.truncate(place);
     }
+    envelopes.push(mark(from, envelopes.last().map_or(0, |last| last.seq)));
     let history = History::of(envelopes);
     shared.hub.import(&into, history).map_err(|error| {
         let code = match &error {
@@ -66,6 +67,18 @@ pub(crate) async fn fork(
     })?;
     close(shared, &into)?;
     Ok(into)
+}
+
+/// Says behind the events that both have where they come from.
+fn mark(from: &Conversation, seq: Seq) -> Envelope {
+    let from = Origin { conversation: from.id().clone(), epoch: from.epoch().clone(), seq };
+    Envelope {
+        event: Event::new(&RunId::none(), Kind::Fork { from }),
+        seq: seq.saturating_add(1),
+        at: clock::now_ms(),
+        producer_at: None,
+        publisher: None,
+    }
 }
 
 /// A name that says where the fork comes from.

@@ -24,6 +24,7 @@ pub(crate) fn row(
     ConversationRow {
         conversation: id.clone(),
         title: view.title.as_deref().map(short),
+        forked_from: view.forked_from.clone(),
         state: newest.map(|run| run.status),
         stalled: newest.is_some_and(|run| run.stalled_at.is_some()),
         activity: newest.and_then(activity),

@@ -160,9 +160,9 @@ fn take_envelope(mut envelope: Envelope, run: &RunId, out: &mut Decoded) {
     out.envelopes.push(envelope);
 }
 
-/// Messages are the conversation's own; so are oddities and what a later version says of no run.
+/// What is the conversation's own does not; nor does what a later version says of no run.
 fn belongs_to_a_run(kind: &Kind) -> bool {
-    !matches!(kind, Kind::Message(_) | Kind::Anomaly(_) | Kind::Unknown(_))
+    !kind.is_of_conversation() && !matches!(kind, Kind::Unknown(_))
 }
 
 fn malformed(line: u64, why: &str, text: &str, out: &mut Decoded) {

@@ -36,7 +36,7 @@ impl<E: Encode> Serial<E> {
     fn admits(&self, event: &Event) -> bool {
         let starts = matches!(event.kind, Kind::RunStart(_));
         match &self.current {
-            _ if matches!(event.kind, Kind::Message(_) | Kind::Anomaly(_)) => true,
+            _ if event.kind.is_of_conversation() => true,
             _ if !starts && (self.over.contains(&event.run) || self.left.contains(&event.run)) => true,
             Some(current) => *current == event.run || is_of_no_run(event),
             None => !is_of_no_run(event),
@@ -45,7 +45,7 @@ impl<E: Encode> Serial<E> {
 
     fn tell(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         let event = &envelope.event;
-        if self.left.contains(&event.run) || matches!(event.kind, Kind::Message(_) | Kind::Anomaly(_)) {
+        if self.left.contains(&event.run) || event.kind.is_of_conversation() {
             if !self.left.contains(&event.run) {
                 self.inner.event(envelope, out);
             }

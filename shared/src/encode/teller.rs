@@ -53,7 +53,7 @@ impl<T: Tell> Encode for Teller<T> {
             let scene = Scene { run_id: &event.run, run: &nowhere, agent: None, at };
             return self.tell.fact(&scene, Fact::Message(message), out);
         }
-        if matches!(event.kind, Kind::Anomaly(_) | Kind::Rate { .. }) {
+        if event.kind.is_of_conversation() || matches!(event.kind, Kind::Rate { .. }) {
             return;
         }
         let Some(run) = self.view.runs.get(&event.run) else { return };

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    AgentStart, ErrorFact, Event, Kind, Message, PartEnd, PartKind, ResultRef, RunEnd, RunStart, RunStatus,
-    RunUpdate, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange, Unknown, Usage,
+    AgentStart, ErrorFact, Event, Kind, Message, Origin, PartEnd, PartKind, ResultRef, RunEnd, RunStart,
+    RunStatus, RunUpdate, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange, Unknown, Usage,
 };
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
@@ -98,6 +98,8 @@ pub(crate) struct Wire<'a> {
     #[serde(rename = "ref")]
     reference: Option<ResultRef>,
     tokens: Option<u64>,
+    #[serde(borrow)]
+    from: Option<&'a RawValue>,
 }
 
 /// The event that `json` holds. Fields that the kind does not know are ignored; a kind that is not known is kept whole.
@@ -153,7 +155,8 @@ fn unknown(json: &str) -> Result<Kind, EventError> {
     Ok(Kind::Unknown(Unknown { k, fields }))
 }
 
-const KNOWN: [&str; 26] = [
+const KNOWN: [&str; 27] = [
+    "fork",
     "run.start",
     "run.update",
     "run.stalled",
@@ -295,6 +298,10 @@ impl Wire<'_> {
                 hidden: self.hidden,
                 signature: self.signature.take(),
             }),
+            "fork" => {
+                let from = self.from.ok_or_else(|| self.missing("from"))?;
+                Kind::Fork { from: serde_json::from_str::<Origin>(from.get())? }
+            }
             "status" => Kind::Status { text: self.owned_text()? },
             "error" => Kind::Error(ErrorFact {
                 code: self.code.take().unwrap_or_else(|| CompactString::const_new("error")),

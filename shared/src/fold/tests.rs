@@ -164,6 +164,25 @@ fn a_run_that_goes_on_is_running_again_and_adds_its_usage_up() {
 }
 
 #[test]
+fn a_fork_says_where_it_comes_from_and_makes_no_run() {
+    let view = view_of(
+        r#"
+        {"k":"run.start","run":"r"}
+        {"k":"run.end","run":"r","from":"another kind's field of another type"}
+        {"k":"fork","from":{"conversation":"a","epoch":"e1","seq":2}}
+        {"k":"fork","from":{"conversation":"b","epoch":"e2","seq":3}}
+        "#,
+    );
+    let from = view.forked_from.unwrap();
+    assert_eq!(
+        (from.conversation.as_str(), from.epoch.as_str(), from.seq),
+        ("b", "e2", 3),
+        "the nearest one"
+    );
+    assert_eq!((view.runs.len(), view.items.len(), view.anomalies.total), (1, 1, 0));
+}
+
+#[test]
 fn nonsense_is_survived_and_named() {
     let view = view_of(
         r#"

@@ -93,7 +93,8 @@ impl<'de> Deserialize<'de> for Kinds {
 /// What `kind` is chosen with; nothing for what is in every choice.
 pub(super) fn family(kind: &Kind) -> Option<Family> {
     Some(match kind {
-        Kind::RunStart(_)
+        Kind::Fork { .. }
+        | Kind::RunStart(_)
         | Kind::RunUpdate(_)
         | Kind::RunStalled { .. }
         | Kind::RunEnd(_)

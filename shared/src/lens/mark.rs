@@ -44,7 +44,7 @@ pub fn mark(before: &View, event: &Event) -> Option<Mark> {
     }
     let run = before.runs.get(&event.run);
     let mut flags = run.map_or(0, |run| heard(run, &event.kind));
-    if matches!(event.kind, Kind::Message(_) | Kind::Anomaly(_)) {
+    if event.kind.is_of_conversation() {
         return (flags != 0).then(|| Mark { flags, closes: Vec::new() });
     }
     let (part, tool) = (part_of(&event.kind), tool_of(&event.kind));

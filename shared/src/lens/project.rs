@@ -24,6 +24,7 @@ impl Lens {
         View {
             seq: view.seq,
             title: view.title.clone(),
+            forked_from: view.forked_from.clone(),
             items: view.items.iter().filter(seen).cloned().collect(),
             messages: view
                 .messages

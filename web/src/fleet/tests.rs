@@ -8,6 +8,7 @@ fn row(name: &str, state: Option<RunStatus>, at: u64) -> ConversationRow {
     ConversationRow {
         conversation: ConversationId::parse(name).unwrap(),
         title: None,
+        forked_from: None,
         state,
         stalled: false,
         activity: None,

@@ -150,6 +150,43 @@ class HbAckFrame(TypedDict):
     """For each subscription the seq that the client has applied."""
 
 
+class Origin(TypedDict):
+    """A place in another conversation."""
+
+    conversation: str
+    """The other one."""
+    epoch: str
+    """The life of its log then."""
+    seq: int
+    """The last event that both have; 0 where they have none in common."""
+
+_ForkEvent = TypedDict(
+    "_ForkEvent",
+    {
+        "k": Literal["fork"],
+        "from": Origin,
+    },
+)
+"""The conversation is a fork: everything before this was said in another one."""
+
+
+class ForkEvent(_ForkEvent, total=False):
+    """The conversation is a fork: everything before this was said in another one."""
+
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
 class _RunStartEvent(TypedDict):
     k: Literal["run.start"]
 
@@ -896,7 +933,7 @@ class RateEvent(_RateEvent, total=False):
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
-Event = Union[RunStartEvent, RunUpdateEvent, RunStalledEvent, RunEndEvent, AgentStartEvent, AgentEndEvent, MessageEvent, PartStartEvent, PartDeltaEvent, PartReplaceEvent, PartEndEvent, ToolStartEvent, ToolArgsEvent, ToolCallEvent, ToolStateEvent, ToolOutputEvent, ToolResultEvent, ToolProgressEvent, StatusEvent, ErrorEvent, ApprovalRequestEvent, ApprovalAnswerEvent, CustomEvent, RawEvent, AnomalyEvent, RateEvent]
+Event = Union[ForkEvent, RunStartEvent, RunUpdateEvent, RunStalledEvent, RunEndEvent, AgentStartEvent, AgentEndEvent, MessageEvent, PartStartEvent, PartDeltaEvent, PartReplaceEvent, PartEndEvent, ToolStartEvent, ToolArgsEvent, ToolCallEvent, ToolStateEvent, ToolOutputEvent, ToolResultEvent, ToolProgressEvent, StatusEvent, ErrorEvent, ApprovalRequestEvent, ApprovalAnswerEvent, CustomEvent, RawEvent, AnomalyEvent, RateEvent]
 """An event in its place. On the wire its fields stand beside those of the event, in one flat object."""
 
 
@@ -1128,6 +1165,8 @@ class ConversationRow(_ConversationRow, total=False):
 
     call: RowCall
     """The call of the newest run that executes longest."""
+    forked_from: Origin
+    """Where it was taken from, when it is a fork."""
     stalled: bool
     """Whether that run goes on but nobody has spoken for it for a while."""
 
@@ -1461,9 +1500,7 @@ TopItem = Union[TopItemMessage, TopItemRun]
 """Something at the top of a conversation."""
 
 
-class View(TypedDict):
-    """A conversation as it stands after the event `View::seq`."""
-
+class _View(TypedDict):
     anomalies: Anomalies
     """What was odd."""
     full: bool
@@ -1478,6 +1515,13 @@ class View(TypedDict):
     """The last event that is in."""
     title: Union[str, None]
     """What the conversation is about, as the newest run said it."""
+
+
+class View(_View, total=False):
+    """A conversation as it stands after the event `View::seq`."""
+
+    forked_from: Origin
+    """Where the conversation was taken from, when it is a fork: all up to `Origin::seq` was said there."""
 
 
 class _SnapFrame(TypedDict):

@@ -108,7 +108,7 @@ impl Attendance {
     pub(crate) fn hear(&mut self, speaker: Speaker, envelope: &Envelope, now: u64) -> bool {
         let event = &envelope.event;
         let run = &event.run;
-        let is_loose = run.is_none() && matches!(event.kind, Kind::Message(_) | Kind::Anomaly(_));
+        let is_loose = run.is_none() && event.kind.is_of_conversation();
         if speaker == Speaker::Hub || is_loose {
             return false;
         }

@@ -71,6 +71,7 @@ fn nameless(id: &ConversationId) -> ConversationRow {
     ConversationRow {
         conversation: id.clone(),
         title: None,
+        forked_from: None,
         state: None,
         stalled: false,
         activity: None,

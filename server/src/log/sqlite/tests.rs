@@ -95,6 +95,7 @@ fn row(name: &str, view: &shared::View, at: u64) -> ConversationRow {
     ConversationRow {
         conversation: id(name),
         title: view.title.clone(),
+        forked_from: view.forked_from.clone(),
         state: view.runs.last().map(|(_, run)| run.status),
         stalled: false,
         activity: None,
