@@ -291,7 +291,8 @@ impl Agents {
             if run.dialect.as_deref() == Some(config.speaks.dialect()))
     }
 
-    /// Lets all runs go on that went on when the hub died or stopped; those that went on elsewhere are over.
+    /// Lets all runs go on that went on when the hub died or stopped; those that went on elsewhere are
+    /// over, unless their agents wait for a person.
     pub(crate) fn resume_all(shared: &Arc<Shared>, unfinished: Vec<ConversationId>) {
         if shared.agents.known.is_empty() {
             return;
@@ -302,13 +303,16 @@ impl Agents {
         for conversation in unfinished.into_iter().chain(stopped) {
             let Ok(Some(found)) = shared.hub.find(&conversation) else { continue };
             let runs: Vec<(RunId, bool)> = found.look(|view| {
-                let waits = |run: &RunView| {
+                let waits = |run: &RunView, is_elsewhere: bool| {
                     let was_stopped = run.error.as_ref().is_some_and(|error| error.code == HUB_STOPPED);
-                    run.dialect.as_deref() == Some(NAME) && (run.is_running() || was_stopped)
+                    let is_own = run.dialect.as_deref() == Some(NAME) && (run.is_running() || was_stopped);
+                    is_own || (is_elsewhere && remote::waits(run))
                 };
                 let looked = view.runs.iter().map(|(id, run)| {
-                    let is_cut = run.is_running() && shared.agents.was_elsewhere(run);
-                    (waits(run) || is_cut).then(|| (id.clone(), is_cut))
+                    let is_elsewhere = shared.agents.was_elsewhere(run);
+                    let waits = waits(run, is_elsewhere);
+                    let is_cut = !waits && run.is_running() && is_elsewhere;
+                    (waits || is_cut).then(|| (id.clone(), is_cut))
                 });
                 looked.flatten().collect()
             });

@@ -34,7 +34,8 @@ mod proxy_waits; // between the calls of a loop
 mod publish; // acks, duplicates, gaps, older lives
 mod read; // snapshots, lists and events over plain HTTP and SSE
 mod remote; // agents elsewhere: stopped, failing, asked again
-mod remote_kinds; // each kind of them in its own words
+mod remote_kinds;
+mod remote_pauses; // each kind of them in its own words
 mod results; // results that are too large for their events
 mod resume; // cut and come back, late, slow, after a crash
 mod runner; // agents of the hub's own: asked, retried, stopped, resumed

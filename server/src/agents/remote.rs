@@ -7,31 +7,33 @@
 //! ```
 //!
 //! Nothing is asked twice by itself: what an agent does may have effects. A person may have it asked again, and then the
-//! run goes on with a new answer.
+//! run goes on with a new answer. An agent that [pauses](pause) for a person keeps its run open until it is answered.
 
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus};
+use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, RunUpdate};
 use shared::view::{RunView, TopItem};
-use shared::{Json, View};
+use shared::{Json, ToolCallId, View};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::clock;
-use crate::config::RemoteConfig;
+use crate::config::{RemoteConfig, RemoteKind};
 use crate::hub::PublishError;
-use crate::runner::{HUB_STOPPED, Place, Scribe, Way, Word, failure};
+use crate::runner::{Answer, HUB_STOPPED, Place, Scribe, Way, Word, failure};
 use crate::state::Shared;
 
 mod call;
 mod contract;
+mod pause;
 mod tale;
 mod words;
 
 use call::{Call, Note};
-use contract::Occasion;
+use contract::{Asked, Occasion};
+use pause::{Pause, Standing, Told};
 use tale::Tale;
 
 /// The agent's own event that says by what name an agent elsewhere remembers the conversation.
@@ -51,8 +53,21 @@ pub(super) struct Errand {
     /// What the agent calls its session and the run, as far as it said so.
     session: Option<String>,
     theirs: Option<String>,
+    /// What the agent waits for, where it does, or waited for before it was answered and has not said that it goes on.
+    standing: Option<Standing>,
+    /// It has paused in this run: what each of its answers cost may add up.
+    has_paused: bool,
+    /// The call to the agent. To drop it hangs up.
+    line: Option<Line>,
     /// Something was said in the conversation that the agent has not been told.
     has_news: bool,
+}
+
+/// A call to the agent that goes on.
+#[derive(Debug)]
+struct Line {
+    notes: mpsc::Receiver<Note>,
+    _call: AbortOnDropHandle<()>,
 }
 
 /// What an errand is made of.
@@ -75,18 +90,29 @@ pub(super) struct Parts {
 }
 
 impl Errand {
-    /// A run that begins, or one that is there goes on with a new answer. That it does is in the conversation when this
-    /// returns.
+    /// A run that begins, or one that is there goes on: with a new answer, or where its agent waits for a person. That it
+    /// does is in the conversation when this returns.
     pub(super) fn begin(parts: Parts) -> Result<Self, PublishError> {
         let mut scribe = Scribe::new(&parts.shared, parts.place.clone());
+        let known = scribe.look().unwrap_or_default();
+        let left = Standing::of(&known);
+        let is_left = left.is_some();
+        let standing = left.filter(|standing| standing.is_answered() || waits(&known));
         let start = RunStart {
             name: Some(parts.agent.clone()),
             dialect: Some(parts.config.speaks.dialect().into()),
             model: parts.config.model.clone().filter(|_| parts.config.speaks.has_models()),
             title: None,
         };
-        scribe.say(vec![Event::new(&parts.place.run, Kind::RunStart(start))])?;
-        Ok(Self { parts, scribe, session: None, theirs: None, has_news: false })
+        let mut told = vec![Event::new(&parts.place.run, Kind::RunStart(start))];
+        if is_left && standing.is_none() {
+            // It is asked anew, and waits no more.
+            told.push(pause::goes_on(&parts.place.run));
+        }
+        scribe.say(told)?;
+        let theirs = standing.as_ref().and_then(|standing| standing.pause.theirs.clone());
+        let has_paused = standing.is_some();
+        Ok(Self { parts, scribe, session: None, theirs, standing, has_paused, line: None, has_news: false })
     }
 
     /// Goes on until the run is over. True when something was said that the agent has not been told.
@@ -100,26 +126,33 @@ impl Errand {
     }
 
     async fn go(&mut self) -> Result<(), PublishError> {
-        let (inbox, mut notes) = mpsc::channel(NOTES_MAX);
-        // To drop it hangs up.
-        let _call = self.ask(inbox);
+        if self.standing.is_none() {
+            self.ask();
+        } else if !self.answer_all()? {
+            return Ok(());
+        }
         loop {
             tokio::select! {
                 biased;
-                () = self.parts.shared.drain.cancelled() => {
-                    let what = "the hub stopped while the agent answered; it can be asked again";
-                    return self.end(RunStatus::Interrupted, RunEnd::default(), Some(failure(HUB_STOPPED, what, true)));
-                }
+                () = self.parts.shared.drain.cancelled() => return self.interrupt(),
                 () = self.parts.stop.cancelled() => {
                     self.cancel();
                     return self.end(RunStatus::Cancelled, RunEnd::default(), None);
                 }
-                Some(word) = self.parts.words.recv() => self.has_news |= matches!(word, Word::Said),
-                note = notes.recv() => match note {
+                Some(word) = self.parts.words.recv() => match word {
+                    Word::Said => self.has_news = true,
+                    Word::Consent(tool, answer) => if !self.consent(&tool, answer)? {
+                        return Ok(());
+                    },
+                },
+                note = heard(&mut self.line) => match note {
                     Some(Note::Taken) => self.taken()?,
                     Some(Note::Named(theirs)) => self.theirs = Some(theirs),
                     Some(Note::Said(events)) => self.scribe.say(events)?,
-                    Some(Note::Over(end, failure)) => return self.over(end, failure),
+                    Some(Note::Over(end, asks, None)) if !asks.is_empty() => if !self.pause(end, asks)? {
+                        return Ok(());
+                    },
+                    Some(Note::Over(end, _, failure)) => return self.over(end, failure),
                     None => {
                         let what = failure("internal", "the call to the agent is gone", true);
                         return self.over(RunEnd::default(), Some(what));
@@ -130,35 +163,116 @@ impl Errand {
     }
 
     /// Asks for an answer to what was said last.
-    fn ask(&mut self, inbox: mpsc::Sender<Note>) -> AbortOnDropHandle<()> {
-        let Parts { shared, config, agent, place, way, .. } = &self.parts;
-        let found = shared.hub.find(&place.conversation).ok().flatten();
-        let mut view = found.map(|found| found.view()).unwrap_or_default();
+    fn ask(&mut self) {
+        let Parts { config, agent, place, .. } = &self.parts;
+        let mut view = self.view();
         let before = without(&mut view, place);
         let fresh = clock::fresh_name();
         let (conversation, run) = (&place.conversation, &place.run);
         let asked =
             contract::asked(&Occasion { config, agent, conversation, run, view: &view, fresh: &fresh });
         self.session.clone_from(&asked.session);
+        let tale = Tale::new(run.clone(), before.as_ref());
+        self.call(asked, tale);
+    }
+
+    fn view(&self) -> View {
+        let found = self.parts.shared.hub.find(&self.parts.place.conversation).ok().flatten();
+        found.map(|found| found.view()).unwrap_or_default()
+    }
+
+    fn call(&mut self, asked: Asked, tale: Tale) {
+        let Parts { shared, config, place, way, .. } = &self.parts;
+        let (inbox, notes) = mpsc::channel(NOTES_MAX);
         let call = Call {
             shared: Arc::clone(shared),
             config: Arc::clone(config),
             way: way.clone(),
-            run: run.clone(),
+            run: place.run.clone(),
             asked,
-            tale: Tale::new(run.clone(), before.as_ref()),
+            tale,
             ticket: self.scribe.ticket(),
             inbox,
         };
-        AbortOnDropHandle::new(tokio::spawn(call.run()))
+        self.line = Some(Line { notes, _call: AbortOnDropHandle::new(tokio::spawn(call.run())) });
+    }
+
+    /// The agent has paused: its run waits for a person, or is over where nothing is asked of one. False when it is over.
+    fn pause(&mut self, end: RunEnd, asks: Vec<Told>) -> Result<bool, PublishError> {
+        self.line = None;
+        let Parts { config, place, .. } = &self.parts;
+        let (mut events, fresh) = (Vec::new(), clock::fresh_name());
+        let theirs = self.theirs.clone();
+        let Some(pause) = Pause::of(config.speaks, asks, theirs, (&place.run, &fresh), &mut events) else {
+            self.over(end, None)?;
+            return Ok(false);
+        };
+        self.has_paused = true;
+        if end.usage.is_some() {
+            let spent = RunUpdate { usage: end.usage, ..RunUpdate::default() };
+            events.push(Event::new(&place.run, Kind::RunUpdate(spent)));
+        }
+        self.standing = Some(Standing { pause, answers: Vec::new() });
+        self.scribe.say(events)?;
+        Ok(true)
+    }
+
+    /// A person answers about a call. False when the run is over.
+    fn consent(&mut self, tool: &ToolCallId, answer: Answer) -> Result<bool, PublishError> {
+        let Some(standing) = self.standing.as_mut().filter(|_| self.line.is_none()) else { return Ok(true) };
+        let told = standing.take(&self.parts.place.run, tool, answer);
+        self.scribe.say(told)?;
+        self.answer_all()
+    }
+
+    /// Tells the agent what was answered, once all is. False when the run is over.
+    fn answer_all(&mut self) -> Result<bool, PublishError> {
+        let Some(standing) = self.standing.as_ref().filter(|standing| standing.is_answered()) else {
+            return Ok(true);
+        };
+        let Parts { config, agent, place, .. } = &self.parts;
+        let (view, fresh) = (self.view(), clock::fresh_name());
+        let (conversation, run) = (&place.conversation, &place.run);
+        let occasion = Occasion { config, agent, conversation, run, view: &view, fresh: &fresh };
+        let Some(asked) = contract::goes_on(&occasion, standing) else {
+            // What was answered cannot be said in its words: nobody waits any more.
+            self.cancel();
+            self.end(RunStatus::Cancelled, RunEnd::default(), None)?;
+            return Ok(false);
+        };
+        self.session.clone_from(&asked.session);
+        let before = view.runs.get(run);
+        let tale = Tale::new(run.clone(), before).carrying(before, &standing.pause);
+        self.call(asked, tale);
+        Ok(true)
+    }
+
+    /// The hub stops. A run that waits for a person waits again when it is back.
+    fn interrupt(&mut self) -> Result<(), PublishError> {
+        let waits = self.standing.is_some() && self.line.is_none();
+        let what = if waits {
+            "the hub stopped; the run waits again when it is back"
+        } else {
+            "the hub stopped while the agent answered; it can be asked again"
+        };
+        let run = &self.parts.place.run;
+        let end = RunEnd { status: RunStatus::Interrupted, lost: waits, ..RunEnd::default() };
+        let kinds = [Kind::Error(failure(HUB_STOPPED, what, true)), Kind::RunEnd(end)];
+        self.scribe.say(kinds.into_iter().map(|kind| Event::new(run, kind)).collect())
     }
 
     /// The agent took the request: it knows now what was said.
     fn taken(&mut self) -> Result<(), PublishError> {
-        let Some(session) = &self.session else { return Ok(()) };
-        let value = Json::of(&serde_json::json!({"session": session}));
-        let note = Kind::Custom { name: SESSION.into(), value };
-        self.scribe.say(vec![Event::new(&self.parts.place.run, note)])
+        let run = &self.parts.place.run;
+        let mut told = Vec::new();
+        if self.standing.take().is_some() {
+            told.push(pause::goes_on(run));
+        }
+        if let Some(session) = &self.session {
+            let value = Json::of(&serde_json::json!({"session": session}));
+            told.push(Event::new(run, Kind::Custom { name: SESSION.into(), value }));
+        }
+        self.scribe.say(told)
     }
 
     fn over(&mut self, end: RunEnd, failure: Option<ErrorFact>) -> Result<(), PublishError> {
@@ -177,8 +291,13 @@ impl Errand {
         failure: Option<ErrorFact>,
     ) -> Result<(), PublishError> {
         let run = &self.parts.place.run;
-        let end = Kind::RunEnd(RunEnd { status, lost: false, ..end });
-        let kinds = failure.map(Kind::Error).into_iter().chain([end]);
+        let mut end = RunEnd { status, lost: false, ..end };
+        // Agno counts a run as a whole.
+        let adds_up = self.has_paused && self.parts.config.speaks != RemoteKind::Agno;
+        let spent = end.usage.take_if(|_| adds_up);
+        let spent =
+            spent.map(|spent| Kind::RunUpdate(RunUpdate { usage: Some(spent), ..RunUpdate::default() }));
+        let kinds = spent.into_iter().chain(failure.map(Kind::Error)).chain([Kind::RunEnd(end)]);
         self.scribe.say(kinds.map(|kind| Event::new(run, kind)).collect())
     }
 
@@ -193,6 +312,20 @@ impl Errand {
             drop(tokio::time::timeout(patience, way.send(request)).await);
         });
     }
+}
+
+/// What the call says next; never anything while there is none.
+async fn heard(line: &mut Option<Line>) -> Option<Note> {
+    match line {
+        Some(line) => line.notes.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether the run waits for a person, or will again once the hub does it.
+pub(super) fn waits(run: &RunView) -> bool {
+    let was_stopped = || run.error.as_ref().is_some_and(|error| error.code == HUB_STOPPED);
+    (run.is_running() || (run.loss.is_some() && was_stopped())) && Standing::of(run).is_some()
 }
 
 /// Takes the run out of `view`: what it said is not told to who is asked for it anew.

@@ -23,6 +23,11 @@ impl Ids {
         self.here.clear();
     }
 
+    /// What the model calls `given` in this answer is that call.
+    pub(crate) fn carry(&mut self, given: &str, own: ToolCallId) {
+        self.here.insert(ToolCallId::new(given), own);
+    }
+
     /// Gives the call that `kind` is about its own id.
     pub(crate) fn make_own(&mut self, kind: &mut Kind) {
         let Some(tool) = tool(kind) else { return };

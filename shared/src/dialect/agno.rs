@@ -160,6 +160,10 @@ impl Agno {
             "ToolCallError" => self.tool_over(it, true, agent, out),
             "RunPaused" | "WorkflowPaused" | "StepPaused" => {
                 self.pause(&key, out);
+                if agent.is_none() {
+                    // Whoever answers gives it back, with the answers in it.
+                    self.w.custom("interrupt", whole, None, out);
+                }
                 self.ask(it, agent, out);
                 self.is_asked = true;
                 if agent.is_none() && event != "StepPaused" {

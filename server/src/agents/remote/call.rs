@@ -6,13 +6,14 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
 use hyper::header::{AUTHORIZATION, CONTENT_LOCATION, HeaderName, HeaderValue};
-use shared::dialect::{DecodeOptions, decoder};
+use shared::dialect::{DecodeOptions, Decoded, decoder};
 use shared::event::{ErrorFact, Event, RunEnd};
 use shared::{RunId, frame};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::contract::{self, Asked};
+use super::pause::Told;
 use super::tale::Tale;
 use crate::clock;
 use crate::config::{RemoteConfig, RemoteKind};
@@ -47,8 +48,8 @@ pub(super) enum Note {
     Named(String),
     /// It says something.
     Said(Vec<Event>),
-    /// Nothing more comes.
-    Over(RunEnd, Option<ErrorFact>),
+    /// Nothing more comes, and this is asked of a person before it goes on.
+    Over(RunEnd, Vec<Told>, Option<ErrorFact>),
 }
 
 impl Call {
@@ -56,7 +57,8 @@ impl Call {
     pub(super) async fn run(mut self) {
         let failure = self.talk().await.err();
         // Nobody listens to an agent that was hung up on.
-        drop(self.inbox.send(Note::Over(self.tale.end(), failure)).await);
+        let (end, asks) = self.tale.end();
+        drop(self.inbox.send(Note::Over(end, asks, failure)).await);
     }
 
     async fn talk(&mut self) -> Result<(), ErrorFact> {
@@ -82,7 +84,11 @@ impl Call {
             text_calls: None,
         };
         let decoder = decoder(self.config.speaks.decoder(), options);
-        let decoder = decoder.ok_or_else(|| failure("internal", "no decoder for the agent", false))?;
+        let mut decoder = decoder.ok_or_else(|| failure("internal", "no decoder for the agent", false))?;
+        let mut known = Decoded::default();
+        decoder.feed(&self.asked.prelude, &mut known);
+        // All of it was told by an answer before.
+        drop(self.tale.tell(known));
         let mut hearing = Hearing::new(WHO, answer, decoder);
         let mut is_named = hearing.is_refused();
         if !hearing.is_refused() {

@@ -10,6 +10,10 @@ use shared::{ConversationId, RunId, View};
 use super::words;
 use crate::config::{RemoteConfig, RemoteKind};
 
+mod goes_on;
+
+pub(super) use goes_on::{goes_on, requests};
+
 /// Most tokens of an answer: Anthropic's API wants a number.
 const TOKENS_MAX: u64 = 8_192;
 
@@ -24,7 +28,7 @@ pub(super) struct Occasion<'a> {
     pub(super) agent: &'a str,
     pub(super) conversation: &'a ConversationId,
     pub(super) run: &'a RunId,
-    /// What was said, without the run itself.
+    /// What was said: without the run itself, unless that goes on.
     pub(super) view: &'a View,
     /// A name that no other request has.
     pub(super) fresh: &'a str,
@@ -40,6 +44,8 @@ pub(super) struct Asked {
     pub(super) body: Vec<u8>,
     /// By what name the agent remembers what is said, where it does.
     pub(super) session: Option<String>,
+    /// What the decoder of the answer is told before it, in the agent's words.
+    pub(super) prelude: Vec<u8>,
 }
 
 /// The request for an answer to what was said last.
@@ -47,10 +53,7 @@ pub(super) fn asked(of: &Occasion<'_>) -> Asked {
     let body = match of.config.speaks {
         RemoteKind::Agno => return agno(of),
         RemoteKind::LangGraph => return langgraph(of),
-        RemoteKind::AgUi => json!({
-            "threadId": of.conversation, "runId": format!("{}-{}", of.run, of.fresh), "state": {},
-            "messages": words::ag_ui(of.view), "tools": [], "context": [], "forwardedProps": {},
-        }),
+        RemoteKind::AgUi => ag_ui_input(of, &words::ag_ui(of.view), None),
         RemoteKind::DeepAgent => json!({"messages": words::plain(of.view), "stream": true}),
         RemoteKind::Forge => forge(of),
         RemoteKind::Ralph => {
@@ -78,7 +81,7 @@ pub(super) fn cancelled(of: &RemoteConfig, session: Option<&str>, theirs: &str) 
         RemoteKind::LangGraph => format!("/threads/{}/runs/{}/cancel", word(session?), word(theirs)),
         _ => return None,
     };
-    Some(Asked { path, media: JSON.to_owned(), body: b"{}".to_vec(), session: None })
+    Some(Asked { path, media: JSON.to_owned(), body: b"{}".to_vec(), session: None, prelude: Vec::new() })
 }
 
 /// What the agent calls the run, where the beginning of its answer says it.
@@ -96,7 +99,8 @@ const JSON: &str = "application/json";
 
 fn json_body(of: &Occasion<'_>, body: &Value) -> Asked {
     let path = of.config.path.clone();
-    Asked { path, media: JSON.to_owned(), body: body.to_string().into_bytes(), session: None }
+    let body = body.to_string().into_bytes();
+    Asked { path, media: JSON.to_owned(), body, session: None, prelude: Vec::new() }
 }
 
 fn model<'a>(of: &Occasion<'a>) -> &'a str {
@@ -137,6 +141,7 @@ fn form(of: &Occasion<'_>, path: String, fields: &[(&str, &str)]) -> Asked {
         media: format!("multipart/form-data; boundary={boundary}"),
         body: body.into_bytes(),
         session,
+        prelude: Vec::new(),
     }
 }
 
@@ -147,17 +152,41 @@ fn langgraph(of: &Occasion<'_>) -> Asked {
     let user = |content: String| words::Plain { role: "user", content };
     let messages: Vec<words::Plain> =
         news.map_or_else(|| words::plain(of.view), |news| news.into_iter().map(user).collect());
-    let body = json!({
+    langgraph_with(of, &thread, ("input", json!({"messages": messages})), &[])
+}
+
+/// A run of a thread with `what` as its input, streamed in more modes than usual.
+fn langgraph_with(of: &Occasion<'_>, thread: &str, (name, what): (&str, Value), more: &[&str]) -> Asked {
+    let modes = [more, &["messages-tuple", "updates", "custom"]].concat();
+    let mut body = json!({
         "assistant_id": of.config.model.as_deref().unwrap_or("agent"),
-        "input": {"messages": messages},
-        "stream_mode": ["messages-tuple", "updates", "custom"],
+        "stream_mode": modes,
         "stream_subgraphs": true,
         "if_not_exists": "create",
         "on_disconnect": "cancel",
         "multitask_strategy": "enqueue",
     });
+    put(&mut body, name, what);
     let path = format!("/threads/{thread}/runs/stream");
-    Asked { path, session: Some(thread), ..json_body(of, &body) }
+    Asked { path, session: Some(thread.to_owned()), ..json_body(of, &body) }
+}
+
+fn put(object: &mut Value, name: &str, value: Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert(name.to_owned(), value);
+    }
+}
+
+/// What a run behind AG-UI is begun with.
+fn ag_ui_input(of: &Occasion<'_>, messages: &[Value], resume: Option<Vec<Value>>) -> Value {
+    let mut input = json!({
+        "threadId": of.conversation, "runId": format!("{}-{}", of.run, of.fresh), "state": {},
+        "messages": messages, "tools": [], "context": [], "forwardedProps": {},
+    });
+    if let Some(resume) = resume {
+        put(&mut input, "resume", resume.into());
+    }
+    input
 }
 
 fn forge(of: &Occasion<'_>) -> Value {

@@ -4,10 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use shared::dialect::Decoded;
-use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStatus, RunUpdate};
+use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStatus, RunUpdate, ToolState, ToolStateChange};
 use shared::view::RunView;
-use shared::{AgentId, RunId};
+use shared::{AgentId, RunId, ToolCallId};
 
+use super::pause::{Called, INTERRUPT, Pause, Told};
 use crate::runner::{Heard, Ids};
 
 /// See the module. For one answer.
@@ -21,6 +22,12 @@ pub(super) struct Tale {
     failure: Option<ErrorFact>,
     end: Option<RunEnd>,
     has_begun: bool,
+    /// Calls of an answer before this one that it goes on with.
+    carried: HashSet<ToolCallId>,
+    /// What the answer calls its calls and their tools.
+    names: HashMap<ToolCallId, Called>,
+    /// What it asks of a person.
+    asks: Vec<Told>,
 }
 
 impl Tale {
@@ -29,7 +36,33 @@ impl Tale {
         let mut calls = Ids::default();
         calls.taken(before.into_iter().flat_map(|run| run.tools.keys()));
         let taken = before.into_iter().flat_map(|run| run.agents.keys().cloned()).collect();
-        Self { run, calls, taken, agents: HashMap::new(), failure: None, end: None, has_begun: false }
+        Self {
+            run,
+            calls,
+            taken,
+            agents: HashMap::new(),
+            failure: None,
+            end: None,
+            has_begun: false,
+            carried: HashSet::new(),
+            names: HashMap::new(),
+            asks: Vec::new(),
+        }
+    }
+
+    /// The answer goes on with the calls of `run` that are open, and with those that waited in `pause`.
+    pub(super) fn carrying(mut self, run: Option<&RunView>, pause: &Pause) -> Self {
+        let open = run.into_iter().flat_map(|run| &run.tools).filter(|(_, tool)| !tool.state.is_final());
+        let open = open.map(|(tool, call)| {
+            let given = call.given_id.clone().unwrap_or_else(|| tool.as_str().into());
+            Called { tool: tool.clone(), given, name: call.name.clone(), is_question: false }
+        });
+        for call in open.chain(pause.calls().cloned()) {
+            self.calls.carry(&call.given, call.tool.clone());
+            self.carried.insert(call.tool.clone());
+            self.names.insert(call.tool.clone(), call);
+        }
+        self
     }
 
     /// What of `said` is new, as events of the run.
@@ -39,7 +72,11 @@ impl Tale {
 
     fn event(&mut self, event: Event) -> Option<Event> {
         let Event { mut kind, agent, .. } = event;
+        let given = if let Kind::ToolStart(start) = &kind { Some(start.tool.clone()) } else { None };
         self.calls.make_own(&mut kind);
+        if self.is_told(&kind, given) {
+            return None;
+        }
         let is_main = agent.is_none();
         let agent = agent.map(|agent| self.own(agent));
         match &mut kind {
@@ -62,11 +99,42 @@ impl Tale {
             }
             // What was said before is in the conversation.
             Kind::Message(_) => return None,
+            // Told once it is over that nothing but this is missing.
+            Kind::Custom { name, value } if name == INTERRUPT && is_main => {
+                self.asks.push(Told { interrupt: value.to_value(), calls: Vec::new() });
+                self.has_begun = true;
+                return None;
+            }
+            Kind::ApprovalRequest { tool, .. } => {
+                if let (Some(asked), Some(call)) = (self.asks.last_mut(), self.names.get(tool)) {
+                    asked.calls.push(call.clone());
+                }
+            }
             Kind::AgentStart(start) => start.parent = start.parent.take().map(|parent| self.own(parent)),
             _ => {}
         }
         self.has_begun |= !matches!(kind, Kind::Anomaly(_) | Kind::Raw { .. });
         Some(Event { kind, run: self.run.clone(), agent })
+    }
+
+    /// Whether this is known of a call that the answer goes on with. Else the call is remembered, which it calls `given`.
+    fn is_told(&mut self, kind: &Kind, given: Option<ToolCallId>) -> bool {
+        use ToolState::{Pending, Writing};
+        match kind {
+            Kind::ToolStart(start) if !self.carried.contains(&start.tool) => {
+                let given = start.given_id.clone().or_else(|| Some(given?.as_str().into()));
+                let (tool, name) = (start.tool.clone(), start.name.clone());
+                let given = given.unwrap_or_default();
+                self.names.insert(tool.clone(), Called { tool, given, name, is_question: false });
+                false
+            }
+            Kind::ToolStart(_) => true,
+            Kind::ToolState(ToolStateChange { tool, state: Writing | Pending, .. })
+            | Kind::ToolArgs { tool, .. }
+            | Kind::ToolCall { tool, .. }
+            | Kind::ApprovalAnswer { tool, .. } => self.carried.contains(tool),
+            _ => false,
+        }
     }
 
     /// The name that a sub-agent has in the run.
@@ -86,9 +154,9 @@ impl Tale {
         Heard { has_begun: self.has_begun, has_ended, failure: self.failure.clone() }
     }
 
-    /// How the run ends, where nothing else went wrong.
-    pub(super) fn end(self) -> RunEnd {
-        self.end.unwrap_or_default()
+    /// How the run ends, where nothing else went wrong, and what is asked of a person before it goes on.
+    pub(super) fn end(self) -> (RunEnd, Vec<Told>) {
+        (self.end.unwrap_or_default(), self.asks)
     }
 }
 

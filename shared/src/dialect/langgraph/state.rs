@@ -174,7 +174,8 @@ impl Graph {
         self.stage.w.begin(None, out);
         self.is_asked = true;
         self.is_mid_air = false;
-        let mut has_call = false;
+        // Whoever answers needs it to the letter; the calls that it asks about come behind it, in its order.
+        self.stage.w.custom("interrupt", whole, None, out);
         for (item, beside) in requests(value) {
             let request: Request<'_> = item.object();
             let name = request.name.word().or_else(|| request.action.word()).unwrap_or_default();
@@ -183,13 +184,9 @@ impl Graph {
             let Some(id) = waiting.or_else(|| self.stage.find(&name, request.args, |_| true)) else {
                 continue;
             };
-            has_call = true;
             let question =
                 request.description.word().or_else(|| beside.word()).map(std::borrow::Cow::into_owned);
             self.stage.ask(&id, question, out);
-        }
-        if !has_call {
-            self.stage.w.custom("interrupt", whole, None, out);
         }
     }
 

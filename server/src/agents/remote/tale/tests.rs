@@ -46,7 +46,7 @@ fn an_answer_is_a_part_of_the_run_that_is_there() {
     assert!(!events.iter().any(is_foreign), "{events:?}");
     assert!(events.iter().any(|event| matches!(&event.kind, Kind::PartDelta { text, .. } if text == "Hi")));
     assert!(tale.heard().has_ended);
-    assert_eq!(tale.end().status, RunStatus::Complete);
+    assert_eq!(tale.end().0.status, RunStatus::Complete);
 }
 
 #[test]

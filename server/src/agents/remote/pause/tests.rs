@@ -1,0 +1,68 @@
+//! What an agent asks, as calls that wait, and what is left of it in the log.
+
+use shared::RunId;
+use shared::testkit::{folded, logged};
+
+use super::*;
+
+fn told(interrupt: Value, calls: &[(&str, &str)]) -> Told {
+    let called = |(id, name): &(&str, &str)| Called {
+        tool: ToolCallId::new(id),
+        given: (*id).into(),
+        name: (*name).into(),
+        is_question: false,
+    };
+    Told { interrupt, calls: calls.iter().map(called).collect() }
+}
+
+fn paused(speaks: RemoteKind, asked: Vec<Told>) -> (Option<Pause>, Vec<Event>) {
+    let mut out = Vec::new();
+    let pause = Pause::of(speaks, asked, Some("theirs".to_owned()), (&RunId::new("r"), "f"), &mut out);
+    (pause, out)
+}
+
+fn ids(pause: &Pause) -> Vec<(&str, bool)> {
+    pause.calls().map(|call| (call.tool.as_str(), call.is_question)).collect()
+}
+
+#[test]
+fn a_request_that_is_about_no_known_call_is_one_of_its_own() {
+    let requests =
+        json!([{"name": "a", "args": {}}, {"name": "b", "args": {"x": 1}}, {"name": "c", "args": {}}]);
+    let interrupt = json!({"id": "i", "value": {"action_requests": requests}});
+    let (pause, out) = paused(RemoteKind::LangGraph, vec![told(interrupt, &[("1", "a"), ("3", "c")])]);
+    assert_eq!(ids(&pause.unwrap()), [("1", false), ("question-f-1", true), ("3", false)]);
+    assert!(
+        out.iter().any(|event| matches!(&event.kind, Kind::ToolStart(start) if start.name == "b")),
+        "{out:?}"
+    );
+}
+
+#[test]
+fn what_asks_nothing_of_a_person_is_no_pause() {
+    let tool = json!({"tool_call_id": "1", "tool_name": "a", "external_execution_required": true});
+    let asked = vec![told(json!({"run_id": "x", "tools": [tool]}), &[])];
+    assert_eq!(paused(RemoteKind::Agno, asked), (None, Vec::new()));
+}
+
+#[test]
+fn a_pause_is_in_the_log_until_the_agent_goes_on() {
+    let run = RunId::new("r");
+    let interrupt = json!({"id": "i", "message": "May I?", "toolCallId": "1"});
+    let question = json!({"id": "j", "message": "Who?"});
+    let asked = vec![told(interrupt, &[("1", "a")]), told(question, &[])];
+    let (pause, mut events) = paused(RemoteKind::AgUi, asked);
+    let mut standing = Standing { pause: pause.unwrap(), answers: Vec::new() };
+    events.extend(standing.take(&run, &ToolCallId::new("1"), Answer::No { why: Some("no".to_owned()) }));
+    assert!(standing.take(&run, &ToolCallId::new("1"), Answer::Yes { arguments: None }).is_empty(), "once");
+    let of = |events: &[Event]| Standing::of(&folded(&logged(events.to_vec())).runs[&run]);
+    assert_eq!(of(&events), Some(standing.clone()));
+    assert!(!standing.is_answered());
+    let tool = ToolCallId::new("question-f-1");
+    events.extend(standing.take(&run, &tool, Answer::Yes { arguments: Some("no JSON".to_owned()) }));
+    assert!(standing.is_answered());
+    assert_eq!(of(&events), Some(standing.clone()));
+    assert_eq!(standing.answers[1].arguments, Some(json!("no JSON")));
+    events.push(goes_on(&run));
+    assert_eq!(of(&events), None);
+}
