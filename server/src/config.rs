@@ -10,8 +10,8 @@ use shared::dialect::custom::UserDialect;
 use shared::limits;
 
 pub use crate::agents::settings::{
-    AgentConfig, AgentKind, ModelApi, Provider, ProviderError, Reach, RemoteConfig, RemoteKind, RunnerConfig,
-    ToolServer,
+    AgentConfig, AgentKind, FilledHeader, ModelApi, Provider, ProviderError, Reach, RemoteConfig, RemoteKind,
+    RunnerConfig, ToolServer,
 };
 pub use crate::http::compat::DOORS;
 pub use crate::proxy::{Api, Upstream, UpstreamError};

@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     /// What callers of the served contracts have asked.
     pub(crate) threads: Threads,
     /// What passes calls of models on.
-    pub(crate) proxy: Proxy,
+    pub(crate) proxy: Arc<Proxy>,
     /// How often the log stopped writing or began to again.
     pub(crate) log_turns: AtomicU64,
 }
@@ -64,9 +64,9 @@ impl Shared {
         let tasks = TaskTracker::new();
         let fanout = Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat);
         let sockets = Sockets::default();
-        let proxy = Proxy::new(&config.upstreams);
+        let proxy = Arc::new(Proxy::new(&config.upstreams));
         let agents = Agents::new(&config.agents);
-        let tools = Toolbox::new(&config.tools, &config.launcher);
+        let tools = Toolbox::new(&config.tools, &config.launcher, &proxy);
         Ok(Arc::new(Self {
             config,
             hub,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response, Version};
+use http::{HeaderMap, Method, Request, Response, Version};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Frame, Incoming};
@@ -30,6 +30,8 @@ pub type Speaker = mpsc::Sender<Part>;
 pub struct Asked {
     /// The version of HTTP.
     pub version: Version,
+    /// What is wanted.
+    pub method: Method,
     /// Path and query.
     pub target: String,
     /// The headers.
@@ -37,6 +39,41 @@ pub struct Asked {
     /// The body.
     pub body: Bytes,
 }
+
+/// What a request is answered with.
+#[derive(Debug)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// Headers.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body; where it is an error, the answer breaks off behind these bytes.
+    pub body: Result<Bytes, Bytes>,
+}
+
+impl Reply {
+    /// `status` with a body of the type `media`.
+    pub fn new(status: u16, media: &str, body: impl Into<Bytes>) -> Self {
+        Self { status, headers: vec![("content-type", media.to_owned())], body: Ok(body.into()) }
+    }
+
+    /// The same, with one more header.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// The same, but it breaks off at its end.
+    #[must_use]
+    pub fn cut(mut self) -> Self {
+        self.body = self.body.and_then(Err);
+        self
+    }
+}
+
+/// Chooses what a request is answered with.
+type Choose = dyn Fn(&Asked) -> Reply + Send + Sync;
 
 /// See the module. Stopped when dropped.
 #[derive(Debug)]
@@ -48,7 +85,7 @@ pub struct Secure {
     serving: JoinHandle<()>,
 }
 
-type Shared = (Arc<Mutex<Vec<Asked>>>, mpsc::Sender<Speaker>);
+type Shared = (Arc<Mutex<Vec<Asked>>>, mpsc::Sender<Speaker>, Option<Arc<Choose>>);
 
 impl Secure {
     /// Starts one that answers every request with 200 and what the test says through [`Secure::speaker`].
@@ -56,6 +93,18 @@ impl Secure {
     /// # Panics
     /// When something that it needs is not to be had.
     pub async fn start() -> Self {
+        Self::launch(None).await
+    }
+
+    /// Starts one that answers as `choose` says.
+    ///
+    /// # Panics
+    /// When something that it needs is not to be had.
+    pub async fn answering(choose: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+        Self::launch(Some(Arc::new(choose))).await
+    }
+
+    async fn launch(choose: Option<Arc<Choose>>) -> Self {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -69,7 +118,7 @@ impl Secure {
         let address = listener.local_addr().expect("a bound socket has an address");
         let (speak, speakers) = mpsc::channel(64);
         let asked = Arc::<Mutex<Vec<Asked>>>::default();
-        let shared = (Arc::clone(&asked), speak);
+        let shared = (Arc::clone(&asked), speak, choose);
         let serving = tokio::spawn(serve(listener, TlsAcceptor::from(Arc::new(config)), shared));
         Self { address, place, asked, speakers, serving }
     }
@@ -128,21 +177,33 @@ async fn serve(listener: TcpListener, tls: TlsAcceptor, shared: Shared) {
 
 async fn answer(
     request: Request<Incoming>,
-    (asked, speak): Shared,
+    (asked, speak, choose): Shared,
 ) -> Result<Response<BoxBody<Bytes, std::io::Error>>, Infallible> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let target = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-    asked.lock().expect("no panic").push(Asked {
-        version: parts.version,
-        target,
-        headers: parts.headers,
-        body,
-    });
+    let request =
+        Asked { version: parts.version, method: parts.method, target, headers: parts.headers, body };
+    asked.lock().expect("no panic").push(request.clone());
+    if let Some(choose) = choose {
+        return Ok(reply(choose(&request)));
+    }
     let (speaker, parts) = mpsc::channel::<Part>(1);
     speak.send(speaker).await.expect("the test goes on");
     let parts = futures_util::stream::unfold(parts, |mut parts| async { Some((parts.recv().await?, parts)) });
     let body = StreamBody::new(parts).boxed();
     let response = Response::builder().header("content-type", "text/event-stream").body(body);
     Ok(response.expect("a response"))
+}
+
+fn reply(reply: Reply) -> Response<BoxBody<Bytes, std::io::Error>> {
+    let parts: Vec<Part> = match reply.body {
+        Ok(body) => vec![Ok(Frame::data(body))],
+        Err(body) => vec![Ok(Frame::data(body)), Err(std::io::Error::other("cut"))],
+    };
+    let mut response = Response::builder().status(reply.status);
+    for (name, value) in reply.headers {
+        response = response.header(name, value);
+    }
+    response.body(StreamBody::new(futures_util::stream::iter(parts)).boxed()).expect("a response")
 }

@@ -11,8 +11,10 @@ use shared::dialect::text_calls::TextForm;
 use crate::proxy::{Api, Upstream};
 use crate::runner::Plan;
 
+mod header;
 mod provider;
 
+pub use header::FilledHeader;
 pub use provider::{ModelApi, Provider, ProviderError};
 
 /// One agent.
@@ -192,7 +194,11 @@ pub enum Reach {
     Http {
         /// Its URL.
         url: String,
+        /// Where that is, and who is trusted there.
+        upstream: Box<Upstream>,
         /// The environment variable with the key that it wants.
         key_env: Option<String>,
+        /// More headers of each request.
+        headers: Vec<FilledHeader>,
     },
 }

@@ -7,15 +7,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use server::config::{
-    AgentConfig, AgentKind, Plan, Provider, Reach, RemoteConfig, RemoteKind, RunnerConfig, ToolServer,
-    Upstream,
+    AgentConfig, AgentKind, Plan, Provider, RemoteConfig, RemoteKind, RunnerConfig, Upstream,
 };
 use shared::dialect::text_calls::TextForm;
 
 mod file;
+mod mcp;
 
-/// How long a server with tools may take to start, in seconds, unless it is said. Programs may be fetched first.
-const START_SECONDS: u64 = 60;
+pub(crate) use mcp::McpSettings;
 
 /// How long an agent elsewhere may say nothing, in seconds, unless it is said.
 const SILENCE_SECONDS: u64 = 120;
@@ -58,24 +57,6 @@ pub(crate) struct AgentSettings {
     text_calls: Option<String>,
     /// More fields of each request to the model.
     request: Map<String, Value>,
-}
-
-/// One server with tools: either a command or a URL.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct McpSettings {
-    /// A program and its arguments.
-    command: Vec<String>,
-    /// Variables of its environment.
-    env: BTreeMap<String, String>,
-    /// Where it is started.
-    directory: Option<PathBuf>,
-    /// The URL of a server that speaks streamable HTTP.
-    url: Option<String>,
-    /// The environment variable with the key that it wants.
-    key_env: Option<String>,
-    /// How long it may take to start, in seconds.
-    start_seconds: Option<u64>,
 }
 
 impl AgentSettings {
@@ -193,42 +174,6 @@ impl AgentSettings {
         let (path, key_env) = (speaks.path_behind(url).to_owned(), self.key_env.clone());
         let patience = Duration::from_secs(self.silence_seconds.unwrap_or(SILENCE_SECONDS).max(1));
         Ok(RemoteConfig { speaks, upstream, path, key_env, model, patience })
-    }
-}
-
-impl McpSettings {
-    /// As the hub wants it; else what is wrong.
-    pub(crate) fn server(&self, name: &str) -> Result<ToolServer, String> {
-        let of = |what: &str| format!("the tools {name:?}: {what}");
-        if !is_plain(name) || name.contains("__") {
-            return Err(of("the name has letters, digits, - and _ alone, and no two _ in a row"));
-        }
-        let is_program = !self.command.is_empty();
-        let reach = match &self.url {
-            Some(_) if is_program => return Err(of("they have a command or a url, not both")),
-            Some(_) if !self.env.is_empty() || self.directory.is_some() => {
-                return Err(of("env and directory are for a command"));
-            }
-            Some(url) if url.starts_with("https:") => {
-                return Err(of("a url begins with http:// in this version; put a proxy in front of others"));
-            }
-            Some(url) => {
-                Upstream::new(name, url, server::config::Api::OpenAi)
-                    .map_err(|error| of(&error.to_string()))?;
-                Reach::Http { url: url.clone(), key_env: self.key_env.clone() }
-            }
-            None if is_program && self.key_env.is_some() => {
-                return Err(of("key_env is for a url; a command has env"));
-            }
-            None if is_program => Reach::Program {
-                command: self.command.clone(),
-                env: self.env.clone().into_iter().collect(),
-                directory: self.directory.clone(),
-            },
-            None => return Err(of("they have a command (a list of words) or a url")),
-        };
-        let patience = Duration::from_secs(self.start_seconds.unwrap_or(START_SECONDS).max(1));
-        Ok(ToolServer { name: name.into(), reach, patience })
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use compact_str::CompactString;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, JsonObject, ServerResult, Tool};
-use rmcp::service::PeerRequestOptions;
+use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::Value;
 use shared::ToolCallId;
 use shared::event::{ToolProgress, ToolResult};
@@ -24,9 +24,11 @@ use super::agent::failed;
 use super::model::tool;
 use super::shell::Note;
 use crate::config::{ModelApi, ToolServer};
+use crate::proxy::Proxy;
 
 mod nursery;
 mod outcome;
+mod over_http;
 mod session;
 
 use outcome::outcome;
@@ -46,6 +48,8 @@ struct Server {
     config: ToolServer,
     /// See [`crate::config::Config::launcher`].
     launcher: Arc<[OsString]>,
+    /// The way out.
+    proxy: Arc<Proxy>,
     state: Mutex<State>,
 }
 
@@ -68,11 +72,11 @@ pub(super) struct Offer {
 
 impl Toolbox {
     /// The servers that were set. None is reached yet.
-    pub(crate) fn new(set: &[ToolServer], launcher: &[OsString]) -> Self {
+    pub(crate) fn new(set: &[ToolServer], launcher: &[OsString], proxy: &Arc<Proxy>) -> Self {
         let launcher: Arc<[OsString]> = Arc::from(launcher);
         let servers = set.iter().map(|config| {
-            let (config, launcher) = (config.clone(), Arc::clone(&launcher));
-            let server = Server { config, launcher, state: Mutex::default() };
+            let (config, launcher, proxy) = (config.clone(), Arc::clone(&launcher), Arc::clone(proxy));
+            let server = Server { config, launcher, proxy, state: Mutex::default() };
             (server.config.name.clone(), server)
         });
         Self { servers: servers.collect() }
@@ -147,6 +151,10 @@ impl Toolbox {
         Some(match answer {
             Ok(Ok(ServerResult::CallToolResult(result))) => outcome(id, result),
             Ok(Ok(_other)) => failed(id, "the server answered with something that is no result"),
+            Ok(Err(ServiceError::TransportSend(error))) => failed(id, &over_http::why(&*error.error)),
+            Ok(Err(ServiceError::TransportClosed)) => {
+                failed(id, "the answer of the server ended without a result")
+            }
             Ok(Err(error)) => failed(id, &error.to_string()),
             Err(_gone) => failed(id, "the server is gone, and the call with it"),
         })
@@ -204,8 +212,11 @@ impl Server {
             return Err(why.clone());
         }
         state.session = None;
-        let begun =
-            tokio::time::timeout(self.config.patience, Session::begin(&self.config, &self.launcher)).await;
+        let begun = tokio::time::timeout(
+            self.config.patience,
+            Session::begin(&self.config, &self.launcher, &self.proxy),
+        )
+        .await;
         let begun = begun.unwrap_or_else(|_elapsed| {
             Err(format!("it does not answer within {} s", self.config.patience.as_secs()))
         });

@@ -3,6 +3,8 @@
 use figment::Figment;
 use figment::providers::{Format as _, Toml};
 
+use server::config::ToolServer;
+
 use super::*;
 
 fn agent(table: &str) -> Result<AgentConfig, String> {
@@ -118,11 +120,18 @@ fn an_agent_elsewhere_has_a_url_and_no_settings_of_a_runner() {
 fn a_server_with_tools_has_a_command_or_a_url() {
     assert!(server("command = ['mcp-server-time']\nenv = { TZ = 'UTC' }").is_ok());
     assert!(server("url = 'http://127.0.0.1:3001/mcp'\nkey_env = 'KEY'").is_ok());
+    let far = "url = 'https://tools.example/mcp'\nheaders = { Authorization = 'Token ${KEY}', X-Team = 'a' }";
+    assert!(server(far).is_ok());
     for table in [
         "",
         "command = ['x']\nurl = 'http://127.0.0.1:1'",
         "url = 'nowhere'",
         "command = ['x']\nkey_env = 'K'",
+        "command = ['x']\nheaders = { A = 'b' }",
+        "command = ['x']\nca = 'ca.pem'",
+        "url = 'https://tools.example/mcp'\nca = '/nowhere/ca.pem'",
+        "url = 'https://tools.example/mcp'\nheaders = { 'a b' = 'c' }",
+        "url = 'https://tools.example/mcp'\nkey_env = 'K'\nheaders = { authorization = 'b' }",
     ] {
         let error = server(table).unwrap_err();
         assert!(error.starts_with("the tools \"time\": "), "{table}: {error}");

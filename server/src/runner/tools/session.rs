@@ -4,25 +4,33 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{AUTHORIZATION, HeaderValue};
 use parking_lot::Mutex;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, Implementation, ProgressNotificationParam, ProgressToken, Tool,
 };
 use rmcp::service::{NotificationContext, Peer, RunningService};
+use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::streamable_http_client::{
-    StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
-};
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient, ServiceExt as _};
 use shared::ToolCallId;
 use shared::limits::TOOL_MESSAGE_BYTES_MAX;
 use tokio::process::Child;
 use tokio::sync::mpsc;
 
+use super::over_http::OverHttp;
 use super::{nursery, progress};
-use crate::config::{Reach, ToolServer};
+use crate::config::{FilledHeader, Reach, ToolServer};
+use crate::proxy::Proxy;
 use crate::runner::shell::Note;
+
+/// Most requests to one server at the same time.
+const REQUESTS_AT_ONCE: usize = 64;
+
+/// How often in a row a stream that broke off is asked for again.
+const RECONNECTS_MAX: usize = 6;
 
 /// See the module.
 #[derive(Debug)]
@@ -38,8 +46,13 @@ pub(super) struct Session {
 
 impl Session {
     /// Reaches a server. Takes as long as the server does.
-    pub(super) async fn begin(config: &ToolServer, launcher: &[OsString]) -> Result<Self, String> {
+    pub(super) async fn begin(
+        config: &ToolServer,
+        launcher: &[OsString],
+        proxy: &Proxy,
+    ) -> Result<Self, String> {
         let listener = Listener::default();
+        let mut faults = None;
         let (running, program) = match &config.reach {
             Reach::Program { command, env, directory } => {
                 let mut program = nursery::start(launcher, command, env, directory.as_deref()).await?;
@@ -49,14 +62,22 @@ impl Session {
                     AsyncRwTransport::new(stdout, stdin).with_max_line_length(TOOL_MESSAGE_BYTES_MAX);
                 (listener.clone().serve(transport).await, Some(program))
             }
-            Reach::Http { url, key_env } => {
-                let transport = over_http(url, key_env.as_deref())?;
+            Reach::Http { url, upstream, key_env, headers } => {
+                let way = proxy.way(upstream).map_err(|error| format!("there is no way to it: {error}"))?;
+                let client = OverHttp::new(way);
+                faults = Some(client.faults());
+                let config = over_http(url, key_env.as_deref(), headers)?;
+                let transport = StreamableHttpClientTransport::with_client(client, config);
                 (listener.clone().serve(transport).await, None)
             }
         };
-        let running = running.map_err(|error| format!("it does not speak the protocol: {error}"))?;
-        let tools = running.list_all_tools().await;
-        let tools = tools.map_err(|error| format!("it does not say which tools it has: {error}"))?;
+        // What the way says is nearer to the cause than what became of it.
+        let fault = || faults.as_ref().and_then(|faults| faults.lock().take());
+        let running = running
+            .map_err(|error| fault().unwrap_or_else(|| format!("it does not speak the protocol: {error}")))?;
+        let tools = running.list_all_tools().await.map_err(|error| {
+            fault().unwrap_or_else(|| format!("it does not say which tools it has: {error}"))
+        })?;
         Ok(Self { running, tools, listener, _program: program })
     }
 
@@ -71,12 +92,23 @@ impl Session {
     }
 }
 
+/// How a server is spoken to over HTTP.
 fn over_http(
     url: &str,
     key_env: Option<&str>,
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
-    let client = reqwest::Client::builder().build().map_err(|error| error.to_string())?;
-    let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+    headers: &[FilledHeader],
+) -> Result<StreamableHttpClientTransportConfig, String> {
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url)
+        .max_concurrent_requests(REQUESTS_AT_ONCE)
+        .max_sse_event_size(TOOL_MESSAGE_BYTES_MAX)
+        .max_json_response_size(TOOL_MESSAGE_BYTES_MAX);
+    // Calls have a time of their own; a stream that cannot be had back is not asked for until then.
+    let mut backoff = ExponentialBackoff::default();
+    backoff.max_times = Some(RECONNECTS_MAX);
+    config.retry_config = Arc::new(backoff);
+    for header in headers {
+        config.custom_headers.insert(header.name.clone(), header.filled()?);
+    }
     if let Some(variable) = key_env {
         let key = std::env::var(variable);
         let key =
@@ -84,9 +116,9 @@ fn over_http(
         let value = HeaderValue::from_str(&format!("Bearer {}", key.trim()));
         let mut value = value.map_err(|_secret| format!("the key in {variable} is none"))?;
         value.set_sensitive(true);
-        config.custom_headers.insert(HeaderName::from_static("authorization"), value);
+        config.custom_headers.insert(AUTHORIZATION, value);
     }
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    Ok(config)
 }
 
 /// Hears what a server says unasked: how far calls are. Nothing else is offered to servers.

@@ -1,0 +1,86 @@
+//! The table `[mcp.NAME]`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use server::config::{Api, FilledHeader, Reach, ToolServer, Upstream};
+
+use super::is_plain;
+
+/// How long a server with tools may take to start, in seconds, unless it is said. Programs may be fetched first.
+const START_SECONDS: u64 = 60;
+
+/// One server with tools: either a command or a URL.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct McpSettings {
+    /// A program and its arguments.
+    command: Vec<String>,
+    /// Variables of its environment.
+    env: BTreeMap<String, String>,
+    /// Where it is started.
+    directory: Option<PathBuf>,
+    /// The URL of a server that speaks streamable HTTP.
+    url: Option<String>,
+    /// The environment variable with the key that it wants.
+    key_env: Option<String>,
+    /// More headers of each request to it; `${NAME}` in one stands for what is in that variable of the environment.
+    headers: BTreeMap<String, String>,
+    /// A file with certificates that are trusted for it.
+    ca: Option<PathBuf>,
+    /// How long it may take to start, in seconds.
+    start_seconds: Option<u64>,
+}
+
+impl McpSettings {
+    /// As the hub wants it; else what is wrong.
+    pub(crate) fn server(&self, name: &str) -> Result<ToolServer, String> {
+        let of = |what: &str| format!("the tools {name:?}: {what}");
+        if !is_plain(name) || name.contains("__") {
+            return Err(of("the name has letters, digits, - and _ alone, and no two _ in a row"));
+        }
+        let is_program = !self.command.is_empty();
+        let reach = match &self.url {
+            Some(_) if is_program => return Err(of("they have a command or a url, not both")),
+            Some(_) if !self.env.is_empty() || self.directory.is_some() => {
+                return Err(of("env and directory are for a command"));
+            }
+            Some(url) => self.http(name, url).map_err(|error| of(&error))?,
+            None if is_program && (self.ca.is_some() || !self.headers.is_empty()) => {
+                return Err(of("headers and ca are for a url"));
+            }
+            None if is_program && self.key_env.is_some() => {
+                return Err(of("key_env is for a url; a command has env"));
+            }
+            None if is_program => Reach::Program {
+                command: self.command.clone(),
+                env: self.env.clone().into_iter().collect(),
+                directory: self.directory.clone(),
+            },
+            None => return Err(of("they have a command (a list of words) or a url")),
+        };
+        let patience = Duration::from_secs(self.start_seconds.unwrap_or(START_SECONDS).max(1));
+        Ok(ToolServer { name: name.into(), reach, patience })
+    }
+
+    /// What is reached over HTTP.
+    fn http(&self, name: &str, url: &str) -> Result<Reach, String> {
+        let mut upstream = Upstream::new(name, url, Api::OpenAi).map_err(|error| error.to_string())?;
+        if let Some(file) = &self.ca {
+            upstream = upstream.trusting(file).map_err(|error| error.to_string())?;
+        }
+        let headers = self.headers.iter().map(|(name, value)| FilledHeader::new(name, value));
+        let headers = headers.collect::<Result<Vec<_>, _>>()?;
+        if self.key_env.is_some() && headers.iter().any(FilledHeader::is_authorization) {
+            return Err(String::from("they have a key_env or a header Authorization, not both"));
+        }
+        Ok(Reach::Http {
+            url: url.to_owned(),
+            upstream: Box::new(upstream),
+            key_env: self.key_env.clone(),
+            headers,
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! What an answer of a server with tools is, and what one means that is no success.
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Response, StatusCode};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::common::http_header::{HEADER_SESSION_ID, JSON_MIME_TYPE as JSON};
+use rmcp::transport::streamable_http_client::{HttpStatusError, SseError, StreamableHttpPostResponse};
+use sse_stream::{Sse, SseStream};
+
+use super::gauge::gauged;
+use super::{Failure, unanswered};
+
+/// Bytes of an answer that says only what is wrong.
+const COMPLAINT_BYTES_MAX: usize = 4 << 10;
+
+/// What the type of an answer is.
+pub(super) fn media(response: &Response<Incoming>) -> Option<String> {
+    let value = response.headers().get(CONTENT_TYPE)?;
+    Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+/// Whether an answer is of the type `wanted`.
+pub(super) fn is(response: &Response<Incoming>, wanted: &str) -> bool {
+    let media = media(response).unwrap_or_default();
+    media.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case(wanted))
+}
+
+/// The session that an answer names.
+pub(super) fn session(response: &Response<Incoming>) -> Option<String> {
+    response.headers().get(HEADER_SESSION_ID)?.to_str().ok().map(str::to_owned)
+}
+
+/// The events of an answer, none larger than `max` bytes.
+pub(super) fn events(body: Incoming, max: usize) -> BoxStream<'static, Result<Sse, SseError>> {
+    SseStream::from_bytes_stream(gauged(body.into_data_stream(), max)).boxed()
+}
+
+/// A body that is no stream, of at most `max` bytes.
+pub(super) async fn whole(body: Incoming, max: usize) -> Result<Bytes, Failure> {
+    let came = Limited::new(body, max).collect().await;
+    came.map(http_body_util::Collected::to_bytes).map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            unanswered(&format!("its answer has more than {max} bytes"))
+        } else {
+            unanswered(&format!("its answer broke off: {error}"))
+        }
+    })
+}
+
+/// What an answer that is no success means to who sent `message`.
+pub(super) async fn complaint(
+    response: Response<Incoming>,
+    message: &ClientJsonRpcMessage,
+    has_session: bool,
+    max: usize,
+) -> Result<StreamableHttpPostResponse, Failure> {
+    let status = response.status();
+    if wants_a_key(status) || status == StatusCode::TOO_MANY_REQUESTS {
+        return Err(refused(response).await);
+    }
+    let (named, session) = (failure(&response), session(&response));
+    let is_json = is(&response, JSON);
+    let max = if is_json { max } else { COMPLAINT_BYTES_MAX };
+    let body = whole(response.into_body(), max).await.unwrap_or_default();
+    let said = serde_json::from_slice::<ServerJsonRpcMessage>(&body).ok().filter(|_| is_json);
+    let said = said.and_then(|said| if let JsonRpcMessage::Error(error) = said { Some(error) } else { None });
+    // Servers that know only older versions of the protocol refuse the question which version it is to be: who asked goes
+    // on with an older one, but only where the answer is one to that question.
+    if let ClientJsonRpcMessage::Request(request) = message
+        && matches!(request.request, ClientRequest::DiscoverRequest(_))
+        && !has_session
+        && status.is_client_error()
+    {
+        let error = said.map_or_else(
+            || ErrorData::invalid_request(format!("it answered {status}"), None),
+            |said| said.error,
+        );
+        let answer = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
+        return Ok(StreamableHttpPostResponse::Json(answer, None));
+    }
+    match said {
+        Some(error) => Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), session)),
+        None => Err(named.unwrap_or_else(|| unanswered(&told(status, &body)))),
+    }
+}
+
+fn wants_a_key(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
+/// A failure that may pass, with when to come back.
+fn failure(response: &Response<Incoming>) -> Option<Failure> {
+    let status = response.status();
+    if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
+        return None;
+    }
+    let after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    Some(HttpStatusError::new(status.as_u16(), after.map(str::to_owned)).into())
+}
+
+/// Why a request was not taken.
+pub(super) async fn refused(response: Response<Incoming>) -> Failure {
+    let status = response.status();
+    if wants_a_key(status) {
+        let wanted = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
+        let wanted = wanted.map(|wanted| format!(" ({wanted})")).unwrap_or_default();
+        return unanswered(&format!("it answered {status}: it wants a key, or another one{wanted}"));
+    }
+    if let Some(failure) = failure(&response) {
+        return failure;
+    }
+    unanswered(&told(status, &whole(response.into_body(), COMPLAINT_BYTES_MAX).await.unwrap_or_default()))
+}
+
+/// The answer in words.
+fn told(status: StatusCode, body: &[u8]) -> String {
+    let text: String = String::from_utf8_lossy(body).chars().take(200).collect();
+    let text = text.trim();
+    if text.is_empty() { format!("it answered {status}") } else { format!("it answered {status}: {text}") }
+}
