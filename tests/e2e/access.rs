@@ -19,7 +19,7 @@ const SCREENS: [(&str, Screen); 6] = [
 ];
 
 /// What is opened: a place, the keys that are pressed there, and what then stands on the page.
-const PLACES: [(&str, &[&str], &str); 18] = [
+const PLACES: [(&str, &[&str], &str); 20] = [
     ("/", &[], ".list, .starts, [data-t=wall]"),
     ("/c/done", &[], "[data-t=answer]"),
     ("/c/runs", &[], "[data-t=answer]"),
@@ -35,6 +35,8 @@ const PLACES: [(&str, &[&str], &str); 18] = [
     ("/", &["g", "w"], "[data-t=wall], [data-t=tile]"),
     ("/new", &[], "#composer"),
     ("/c/done", &["E"], "[data-t=rewrite]"),
+    ("/c/done?compare=runs", &[], "[data-t=pair]"),
+    ("/c/done", &["g", "d"], "[data-t=choice]"),
     ("/c/asks", &[], "[data-t=consent]"),
     ("/c/asks", &["E"], "[data-t=arguments]"),
     ("/c/asks", &["R"], "[data-t=reason]"),

@@ -1,4 +1,4 @@
-//! Control from the page: agents of the hub are asked, stopped, answered, retried; turns are forked.
+//! Control from the page: agents of the hub are asked, stopped, answered, retried; turns are forked and compared.
 
 use serde_json::{Value, json};
 use tests::browser::DESKTOP;
@@ -7,6 +7,8 @@ use tests::wait::until;
 use tests::{Hub, Origin, Page, Step};
 
 use crate::scene::{LOOKS, OPENING};
+
+mod compare;
 
 /// The head of a stream.
 const STREAM: [(&str, &str); 1] = [("content-type", "text/event-stream")];

@@ -5,7 +5,7 @@ use shared::ConversationId;
 use shared::event::RunStatus;
 
 use crate::browser;
-use crate::components::{Groups, title};
+use crate::components::{Beside, Groups, title};
 use crate::drop;
 use crate::keys;
 use crate::navigation::{self, Navigation};
@@ -26,6 +26,7 @@ fn App() -> impl IntoView {
     let store = Store::new(is_bare);
     provide_context(store);
     provide_context(Groups::of(store));
+    provide_context(Beside(Store::beside()));
     let navigation = Navigation::start();
     Effect::new(move |_| {
         store.show_wall(navigation.is_wall());
@@ -80,6 +81,7 @@ fn look(store: Store, navigation: Navigation) {
             store.query.set(word);
             store.show_tab(Tab::Find);
         }
+        store.compared.set(looks.compare);
         wanted.set(looks.place);
     });
     Effect::new(move |_| {

@@ -4,6 +4,7 @@ mod agent;
 mod agents;
 mod body;
 mod card;
+mod compare;
 mod composer;
 mod consent;
 mod conversations;
@@ -36,6 +37,7 @@ mod transcript;
 mod turn;
 mod wall;
 
+pub(crate) use compare::Beside;
 pub(crate) use conversations::Conversations;
 pub(crate) use overlay::Overlay;
 pub(crate) use panel::Panel;

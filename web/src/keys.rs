@@ -62,7 +62,7 @@ const fn for_agents(
 }
 
 /// All commands, in the order in which they are explained.
-pub(crate) const COMMANDS: [Command; 40] = [
+pub(crate) const COMMANDS: [Command; 41] = [
     command(&["1"], "1", "Show the answers alone", |store| store.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.choose_level(Level::All)),
@@ -87,6 +87,7 @@ pub(crate) const COMMANDS: [Command; 40] = [
     for_agents(&[","], ",", "Retry, or let the run go on", |store| control::press(store, "go-on")),
     command(&["F"], "F", "Fork from the turn", control::fork),
     command(&["C"], "C", "Copy the turn", control::copy),
+    command(&["g d"], "g d", "Compare with another conversation", |store| store.over.set(Over::Compare)),
     command(&["/"], "/ Ctrl F", "Find", find),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
     command(&["s"], "s", "Tools", Store::toggle_tools),

@@ -10,6 +10,7 @@
 
 pub mod agents;
 pub mod calls;
+pub mod compare;
 pub mod control;
 pub mod exports;
 pub mod failed;

@@ -4,7 +4,7 @@
 use indexmap::{IndexMap, IndexSet};
 use shared::event::{Kind, ToolProgress};
 use shared::fold::Change;
-use shared::frame::{ClientFrame, ConversationRow, ServerFrame, Sub, Wish};
+use shared::frame::{ClientFrame, ConversationRow, ServerFrame, Sub, SubMode, Wish};
 use shared::limits::EPHEMERA_MAX;
 use shared::recording::Told;
 use shared::tracker::{Outcome, Tracker};
@@ -196,6 +196,21 @@ impl Model {
         (self.told_until, self.past) = (0, None);
         self.told.clear();
         unsub.into_iter().collect()
+    }
+
+    /// Looks at a picture of a conversation, as it was.
+    pub fn picture(&mut self, conversation: ConversationId, view: View) {
+        drop(self.open(Some(conversation)));
+        let (sub, epoch, seq) = (self.sub, Epoch::new("picture"), view.seq);
+        let mode = SubMode::Snapshot;
+        let state = Box::new(view);
+        for frame in [
+            ServerFrame::Subbed { sub, epoch: epoch.clone(), mode, why: None, head: seq },
+            ServerFrame::Snap { sub, epoch, seq, more: false, state },
+            ServerFrame::Live { sub, seq },
+        ] {
+            self.take(frame, 0);
+        }
     }
 
     fn put_away(&mut self) {

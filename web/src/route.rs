@@ -18,6 +18,8 @@ pub struct Looks {
     pub find: Option<String>,
     /// How high the timeline stands.
     pub timeline: Option<Drawer>,
+    /// The conversation that stands beside it.
+    pub compare: Option<ConversationId>,
 }
 
 impl Looks {
@@ -36,6 +38,7 @@ impl Looks {
             place: tool().or_else(part).or_else(message),
             find: value("find").filter(|word| !word.is_empty()),
             timeline: value("timeline").and_then(|word| Drawer::parse(&word)),
+            compare: value("compare").and_then(|name| ConversationId::parse(&name).ok()),
         }
     }
 
@@ -75,6 +78,9 @@ impl Looks {
         }
         if let Some(drawer) = self.timeline {
             say("timeline", drawer.word());
+        }
+        if let Some(other) = &self.compare {
+            say("compare", other.as_str());
         }
         if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
     }
@@ -190,6 +196,7 @@ mod tests {
                 place,
                 find: Some("a b&c".to_owned()),
                 timeline: Some(Drawer::Tall),
+                compare: ConversationId::parse("größe & b").ok(),
             };
             let link = link(&conversation, &looks);
             let (path, query) = link.split_once('?').unwrap();

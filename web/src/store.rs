@@ -134,6 +134,10 @@ pub(crate) struct Parts {
     pub(crate) fresh: RwSignal<bool>,
     /// The message that is asked otherwise.
     pub(crate) editing: RwSignal<Option<shared::MessageId>>,
+    /// The conversation that stands beside this one.
+    pub(crate) compared: RwSignal<Option<ConversationId>>,
+    /// Whether this is what stands beside: no more than a picture of a conversation.
+    pub(crate) is_beside: bool,
     /// Whether the page shows the conversation alone, with everything open.
     pub(crate) is_bare: bool,
     choice: Trigger,
@@ -161,6 +165,15 @@ pub(crate) fn use_store() -> Store {
 impl Store {
     /// An empty store with the reader's settings.
     pub(crate) fn new(is_bare: bool) -> Self {
+        Self::made(is_bare, false)
+    }
+
+    /// The store of a conversation that stands beside another one.
+    pub(crate) fn beside() -> Self {
+        Self::made(false, true)
+    }
+
+    fn made(is_bare: bool, is_beside: bool) -> Self {
         let kept = browser::setting("level").and_then(|word| Level::parse(&word)).unwrap_or_default();
         let level = if is_bare { Level::All } else { kept };
         let panel = browser::setting("panel").is_none_or(|word| word != "off");
@@ -211,6 +224,8 @@ impl Store {
             chosen_agent: Trigger::new(),
             fresh: RwSignal::new(false),
             editing: RwSignal::new(None),
+            compared: RwSignal::new(None),
+            is_beside,
             is_bare,
             choice: Trigger::new(),
             items: Trigger::new(),

@@ -17,7 +17,7 @@ use crate::store::{AgentKey, Store, use_store};
 
 /// Stands in the context of what is drawn in the panel: the conversation may hold the same.
 #[derive(Clone, Copy)]
-struct Aside;
+pub(super) struct Aside;
 
 /// The id of an element, also where the same stands in the panel and in the conversation.
 pub(super) fn own_id(id: String) -> String {

@@ -60,7 +60,7 @@ fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl In
                     view! { <button type="button" class="more" on:click=show>"Show all " {size.clone()}</button> }
                 })}
             </div>
-            {(!store.is_bare).then(|| view! { <TurnActs id=id /> })}
+            {(!store.is_bare && !store.is_beside).then(|| view! { <TurnActs id=id /> })}
             {move || is_edited.get().then(|| view! { <Rewrite id=its_id.clone() text=first.clone() /> })}
         </div>
     }

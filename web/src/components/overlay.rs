@@ -3,6 +3,7 @@
 use leptos::html;
 use leptos::prelude::*;
 
+use super::compare::Choice;
 use super::copy::Copy;
 use super::icon::icon;
 use super::palette::Palette;
@@ -21,6 +22,7 @@ pub(crate) fn Overlay() -> impl IntoView {
         Over::Palette => view! { <Palette /> }.into_any(),
         Over::Settings => view! { <Settings /> }.into_any(),
         Over::Export => view! { <Export /> }.into_any(),
+        Over::Compare => view! { <Choice /> }.into_any(),
     }
 }
 

@@ -6,6 +6,7 @@ use shared::View;
 use shared::view::TopItem;
 
 use super::agents::OnlyAgent;
+use super::compare::Compared;
 use super::composer::{Composer, Unheard, unheard};
 use super::copy::copy_code;
 use super::empty::Empty;
@@ -45,7 +46,7 @@ pub(crate) fn Transcript() -> impl IntoView {
                 data-running=move || store.running.get().then_some("")
                 data-seq=move || store.seq.get().to_string()
                 on:click=move |event| copy_code(&event, store)>
-                <div class="col" node_ref=content>{move || (!store.wall.get()).then(|| view! { <Content /> })}</div>
+                <div class="col" class:wide=move || store.compared.with(Option::is_some) node_ref=content>{move || (!store.wall.get()).then(|| view! { <Content /> })}</div>
                 <div class="spacer" node_ref=spacer></div>
             </div>
             {move || store.mark.get().map(|words| view! {
@@ -111,6 +112,9 @@ fn Content() -> impl IntoView {
         budget.set(window::rows(store.is_bare));
         if let Some(agent) = store.only.get() {
             return view! { <OnlyAgent agent=agent /> }.into_any();
+        }
+        if let Some(other) = store.compared.get().filter(|_| store.recording.with(Option::is_none)) {
+            return view! { <Compared other=other /> <Unheard said=said /> }.into_any();
         }
         if is_bare_of_words.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }
     }

@@ -152,11 +152,13 @@ pub(super) fn Origin() -> impl IntoView {
         title.map(|title| (from, title))
     });
     move || {
-        from.get().filter(|_| !store.is_bare).map(|(from, title)| {
+        from.get().filter(|_| !store.is_beside && !store.is_bare).map(|(from, title)| {
             let path = route::path_of(&from);
+            let compare = move |_| store.compare_with(&from);
             view! {
                 <p class="origin meta" data-t="origin">
-                    {icon("#fork", "")} "Forked from " <a data-in="" href=path>{title}</a>
+                    {icon("#fork", "")} "Forked from " <a data-in="" href=path>{title}</a> " · "
+                    <button type="button" class="link" on:click=compare>"Compare"</button>
                 </p>
             }
         })

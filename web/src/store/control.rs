@@ -30,7 +30,10 @@ impl Store {
 
     /// Whether commands can be given: this is the present of a conversation of the hub. Tracks what it depends on.
     pub(crate) fn is_present(self) -> bool {
-        !self.is_bare && self.replay.with(Option::is_none) && self.recording.with(Option::is_none)
+        !self.is_bare
+            && !self.is_beside
+            && self.replay.with(Option::is_none)
+            && self.recording.with(Option::is_none)
     }
 
     /// Whether the hub's agents can be commanded.
@@ -142,6 +145,13 @@ impl Store {
     /// Lets a run go on that broke off.
     pub(crate) fn go_on(self, run: &RunId) {
         self.command(At::Run(run.clone()), Deed::Retry { run: Some(run.clone()) });
+    }
+
+    /// Shows a picture of another conversation.
+    pub(crate) fn show_picture(self, conversation: ConversationId, view: shared::View) {
+        self.model.update_value(|model| model.picture(conversation, view));
+        self.status.set(Status::Up);
+        self.ask_painting();
     }
 
     /// Makes a conversation of what was said up to the end of the turn that begins with `message`.

@@ -26,6 +26,8 @@ pub(crate) enum Over {
     Settings,
     /// The conversation as a file.
     Export,
+    /// What to compare the conversation with.
+    Compare,
 }
 
 /// What the panel beside the conversation shows.

@@ -25,6 +25,7 @@ impl Store {
             place,
             find: is_finding.then(|| query.trim().to_owned()),
             timeline: Some(self.drawer.get_untracked()).filter(|drawer| *drawer != Drawer::Closed),
+            compare: self.compared.get_untracked(),
         };
         Some(browser::origin() + &route::link(&conversation, &looks))
     }

@@ -1,0 +1,99 @@
+//! Two conversations beside each other, from where they part.
+
+use serde_json::json;
+use tests::browser::DESKTOP;
+use tests::{Hub, Origin, Page};
+
+use super::{act, answer, close, hub_with, last, open, say, shows, types};
+use crate::scene::LOOKS;
+
+/// A run with two calls, the second of which is asked for QUERY and finds FOUND.
+const CALLS: &str = r#"
+    {"k":"message","message":"m","role":"user","text":"What is owed?"}
+    {"k":"run.start","run":"r","name":"helper"}
+    {"k":"tool.call","run":"r","tool":"t1","name":"list","arguments":"{}"}
+    {"k":"tool.result","run":"r","tool":"t1","output":"none"}
+    {"k":"tool.call","run":"r","tool":"t2","name":"search","arguments":"{\"q\":\"QUERY\"}"}
+    {"k":"tool.result","run":"r","tool":"t2","output":FOUND}
+    {"k":"run.end","run":"r","status":"complete"}
+"#;
+
+/// What each side shows.
+const SIDES: &str =
+    "return [...document.querySelectorAll('[data-t=pair] > section')].map(it => it.innerText)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_is_compared_with_what_it_was_made_of() {
+    let origin = Origin::start(|asked| answer(&format!("About {}", last(asked)))).await;
+    let (hub, _place) = hub_with(&origin, false).await;
+    let page = open(&hub, "/c/c").await;
+    for text in ["One", "Two"] {
+        say(&page, text).await;
+        shows(&page, &format!("About {text}")).await;
+    }
+    page.holds("return !document.querySelector('[data-t=stop]')").await;
+    page.press("E").await;
+    page.holds("return document.activeElement?.closest('[data-t=rewrite]') !== null").await;
+    page.run("document.activeElement.select()").await;
+    types(&page, "Three").await;
+    super::key(&page, "Enter", 13, 0).await;
+    shows(&page, "About Three").await;
+    page.press("g").await;
+    page.press("d").await;
+    page.holds("return document.querySelectorAll('[data-t=choice]').length === 1").await;
+    page.screenshot("control-choice-light").await;
+    page.run("document.querySelector('[data-t=choice]').click()").await;
+    let is_parted = |sides: &serde_json::Value| {
+        sides[0].to_string().contains("About Three") && sides[1].to_string().contains("About Two")
+    };
+    let sides = page.run_until(SIDES, is_parted).await;
+    assert!(!sides.to_string().contains("About One"), "{sides}");
+    shows(&page, "The same beginning").await;
+    page.text_until("parting", |text| text == "Something else was said.").await;
+    page.holds("return location.search.startsWith('?compare=c')").await;
+    for (name, screen) in LOOKS {
+        page.resize(screen).await;
+        page.screenshot(&format!("control-compare-{name}")).await;
+    }
+    page.resize(DESKTOP).await;
+    // The other one goes on, and so does its picture.
+    let body = json!({"id": "1", "command": "say", "agent": "helper", "text": "Four"});
+    let said = hub.request("POST", "/v1/conversations/c/commands").body(body.to_string()).send().await;
+    said.expect("an answer");
+    page.run_until(SIDES, |sides| sides[1].to_string().contains("About Four")).await;
+    // This one goes on too, in its own place.
+    say(&page, "Five").await;
+    let sides = page.run_until(SIDES, |sides| sides[0].to_string().contains("About Five")).await;
+    assert!(!sides[1].to_string().contains("Five"), "{sides}");
+    act(&page, "end-compare").await;
+    page.holds("return !document.querySelector('[data-t=pair]')").await;
+    shows(&page, "About One").await;
+    close(page).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_that_part_at_a_call_say_at_which() {
+    let hub = Hub::start().await;
+    for (conversation, query, found) in [("a", "billing", "{}"), ("b", "invoices", "[1,2]")] {
+        let lines = CALLS.replace("QUERY", query).replace("FOUND", found);
+        hub.publisher(conversation).await.says(&lines).await;
+    }
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/a?compare=b")).await;
+    page.text_until("parting", |text| text == "After 1 step: search with other arguments.").await;
+    page.run_until(SIDES, |sides| {
+        sides[0].to_string().contains("billing") && sides[1].to_string().contains("invoices")
+    })
+    .await;
+    let ids = "const ids = [...document.querySelectorAll('[id]')].map(it => it.id); return ids.length - new Set(ids).size";
+    assert_eq!(page.run(ids).await, 0, "no two elements have one id");
+    page.screenshot("control-compare-calls").await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    // A browser itself writes of an answer that is not there.
+    page.goto(&hub.url("/c/a?compare=nobody")).await;
+    page.holds("return document.querySelector('[data-t=pair] [role=status]')?.innerText.length > 0").await;
+    page.screenshot("control-compare-nobody").await;
+    act(&page, "end-compare").await;
+    page.holds("return !document.querySelector('[data-t=pair]')").await;
+    page.close().await;
+}

@@ -1,0 +1,301 @@
+//! Two conversations beside each other: how much of their beginning is the same, and what could be compared with what.
+
+use shared::ConversationId;
+use shared::event::{PartKind, ToolState, Usage};
+use shared::frame::ConversationRow;
+use shared::view::{Item, RunView, ToolView, TopItem, View};
+
+use crate::control::forked_from;
+use crate::fleet::status_word;
+use crate::format;
+
+/// How many messages and runs at the beginning of two conversations are the same, as far as readers are concerned: what
+/// was said, called and came of it, not when.
+pub fn common(one: &View, other: &View) -> usize {
+    let pairs = one.items.iter().zip(&other.items);
+    pairs.take_while(|(a, b)| is_same(one, a, other, b)).count()
+}
+
+fn is_same(one: &View, a: &TopItem, other: &View, b: &TopItem) -> bool {
+    match (a, b) {
+        (TopItem::Message(a), TopItem::Message(b)) => match (one.messages.get(a), other.messages.get(b)) {
+            (Some(a), Some(b)) => a.role == b.role && a.text == b.text,
+            _ => false,
+        },
+        (TopItem::Run(a), TopItem::Run(b)) => match (one.runs.get(a), other.runs.get(b)) {
+            (Some(a), Some(b)) => is_same_run(a, b),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn is_same_run(a: &RunView, b: &RunView) -> bool {
+    a.status == b.status && a.items.len() == b.items.len() && steps_in_common(a, b) == a.items.len()
+}
+
+fn steps_in_common(a: &RunView, b: &RunView) -> usize {
+    a.items.iter().zip(&b.items).take_while(|(x, y)| is_same_step((a, x), (b, y))).count()
+}
+
+fn is_same_step((a, x): (&RunView, &Item), (b, y): (&RunView, &Item)) -> bool {
+    match (x, y) {
+        (Item::Part(x), Item::Part(y)) => match (a.parts.get(x), b.parts.get(y)) {
+            (Some(x), Some(y)) => x.kind == y.kind && x.body.text == y.body.text,
+            _ => false,
+        },
+        (Item::Tool(x), Item::Tool(y)) => match (a.tools.get(x), b.tools.get(y)) {
+            (Some(x), Some(y)) => x.name == y.name && other_of_call(x, y).is_none(),
+            _ => false,
+        },
+        (Item::Agent(_), Item::Agent(_)) | (Item::Note(_), Item::Note(_)) => true,
+        _ => false,
+    }
+}
+
+/// What is another one in two calls of the same tool.
+fn other_of_call(x: &ToolView, y: &ToolView) -> Option<&'static str> {
+    if x.arguments.text != y.arguments.text {
+        Some("other arguments")
+    } else if x.state != y.state {
+        Some("another end")
+    } else if x.result != y.result || x.output.text != y.output.text {
+        Some("another result")
+    } else {
+        None
+    }
+}
+
+/// Where two conversations part that have the first `same` messages and runs in common, in words; nothing where they do
+/// not.
+pub fn parting(one: &View, other: &View, same: usize) -> Option<String> {
+    let (a, b) = (one.items.get(same), other.items.get(same));
+    Some(match (a, b) {
+        (None, None) => return None,
+        (Some(_), None) => "This one goes on, the other one does not.".to_owned(),
+        (None, Some(_)) => "The other one goes on, this one does not.".to_owned(),
+        (Some(TopItem::Run(a)), Some(TopItem::Run(b))) => {
+            parting_of_runs(one.runs.get(a)?, other.runs.get(b)?)
+        }
+        (Some(TopItem::Message(_)), Some(TopItem::Message(_))) => "Something else was said.".to_owned(),
+        _ => "One was asked, the other one answered.".to_owned(),
+    })
+}
+
+fn parting_of_runs(a: &RunView, b: &RunView) -> String {
+    let steps = steps_in_common(a, b);
+    let after = match steps {
+        0 => "At the first step".to_owned(),
+        n => format!("After {}", format::counted(n, "step")),
+    };
+    let what = match (a.items.get(steps), b.items.get(steps)) {
+        (None, None) => {
+            return format!(
+                "The runs ended otherwise: {} and {}.",
+                status_word(a.status),
+                status_word(b.status)
+            );
+        }
+        (Some(Item::Tool(x)), Some(Item::Tool(y))) => match (a.tools.get(x), b.tools.get(y)) {
+            (Some(x), Some(y)) if x.name == y.name => {
+                format!("{} with {}", x.name, other_of_call(x, y).unwrap_or("another end"))
+            }
+            (x, y) => {
+                let name =
+                    |tool: Option<&ToolView>| tool.map_or("a call", |tool| tool.name.as_str()).to_owned();
+                format!("{} here, {} there", name(x), name(y))
+            }
+        },
+        (x, y) => {
+            let (x, y) = (kind(a, x), kind(b, y));
+            if x == y { format!("another {x}") } else { format!("{x} here, {y} there") }
+        }
+    };
+    format!("{after}: {what}.")
+}
+
+/// What a step is, in a word or two.
+fn kind(run: &RunView, item: Option<&Item>) -> String {
+    match item {
+        None => "the end".to_owned(),
+        Some(Item::Tool(id)) => run.tools.get(id).map_or("call", |tool| tool.name.as_str()).to_owned(),
+        Some(Item::Agent(_)) => "sub-agent".to_owned(),
+        Some(Item::Note(_)) => "note".to_owned(),
+        Some(Item::Part(id)) => match run.parts.get(id).map(|part| part.kind) {
+            Some(PartKind::Thinking) => "thought".to_owned(),
+            _ => "text".to_owned(),
+        },
+    }
+}
+
+/// What a conversation took from some place on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Calls.
+    pub calls: usize,
+    /// Of them, failed.
+    pub failed: usize,
+    /// How long its runs took that are over, in milliseconds.
+    pub busy_ms: u64,
+    /// Tokens.
+    pub usage: Usage,
+}
+
+impl Tally {
+    /// Behind the first `same` messages and runs.
+    pub fn of(view: &View, same: usize) -> Self {
+        let mut tally = Self::default();
+        let runs = view.items.iter().skip(same).filter_map(|item| match item {
+            TopItem::Run(id) => view.runs.get(id),
+            TopItem::Message(_) => None,
+        });
+        for run in runs {
+            tally.calls = tally.calls.saturating_add(run.tools.len());
+            let failed = run.tools.values().filter(|tool| tool.state == ToolState::Error).count();
+            tally.failed = tally.failed.saturating_add(failed);
+            let took = run.ended_at.map_or(0, |end| end.saturating_sub(run.started_at));
+            tally.busy_ms = tally.busy_ms.saturating_add(took);
+            tally.usage = tally.usage.plus(run.usage.unwrap_or_default());
+        }
+        tally
+    }
+
+    /// In a line.
+    pub fn words(self) -> String {
+        let mut words = vec![format::counted(self.calls, "call")];
+        if self.failed > 0 {
+            words.push(format!("{} failed", self.failed));
+        }
+        if self.busy_ms > 0 {
+            words.push(format::duration(self.busy_ms));
+        }
+        if self.usage.output_tokens > 0 {
+            let (read, written) = (self.usage.input_tokens, self.usage.output_tokens);
+            words.push(format!("{} → {} tokens", format::grouped(read), format::grouped(written)));
+        }
+        words.join(" · ")
+    }
+}
+
+/// The conversation that everything was forked from which `id` goes back to.
+pub fn origin(id: &ConversationId) -> ConversationId {
+    let mut origin = id.clone();
+    while let Some(from) = forked_from(&origin) {
+        origin = from;
+    }
+    origin
+}
+
+/// What `id` can be compared with: those that go back to the same first, each group in its order.
+pub fn choices<'a>(
+    id: &ConversationId,
+    rows: impl Iterator<Item = &'a ConversationRow>,
+) -> Vec<&'a ConversationRow> {
+    let own = origin(id);
+    let mut choices: Vec<_> = rows.filter(|row| row.conversation != *id).collect();
+    choices.sort_by_key(|row| (origin(&row.conversation) != own, std::cmp::Reverse(row.at)));
+    choices
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of what is the same.
+
+    use shared::Envelope;
+    use shared::fold::fold;
+
+    use super::*;
+
+    fn view(lines: &[&str], ids: &str) -> View {
+        let mut view = View::default();
+        for (seq, line) in (1..).zip(lines) {
+            let line = line.replace("ID", ids);
+            let mut envelope = Envelope::parse(&line).unwrap();
+            (envelope.seq, envelope.at) = (seq, 1_000 + seq * ids.len() as u64);
+            fold(&mut view, &envelope, &mut |_| {});
+        }
+        view
+    }
+
+    const ONE: [&str; 8] = [
+        r#"{"k":"message","message":"ID","role":"user","text":"Hello"}"#,
+        r#"{"k":"run.start","run":"ID","name":"helper"}"#,
+        r#"{"k":"tool.call","run":"ID","tool":"ID","name":"look","arguments":"{}"}"#,
+        r#"{"k":"tool.result","run":"ID","tool":"ID","output":"no"}"#,
+        r#"{"k":"part.start","run":"ID","part":"ID","kind":"text"}"#,
+        r#"{"k":"part.delta","run":"ID","part":"ID","text":"Hi."}"#,
+        r#"{"k":"run.end","run":"ID","status":"complete"}"#,
+        r#"{"k":"message","message":"ID2","role":"user","text":"Bye"}"#,
+    ];
+
+    #[test]
+    fn what_was_said_counts_and_not_when_or_under_which_name() {
+        let one = view(&ONE, "a");
+        assert_eq!(common(&one, &view(&ONE, "bcd")), 3);
+        assert_eq!(common(&one, &view(&ONE[..7], "a")), 2);
+        assert_eq!(common(&one, &view(&ONE[..6], "a")), 1, "it goes on");
+        for (at, from, to) in [(0, "Hello", "Hallo"), (3, "no", "yes"), (5, "Hi.", "Ho."), (2, "look", "see")]
+        {
+            let changed = ONE[at].replace(from, to);
+            let mut lines = ONE;
+            lines[at] = &changed;
+            assert_eq!(common(&one, &view(&lines, "a")), usize::from(at > 0), "{changed}");
+        }
+        assert_eq!(common(&one, &View::default()), 0);
+    }
+
+    #[test]
+    fn where_they_part_is_said_in_words() {
+        let one = view(&ONE, "a");
+        let parted = |lines: &[&str]| {
+            let other = view(lines, "b");
+            parting(&one, &other, common(&one, &other))
+        };
+        assert_eq!(parted(&ONE), None);
+        let goes_on = parted(&ONE[..7]).unwrap();
+        assert_eq!(goes_on, "This one goes on, the other one does not.");
+        for (at, from, to, said) in [
+            (0, "Hello", "Hallo", "Something else was said."),
+            (2, "look", "see", "At the first step: look here, see there."),
+            (2, "{}", "{1}", "At the first step: look with other arguments."),
+            (3, "no", "yes", "At the first step: look with another result."),
+            (5, "Hi.", "Ho.", "After 1 step: another text."),
+            (4, "text", "thinking", "After 1 step: text here, thought there."),
+            (6, "complete", "error", "The runs ended otherwise: complete and error."),
+        ] {
+            let changed = ONE[at].replace(from, to);
+            let mut lines = ONE;
+            lines[at] = &changed;
+            assert_eq!(parted(&lines).as_deref(), Some(said), "{changed}");
+        }
+    }
+
+    #[test]
+    fn what_it_took_is_counted_behind_the_common_beginning() {
+        let one = view(&ONE, "a");
+        let took = Tally { calls: 1, busy_ms: 5, ..Tally::default() };
+        assert_eq!((Tally::of(&one, 1), Tally::of(&one, 2)), (took, Tally::default()));
+        let usage = Usage { input_tokens: 1_200, output_tokens: 34, ..Usage::default() };
+        let much = Tally { calls: 2, failed: 1, busy_ms: 1_500, usage };
+        assert_eq!(much.words(), "2 calls · 1 failed · 1.5 s · 1,200 → 34 tokens");
+    }
+
+    #[test]
+    fn what_goes_back_to_the_same_is_offered_first() {
+        let id = |name: &str| ConversationId::parse(name).unwrap();
+        let row = |name: &str, at: u64| -> ConversationRow {
+            let json = format!(
+                r#"{{"conversation":"{name}","title":null,"state":null,"activity":null,"epoch":"e","head":1,"started_at":0,"ended_at":null,"at":{at},"runs":0,"tools":0,"failed":0,"approvals":0,"agents":0,"anomalies":0}}"#
+            );
+            serde_json::from_str(&json).unwrap()
+        };
+        let rows =
+            [row("new", 9), row("c", 1), row("c-fork-1", 2), row("c-fork-1-fork-2", 3), row("d-fork-1", 4)];
+        let names = |of: &str| {
+            let chosen = choices(&id(of), rows.iter());
+            chosen.into_iter().map(|row| row.conversation.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("c-fork-1"), ["c-fork-1-fork-2", "c", "new", "d-fork-1"]);
+        assert_eq!(origin(&id("c-fork-1-fork-2")), id("c"));
+    }
+}

@@ -1,0 +1,239 @@
+//! Two conversations beside each other, from where they differ. The other one is a picture that is taken again whenever the
+//! hub says that there is more of it.
+
+use leptos::context::Provider;
+use leptos::html;
+use leptos::prelude::*;
+use shared::view::TopItem;
+use shared::{ConversationId, View};
+
+use super::agents::Aside;
+use super::message::Message;
+use super::overlay::Dialog;
+use super::run::Run;
+use crate::browser;
+use crate::compare::{self, Tally};
+use crate::fleet;
+use crate::matching;
+use crate::route::{self, Looks};
+use crate::store::{Over, Store, use_store};
+
+/// Most messages and runs of each that are shown.
+const ITEMS_MAX: usize = 60;
+
+/// Most conversations that are offered.
+const CHOICES_MAX: usize = 12;
+
+/// The store of what stands beside.
+#[derive(Clone, Copy)]
+pub(crate) struct Beside(pub(crate) Store);
+
+/// This conversation and `other`.
+#[component]
+pub(super) fn Compared(other: ConversationId) -> impl IntoView {
+    let store = use_store();
+    let Beside(beside) = expect_context();
+    let (name, path) = (title(store, &other), route::path_of(&other));
+    let problem = picture(store, beside, other);
+    let same = Memo::new(move |_| {
+        track(store, beside);
+        store.view(|one| beside.view(|other| compare::common(one, other)))
+    });
+    let open = RwSignal::new(false);
+    let first = move |store: Store| {
+        store.view(|view| view.items.iter().take(same.get()).cloned().collect::<Vec<_>>())
+    };
+    let parting = Memo::new(move |_| {
+        track(store, beside);
+        store.view(|one| beside.view(|other| compare::parting(one, other, same.get())))
+    });
+    let is_there = move || beside.seq.get() > 0;
+    let tally = move |of: Store| {
+        track(store, beside);
+        of.view(|view| Tally::of(view, same.get()).words())
+    };
+    let own = move || store.conversation.get().map(|id| title(store, &id)).unwrap_or_default();
+    view! {
+        {move || (same.get() > 0).then(|| {
+            let label = match same.get() {
+                1 => "The same beginning · 1 message or run".to_owned(),
+                n => format!("The same beginning · {n} messages and runs"),
+            };
+            view! {
+                <button type="button" class="more" data-t="common" aria-expanded=move || open.get().to_string()
+                    on:click=move |_| open.update(|open| *open = !*open)>{label}</button>
+            }
+        })}
+        {move || open.get().then(|| view! { <Items items=Signal::derive(move || first(store)) /> })}
+        {move || is_there().then(|| view! {
+            <p class="parting" data-t="parting">{parting.get().unwrap_or_else(|| "They do not differ.".to_owned())}</p>
+        })}
+        <div class="pair" data-t="pair">
+            <section aria-label="This conversation">
+                <h2 class="pair-head"><span class="n">{own}</span></h2>
+                <p class="meta num tally">{move || tally(store)}</p>
+                <Items items=rest(store, same) />
+            </section>
+            <section aria-label="The other conversation">
+                <h2 class="pair-head">
+                    <a class="n" data-in="" href=path>{name}</a>
+                    <button type="button" class="plain" data-act="end-compare" on:click=move |_| store.end_compare()>"Close"</button>
+                </h2>
+                <p class="meta num tally">{move || tally(beside)}</p>
+                {move || problem.get().map(|why| view! { <p class="err trouble" role="status">{why}</p> })}
+                <Other beside=beside same=same />
+            </section>
+        </div>
+    }
+}
+
+/// Looks again when something came of either.
+fn track(store: Store, beside: Store) {
+    for it in [store, beside] {
+        it.track_items();
+        it.track_tools();
+        it.running.track();
+        it.live.track();
+    }
+}
+
+#[component]
+fn Other(beside: Store, same: Memo<usize>) -> impl IntoView {
+    // A provider, not `provide_context`: that would stand in the scope around it as well, and this conversation would be
+    // drawn from the store of the other one.
+    view! {
+        <Provider value=beside><Provider value=Aside><Items items=rest(beside, same) /></Provider></Provider>
+    }
+}
+
+/// What comes behind the first `same`.
+fn rest(store: Store, same: Memo<usize>) -> Signal<Vec<TopItem>> {
+    Signal::derive(move || {
+        store.track_items();
+        let same = same.get();
+        store.view(|view| view.items.iter().skip(same).take(ITEMS_MAX).cloned().collect())
+    })
+}
+
+#[component]
+fn Items(items: Signal<Vec<TopItem>>) -> impl IntoView {
+    view! {
+        <For each=move || items.get() key=Clone::clone let:item>
+            {match item {
+                TopItem::Message(id) => view! { <Message id=id /> }.into_any(),
+                TopItem::Run(id) => view! { <Run id=id /> }.into_any(),
+            }}
+        </For>
+    }
+}
+
+fn title(store: Store, id: &ConversationId) -> String {
+    let title = store.model(|model| model.fleet()?.get(id).map(|row| fleet::title(row).to_owned()));
+    title.unwrap_or_else(|| id.to_string())
+}
+
+/// Takes a picture of `other` whenever there is more of it; why there is none.
+fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Option<String>> {
+    let problem = RwSignal::new(None);
+    let is_taken = RwSignal::new(true);
+    let its_name = other.clone();
+    let head = Memo::new(move |_| {
+        store.track_fleet();
+        store.model(|model| model.fleet()?.get(&its_name).map(|row| row.head))
+    });
+    Effect::new(move |_| {
+        beside.now.set(store.now.get());
+    });
+    Effect::new(move |_| {
+        // A memo that is not read never looks.
+        let asked = head.get();
+        if !is_taken.get() {
+            return;
+        }
+        let other = other.clone();
+        // One after the other: the effect looks again when this one is there.
+        is_taken.set(false);
+        leptos::task::spawn_local(async move {
+            let answer = browser::fetch_text(&route::view_path(&other)).await;
+            let view = answer.and_then(|answer| {
+                serde_json::from_str::<View>(&answer)
+                    .map_err(|_unreadable| "The hub's answer cannot be read.".to_owned())
+            });
+            match view {
+                Ok(view) => {
+                    beside.show_picture(other, view);
+                    problem.try_set(None);
+                }
+                Err(why) => drop(problem.try_set(Some(why))),
+            }
+            if head.try_get_untracked().is_some_and(|now| now != asked) {
+                is_taken.try_set(true);
+            } else {
+                // Nothing is asked until there is more.
+                is_taken.try_update_untracked(|is_taken| *is_taken = true);
+            }
+        });
+    });
+    problem
+}
+
+/// The choice of what to compare with.
+#[component]
+pub(super) fn Choice() -> impl IntoView {
+    let store = use_store();
+    let typed = RwSignal::new(String::new());
+    let input = NodeRef::<html::Input>::new();
+    Effect::new(move |_| {
+        if let Some(input) = input.get() {
+            browser::after(0, move || drop(input.focus()));
+        }
+    });
+    let rows = move || {
+        store.track_fleet();
+        let Some(own) = store.conversation.get() else { return Vec::new() };
+        let rows = store.model(|model| {
+            let rows = model.fleet().into_iter().flat_map(|fleet| fleet.values());
+            let choices = compare::choices(&own, rows);
+            let is_kin = |id: &ConversationId| compare::origin(id) == compare::origin(&own);
+            let told = choices.into_iter().map(|row| {
+                (row.conversation.clone(), fleet::title(row).to_owned(), is_kin(&row.conversation))
+            });
+            told.collect::<Vec<_>>()
+        });
+        let found = matching::best(rows, &typed.get(), |(_, title, _)| title.as_str(), CHOICES_MAX);
+        found.into_iter().map(|(id, title, is_kin)| (compare_link(&own, &id), id, title, is_kin)).collect()
+    };
+    let is_none = move || rows().is_empty();
+    view! {
+        <Dialog title="Compare with">
+            <input type="text" class="typed" aria-label="A conversation" placeholder="A conversation" node_ref=input
+                on:input=move |event| typed.set(event_target_value(&event)) />
+            {move || rows().into_iter().map(|(href, id, title, is_kin)| view! {
+                <a class="option" data-in="" href=href data-t="choice" on:click=move |_| store.over.set(Over::Nothing)>
+                    <strong>{title}</strong> " " <span class="meta">{if is_kin { "same origin".to_owned() } else { id.to_string() }}</span>
+                </a>
+            }).collect_view()}
+            {move || is_none().then(|| view! { <p class="meta pad">"No other conversation"</p> })}
+        </Dialog>
+    }
+}
+
+fn compare_link(own: &ConversationId, other: &ConversationId) -> String {
+    route::link(own, &Looks { compare: Some(other.clone()), ..Looks::default() })
+}
+
+impl Store {
+    /// Goes to this conversation beside `other`.
+    pub(crate) fn compare_with(self, other: &ConversationId) {
+        if let Some(own) = self.conversation.get_untracked() {
+            browser::follow_link(&compare_link(&own, other));
+        }
+    }
+
+    /// Goes to this conversation alone.
+    pub(crate) fn end_compare(self) {
+        if let Some(own) = self.conversation.get_untracked() {
+            browser::follow_link(&route::path_of(&own));
+        }
+    }
+}
