@@ -85,6 +85,8 @@ pub(crate) struct AgentRow {
     name: CompactString,
     /// `runner`, or how it is spoken to elsewhere.
     kind: &'static str,
+    /// What its runs say that they were read in.
+    dialect: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<CompactString>,
 }
@@ -201,11 +203,13 @@ impl Agents {
     /// What is told of each, in the order of the names.
     pub(crate) fn rows(&self) -> Vec<AgentRow> {
         let row = |(name, known): (&CompactString, &Known)| {
-            let (kind, model) = match &known.kind {
-                KnownKind::Runner(config) => (NAME, Some(config.plan.model.clone())),
-                KnownKind::Remote(config) => (config.speaks.name(), config.model.clone()),
+            let (kind, dialect, model) = match &known.kind {
+                KnownKind::Runner(config) => (NAME, NAME, Some(config.plan.model.clone())),
+                KnownKind::Remote(config) => {
+                    (config.speaks.name(), config.speaks.dialect(), config.model.clone())
+                }
             };
-            AgentRow { name: name.clone(), kind, model }
+            AgentRow { name: name.clone(), kind, dialect, model }
         };
         self.known.iter().map(row).collect()
     }

@@ -9,6 +9,7 @@ use tests::{Hub, Origin, Page, Step};
 use crate::scene::{LOOKS, OPENING};
 
 mod compare;
+mod elsewhere;
 
 /// The head of a stream.
 const STREAM: [(&str, &str); 1] = [("content-type", "text/event-stream")];

@@ -113,7 +113,10 @@ async fn what_cannot_be_done_is_refused_by_name() {
     let origin = Origin::start(|_| answer("Hello")).await;
     let elsewhere = "[agents.far]\nkind = \"agno\"\nmodel = \"weather\"\nurl = \"http://127.0.0.1:9\"";
     let (hub, _place) = hub_with_tools(&origin, "", elsewhere).await;
-    let list = json!([{"name": "far", "kind": "agno", "model": "weather"}, {"name": "helper", "kind": "runner", "model": "m"}]);
+    let list = json!([
+        {"name": "far", "kind": "agno", "dialect": "agno", "model": "weather"},
+        {"name": "helper", "kind": "runner", "dialect": "runner", "model": "m"},
+    ]);
     assert_eq!(hub.json("/v1/agents").await["agents"], list);
     let refusal = async |body: Value| {
         let (status, problem) = command(&hub, body).await;

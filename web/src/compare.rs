@@ -1,11 +1,11 @@
 //! Two conversations beside each other: how much of their beginning is the same, and what could be compared with what.
 
+use indexmap::IndexMap;
 use shared::ConversationId;
 use shared::event::{PartKind, ToolState, Usage};
 use shared::frame::ConversationRow;
 use shared::view::{Item, RunView, ToolView, TopItem, View};
 
-use crate::control::forked_from;
 use crate::fleet::status_word;
 use crate::format;
 
@@ -177,23 +177,27 @@ impl Tally {
     }
 }
 
-/// The conversation that everything was forked from which `id` goes back to.
-pub fn origin(id: &ConversationId) -> ConversationId {
-    let mut origin = id.clone();
-    while let Some(from) = forked_from(&origin) {
-        origin = from;
-    }
-    origin
+/// Most forks of forks that are followed to their origin.
+const FORKS_MAX: usize = 64;
+
+/// The conversation that everything was forked from which `id` goes back to, as far as the list knows.
+pub fn origin<'a>(
+    id: &'a ConversationId,
+    rows: &'a IndexMap<ConversationId, ConversationRow>,
+) -> &'a ConversationId {
+    let from = |id: &&'a ConversationId| Some(&rows.get(*id)?.forked_from.as_ref()?.conversation);
+    std::iter::successors(Some(id), from).take(FORKS_MAX).last().unwrap_or(id)
 }
 
-/// What `id` can be compared with: those that go back to the same first, each group in its order.
+/// What `id` can be compared with, and whether it goes back to the same first: those first, each group in its order.
 pub fn choices<'a>(
     id: &ConversationId,
-    rows: impl Iterator<Item = &'a ConversationRow>,
-) -> Vec<&'a ConversationRow> {
-    let own = origin(id);
-    let mut choices: Vec<_> = rows.filter(|row| row.conversation != *id).collect();
-    choices.sort_by_key(|row| (origin(&row.conversation) != own, std::cmp::Reverse(row.at)));
+    rows: &'a IndexMap<ConversationId, ConversationRow>,
+) -> Vec<(&'a ConversationRow, bool)> {
+    let own = origin(id, rows);
+    let others = rows.values().filter(|row| row.conversation != *id);
+    let mut choices: Vec<_> = others.map(|row| (row, origin(&row.conversation, rows) == own)).collect();
+    choices.sort_by_key(|(row, is_kin)| (!is_kin, std::cmp::Reverse(row.at)));
     choices
 }
 
@@ -283,19 +287,32 @@ mod tests {
     #[test]
     fn what_goes_back_to_the_same_is_offered_first() {
         let id = |name: &str| ConversationId::parse(name).unwrap();
-        let row = |name: &str, at: u64| -> ConversationRow {
+        let row = |name: &str, at: u64, from: &str| -> (ConversationId, ConversationRow) {
+            let from = match from {
+                "" => "null".to_owned(),
+                from => format!(r#"{{"conversation":"{from}","epoch":"e","seq":1}}"#),
+            };
             let json = format!(
-                r#"{{"conversation":"{name}","title":null,"state":null,"activity":null,"epoch":"e","head":1,"started_at":0,"ended_at":null,"at":{at},"runs":0,"tools":0,"failed":0,"approvals":0,"agents":0,"anomalies":0}}"#
+                r#"{{"conversation":"{name}","title":null,"state":null,"activity":null,"epoch":"e","head":1,"started_at":0,"ended_at":null,"at":{at},"runs":0,"tools":0,"failed":0,"approvals":0,"agents":0,"anomalies":0,"forked_from":{from}}}"#
             );
-            serde_json::from_str(&json).unwrap()
+            (id(name), serde_json::from_str(&json).unwrap())
         };
-        let rows =
-            [row("new", 9), row("c", 1), row("c-fork-1", 2), row("c-fork-1-fork-2", 3), row("d-fork-1", 4)];
+        let rows = IndexMap::from([
+            row("new", 9, ""),
+            row("c", 1, ""),
+            row("f", 2, "c"),
+            row("g", 3, "f"),
+            row("other", 4, "gone"),
+            row("round", 5, "trip"),
+            row("trip", 6, "round"),
+        ]);
         let names = |of: &str| {
-            let chosen = choices(&id(of), rows.iter());
-            chosen.into_iter().map(|row| row.conversation.to_string()).collect::<Vec<_>>()
+            let chosen = choices(&id(of), &rows);
+            chosen.into_iter().map(|(row, _)| row.conversation.to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(names("c-fork-1"), ["c-fork-1-fork-2", "c", "new", "d-fork-1"]);
-        assert_eq!(origin(&id("c-fork-1-fork-2")), id("c"));
+        assert_eq!(names("f")[..3], ["g", "c", "new"]);
+        assert_eq!(choices(&id("f"), &rows).iter().filter(|(_, is_kin)| *is_kin).count(), 2);
+        assert_eq!(origin(&id("g"), &rows), &id("c"));
+        assert_eq!(origin(&id("other"), &rows), &id("gone"), "what went away was still the same");
     }
 }

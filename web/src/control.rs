@@ -12,10 +12,7 @@ use shared::{ConversationId, MessageId, RunId, ToolCallId};
 
 mod turns;
 
-pub use turns::{forked_from, name_for, turn, turn_after};
-
-/// What the hub calls the runs of its own agents.
-const RUNNER: &str = "runner";
+pub use turns::{name_for, turn, turn_after};
 
 /// Most commands that are remembered without an answer.
 const WAITING_MAX: usize = 64;
@@ -28,6 +25,8 @@ const DRAFTS_MAX: usize = 64;
 pub struct Agent {
     /// Its name.
     pub name: String,
+    /// The dialect of its runs.
+    pub dialect: String,
     /// Its model, where the hub knows it.
     #[serde(default)]
     pub model: Option<String>,
@@ -42,21 +41,25 @@ pub fn agents(answer: &str) -> Vec<Agent> {
     serde_json::from_str(answer).map_or_else(|_| Vec::new(), |list: List| list.agents)
 }
 
-/// Whether the run is one of the hub's own agents: only those take commands.
-pub fn is_ours(run: &RunView) -> bool {
-    run.dialect.as_deref() == Some(RUNNER)
+/// Whether the run is one of these agents of the hub: only those take commands.
+pub fn is_ours(run: &RunView, agents: &[Agent]) -> bool {
+    let is_of = |agent: &Agent| {
+        run.name.as_deref() == Some(&agent.name) && run.dialect.as_deref() == Some(&agent.dialect)
+    };
+    agents.iter().any(is_of)
 }
 
-/// The newest run that the hub's own agents do, while it goes on.
-pub fn going(view: &View) -> Option<&RunId> {
+/// The newest run that these agents do, while it goes on.
+pub fn going<'a>(view: &'a View, agents: &[Agent]) -> Option<&'a RunId> {
     let mut newest = view.runs.iter().rev().take(16);
-    newest.find(|(_, run)| is_ours(run) && run.is_running()).map(|(id, _)| id)
+    newest.find(|(_, run)| is_ours(run, agents) && run.is_running()).map(|(id, _)| id)
 }
 
 /// The agent that is to answer in a conversation: the one that was `chosen` there, else who answered there last, else the
 /// first.
 pub fn answers<'a>(agents: &'a [Agent], chosen: Option<&str>, view: &View) -> Option<&'a str> {
-    let last = || view.runs.values().rev().find(|run| is_ours(run)).and_then(|run| run.name.as_deref());
+    let last =
+        || view.runs.values().rev().find(|run| is_ours(run, agents)).and_then(|run| run.name.as_deref());
     let known = |name: &str| agents.iter().find(|agent| agent.name == name);
     let found = chosen.and_then(known).or_else(|| last().and_then(known)).or_else(|| agents.first());
     found.map(|agent| agent.name.as_str())
@@ -236,6 +239,19 @@ fn words(code: ErrorCode, message: &str) -> String {
     let first = letters.next().map(char::to_uppercase).into_iter().flatten();
     let message = first.chain(letters).collect::<String>();
     if advice.is_empty() { format!("{message}.") } else { format!("{message}. {advice}") }
+}
+
+/// What a call is named that is a question of an agent elsewhere, about no call of its own.
+const QUESTION: &str = "question";
+
+/// Whether a call of `run` is a question: its answer may be anything.
+pub fn is_question(run: &RunView, tool: &ToolCallId) -> bool {
+    run.dialect.as_deref() != Some("runner") && run.tools.get(tool).is_some_and(|tool| tool.name == QUESTION)
+}
+
+/// What somebody has answered to a question: JSON where it is JSON, else the words.
+pub fn answer(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_else(|_no_json| text.trim().into())
 }
 
 /// The arguments that somebody has edited, or what is wrong with them.

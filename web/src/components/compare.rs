@@ -192,12 +192,10 @@ pub(super) fn Choice() -> impl IntoView {
         store.track_fleet();
         let Some(own) = store.conversation.get() else { return Vec::new() };
         let rows = store.model(|model| {
-            let rows = model.fleet().into_iter().flat_map(|fleet| fleet.values());
-            let choices = compare::choices(&own, rows);
-            let is_kin = |id: &ConversationId| compare::origin(id) == compare::origin(&own);
-            let told = choices.into_iter().map(|row| {
-                (row.conversation.clone(), fleet::title(row).to_owned(), is_kin(&row.conversation))
-            });
+            let choices = model.fleet().map(|rows| compare::choices(&own, rows)).unwrap_or_default();
+            let told = choices
+                .into_iter()
+                .map(|(row, is_kin)| (row.conversation.clone(), fleet::title(row).to_owned(), is_kin));
             told.collect::<Vec<_>>()
         });
         let found = matching::best(rows, &typed.get(), |(_, title, _)| title.as_str(), CHOICES_MAX);

@@ -8,7 +8,7 @@ use shared::event::ToolState;
 
 use super::body::Ids;
 use super::card::Head;
-use crate::control::{At, edited};
+use crate::control::{self, At, edited};
 use crate::preview;
 use crate::store::use_store;
 
@@ -45,9 +45,9 @@ impl Form {
 #[component]
 pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: RwSignal<Form>) -> impl IntoView {
     let store = use_store();
-    let is_ours = ids.with_value(|(run, _)| store.is_ours(run));
+    let is_ours = Memo::new(move |_| ids.with_value(|(run, _)| store.is_ours(run)));
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval));
-    let can = Memo::new(move |_| is_ours && store.has_agents());
+    let can = Memo::new(move |_| is_ours.get() && store.has_agents());
     let at = StoredValue::new(ids.with_value(|(run, id)| At::Call(run.clone(), id.clone())));
     let is_waiting = Memo::new(move |_| store.control(|control| at.with_value(|at| control.is_waiting(at))));
     let trouble = move || {
@@ -59,14 +59,19 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: RwSignal<Form>) -> impl 
         let (run, tool) = ids.get_value();
         store.command(at.get_value(), Deed::Approve { run: Some(run), tool, arguments });
     };
+    // What a call is does not change.
+    let is_question = ids.with_value(|(run, id)| {
+        store.view(|view| view.runs.get(run).is_some_and(|run| control::is_question(run, id)))
+    });
     let which = Memo::new(move |_| form.with(Form::kind));
     let is_off = Signal::derive(is_off);
-    let body = move || match which.get() {
+    let body = move || {
+        match which.get() {
         Kind::Closed => {
-            view! { <Buttons ids=ids form=form is_off=is_off is_waiting=is_waiting approve=approve /> }
+            view! { <Buttons ids=ids form=form is_question=is_question is_off=is_off is_waiting=is_waiting approve=approve /> }
                 .into_any()
         }
-        Kind::Edit => view! { <Edit form=form is_off=is_off approve=approve /> }.into_any(),
+        Kind::Edit => view! { <Edit form=form is_off=is_off is_question=is_question approve=approve /> }.into_any(),
         Kind::Reject => {
             let reject = move |text: Option<String>| {
                 let (run, tool) = ids.get_value();
@@ -75,10 +80,11 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: RwSignal<Form>) -> impl 
             };
             view! { <Reject form=form is_off=is_off reject=reject /> }.into_any()
         }
+    }
     };
     // What is written must not be made anew: this changes only between nothing and something.
     let is_there = Memo::new(move |_| is_asked.get() || form.with(|form| *form != Form::Closed));
-    let is_elsewhere = Memo::new(move |_| !is_ours && store.is_present());
+    let is_elsewhere = Memo::new(move |_| !is_ours.get() && store.is_present());
     move || {
         if !can.get() {
             return (is_elsewhere.get() && is_there.get())
@@ -111,12 +117,16 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: RwSignal<Form>) -> impl 
 fn Buttons(
     ids: Ids,
     form: RwSignal<Form>,
+    is_question: bool,
     is_off: Signal<bool>,
     is_waiting: Memo<bool>,
     approve: impl Fn(Option<serde_json::Value>) + Copy + Send + 'static,
 ) -> impl IntoView {
     let store = use_store();
     let edit = move |_| {
+        if is_question {
+            return form.set(Form::Edit(String::new()));
+        }
         let text = ids.with_value(|(run, id)| {
             store.view(|view| Some(view.runs.get(run)?.tools.get(id)?.arguments.text.clone()))
         });
@@ -126,21 +136,22 @@ fn Buttons(
     view! {
         <div class="acts-row">
             <button type="button" class="act primary" data-act="approve" disabled=move || is_off.get()
-                on:click=move |_| approve(None)>"Approve " <kbd>"A"</kbd></button>
+                on:click=move |_| approve(None)>{if is_question { "Yes " } else { "Approve " }} <kbd>"A"</kbd></button>
             <button type="button" class="act" data-act="edit" disabled=move || is_off.get()
-                on:click=edit>"Edit " <kbd>"E"</kbd></button>
+                on:click=edit>{if is_question { "Answer " } else { "Edit " }} <kbd>"E"</kbd></button>
             <button type="button" class="act" data-act="reject" disabled=move || is_off.get()
-                on:click=move |_| form.set(Form::Reject(String::new()))>"Reject " <kbd>"R"</kbd></button>
+                on:click=move |_| form.set(Form::Reject(String::new()))>{if is_question { "No " } else { "Reject " }} <kbd>"R"</kbd></button>
             {move || is_waiting.get().then(|| view! { <span class="meta">"Sent…"</span> })}
         </div>
     }
 }
 
-/// Other arguments.
+/// Other arguments, or the answer to a question.
 #[component]
 fn Edit(
     form: RwSignal<Form>,
     is_off: Signal<bool>,
+    is_question: bool,
     approve: impl Fn(Option<serde_json::Value>) + Copy + Send + 'static,
 ) -> impl IntoView {
     let area = NodeRef::<html::Textarea>::new();
@@ -153,7 +164,7 @@ fn Edit(
             drop(area.focus());
         }
     });
-    let read = Memo::new(move |_| edited(&text()));
+    let read = Memo::new(move |_| if is_question { Ok(control::answer(&text())) } else { edited(&text()) });
     let problem = move || read.with(|read| read.as_ref().err().cloned());
     let send = move || {
         if let (Ok(arguments), false) = (read.get_untracked(), is_off.get_untracked()) {
@@ -168,13 +179,13 @@ fn Edit(
         }
     };
     view! {
-        <textarea class="code-area" aria-label="Arguments" data-t="arguments" spellcheck="false" rows=rows node_ref=area
+        <textarea class="code-area" aria-label=if is_question { "Answer" } else { "Arguments" } data-t="arguments" spellcheck="false" rows=rows node_ref=area
             aria-invalid=move || problem().is_some().to_string() prop:value=first on:keydown=press
             on:input=move |event| form.set(Form::Edit(event_target_value(&event)))></textarea>
         {move || problem().map(|why| view! { <p class="err trouble" data-t="invalid">{why}</p> })}
         <div class="acts-row">
             <button type="button" class="act primary" data-act="approve-edited" disabled=move || is_off.get() || problem().is_some()
-                on:click=move |_| send()>"Approve with these " <kbd>"Ctrl ↵"</kbd></button>
+                on:click=move |_| send()>{if is_question { "Send the answer " } else { "Approve with these " }} <kbd>"Ctrl ↵"</kbd></button>
             <button type="button" class="act" on:click=move |_| form.set(Form::Closed)>"Discard"</button>
         </div>
     }

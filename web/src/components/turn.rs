@@ -7,7 +7,7 @@ use shared::{MessageId, RunId};
 
 use super::icon::icon;
 use crate::browser;
-use crate::control::{self, At, forked_from};
+use crate::control::{self, At};
 use crate::fleet;
 use crate::format;
 use crate::route;
@@ -147,7 +147,9 @@ pub(super) fn Origin() -> impl IntoView {
     let store = use_store();
     let from = Memo::new(move |_| {
         store.track_fleet();
-        let from = forked_from(&store.conversation.get()?)?;
+        store.conversation.track();
+        store.live.track();
+        let from = store.view(|view| Some(view.forked_from.as_ref()?.conversation.clone()))?;
         let title = store.model(|model| model.fleet()?.get(&from).map(|row| fleet::title(row).to_owned()));
         title.map(|title| (from, title))
     });

@@ -107,8 +107,9 @@ fn drafts_are_kept_for_each_conversation() {
 
 #[test]
 fn who_answers_is_who_was_chosen_then_who_answered_last_then_the_first() {
-    let all =
-        agents(r#"{"agents":[{"name":"a","kind":"runner","model":"m"},{"name":"helper","kind":"agno"}]}"#);
+    let all = agents(
+        r#"{"agents":[{"name":"a","kind":"runner","dialect":"runner","model":"m"},{"name":"helper","kind":"runner","dialect":"runner"}]}"#,
+    );
     assert_eq!(all.len(), 2);
     let (empty, used) = (View::default(), view(&RUN));
     assert_eq!(answers(&all, Some("helper"), &empty), Some("helper"));
@@ -116,8 +117,11 @@ fn who_answers_is_who_was_chosen_then_who_answered_last_then_the_first() {
     assert_eq!(answers(&all, None, &empty), Some("a"));
     assert_eq!(answers(&[], None, &used), None);
     assert_eq!(agents("<html>"), []);
-    assert_eq!(going(&used), None);
-    assert_eq!(going(&view(&RUN[..2])), Some(&RunId::new("r")));
+    assert_eq!(going(&used, &all), None);
+    let goes_on = view(&RUN[..2]);
+    assert_eq!(going(&goes_on, &all), Some(&RunId::new("r")));
+    let far = [Agent { dialect: "agno".to_owned(), ..all[1].clone() }];
+    assert_eq!(going(&goes_on, &far), None, "a run of another one of that name");
     assert_eq!(used.runs[0].status, RunStatus::Complete);
 }
 
@@ -126,6 +130,20 @@ fn edited_arguments_are_an_object() {
     assert!(edited(r#"{"a":1}"#).is_ok());
     assert_eq!(edited("[1]"), Err("Arguments are an object: {…}".to_owned()));
     assert!(edited(r#"{"a":}"#).unwrap_err().contains("column 6"));
+}
+
+#[test]
+fn the_answer_to_a_question_is_json_or_words() {
+    let lines = [
+        r#"{"k":"run.start","run":"r","name":"far","dialect":"langgraph"}"#,
+        r#"{"k":"tool.call","run":"r","tool":"q","name":"question","arguments":"{}"}"#,
+    ];
+    let asks = |lines: [&str; 2]| is_question(&view(&lines).runs[0], &ToolCallId::new("q"));
+    assert!(asks(lines));
+    let own = lines[0].replace("langgraph", "runner");
+    assert!(!asks([&own, lines[1]]), "a tool may be called so");
+    assert_eq!(answer("{\"age\": 7}"), serde_json::json!({"age": 7}));
+    assert_eq!(answer(" forty-two \n"), serde_json::json!("forty-two"));
 }
 
 #[test]
@@ -140,12 +158,10 @@ fn a_turn_is_what_was_asked_and_all_that_came_of_it() {
 }
 
 #[test]
-fn a_new_conversation_is_named_after_what_is_said_and_a_fork_after_its_origin() {
+fn a_new_conversation_is_named_after_what_is_said() {
     let name = |text: &str| name_for(text, 36 * 36 * 36 + 1).unwrap().to_string();
     assert_eq!(name("How did revenue change, and why?"), "how-did-revenue-change-and-1001");
     assert_eq!(name("…"), "1001");
     assert_eq!(name("größe 漢字/x"), "größe-漢字-x-1001");
     assert!(name(&"ﷺ".repeat(500)).len() < 120);
-    assert_eq!(forked_from(&conversation("c-fork-x1-fork-x2")), Some(conversation("c-fork-x1")));
-    assert_eq!(forked_from(&conversation("c")), None);
 }

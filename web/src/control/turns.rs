@@ -6,9 +6,6 @@ use shared::{ConversationId, MessageId};
 
 use crate::format;
 
-/// What stands between the name of a conversation and what makes that of its fork another one.
-const FORK: &str = "-fork-";
-
 /// Longest beginning of a text that names a conversation, in words and characters.
 const NAME_WORDS: usize = 5;
 const NAME_CHARS: usize = 40;
@@ -63,12 +60,6 @@ fn called(run: &shared::view::RunView, item: &Item) -> Option<String> {
     let words = [state, &took].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
     let words = if words.is_empty() { words } else { format!(" ({words})") };
     Some(format!("- `{}`{words}", tool.name))
-}
-
-/// The conversation that a fork was made of, as its name says.
-pub fn forked_from(fork: &ConversationId) -> Option<ConversationId> {
-    let (from, _) = fork.as_str().rsplit_once(FORK)?;
-    ConversationId::parse(from).ok()
 }
 
 /// A name for a conversation that begins with `text`. `random` is any random number.

@@ -117,7 +117,8 @@ impl Store {
         self.running.track();
         self.track_items();
         let is_here = self.has_agents();
-        self.view(|view| control::going(view).cloned()).filter(|_| is_here)
+        let going = self.agents.with(|agents| self.view(|view| control::going(view, agents).cloned()));
+        going.filter(|_| is_here)
     }
 
     /// Stops what goes on.
@@ -128,9 +129,11 @@ impl Store {
         }
     }
 
-    /// Whether the run is one that can be commanded. It is the same for as long as the page lives.
+    /// Whether the run is one that can be commanded. Tracks the agents.
     pub(crate) fn is_ours(self, run: &RunId) -> bool {
-        self.view(|view| view.runs.get(run).is_some_and(control::is_ours))
+        self.agents.with(|agents| {
+            self.view(|view| view.runs.get(run).is_some_and(|run| control::is_ours(run, agents)))
+        })
     }
 
     /// Whether the run broke off and can go on: the newest, of an agent of this hub.
@@ -138,7 +141,7 @@ impl Store {
         use shared::event::RunStatus::{Cancelled, Error, Interrupted};
         self.track_items();
         let stopped = |run: &RunView| matches!(run.status, Error | Cancelled | Interrupted);
-        let can = self.run(id, |run| control::is_ours(run) && stopped(run)).unwrap_or(false);
+        let can = self.run(id, stopped).unwrap_or(false) && self.is_ours(id);
         can && self.has_agents() && self.view(|view| view.runs.keys().next_back() == Some(id))
     }
 
