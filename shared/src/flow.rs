@@ -12,6 +12,9 @@ mod turns;
 
 pub use turns::{Stretch, Turn, turns};
 
+/// How the names of events begin that the hub keeps for itself in runs of agents elsewhere: what it asks them next.
+const BOOKKEEPING: &str = "remote_";
+
 /// A run as it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Flow {
@@ -188,8 +191,9 @@ fn place(run: &RunView, item: &Item, asking: &HashSet<&AgentId>) -> Option<(Opti
         }
         Item::Note(number) => {
             let note = run.notes.get(*number)?;
-            let rank = match note.body {
+            let rank = match &note.body {
                 NoteBody::Error(_) => Rank::Kept,
+                NoteBody::Custom { name, .. } if name.starts_with(BOOKKEEPING) => Rank::Detail,
                 NoteBody::Custom { .. } => Rank::Step,
                 NoteBody::Raw { .. } => Rank::Detail,
             };

@@ -184,3 +184,16 @@ fn what_is_said_inside_a_run_stands_where_it_was_said() {
     let turns: Vec<String> = turns(&view).iter().map(print).collect();
     assert_eq!(turns, ["one", "0..2", "two", "2..3.", "three"]);
 }
+
+#[test]
+fn what_the_hub_keeps_for_itself_stands_only_where_everything_does() {
+    let view = view(
+        r#"
+        {"k":"run.start","run":"r"}
+        {"k":"custom","run":"r","name":"progress","value":1}
+        {"k":"custom","run":"r","name":"remote_pause","value":2}
+        "#,
+    );
+    let ranks: Vec<Rank> = Flow::of(&view.runs[0]).lane(None).iter().map(|row| row.rank).collect();
+    assert_eq!(ranks, [Rank::Step, Rank::Detail]);
+}
