@@ -19,25 +19,22 @@ use shared::exchange::Offered;
 use shared::limits::RUNS_AT_ONCE_MAX;
 use shared::view::RunView;
 use shared::{ConversationId, MessageId, Position, RunId, ToolCallId};
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::watch;
 
 use crate::clock;
 use crate::config::{AgentConfig, AgentKind, RemoteConfig, RunnerConfig};
 use crate::hub::{Publication, PublishError};
 use crate::log::{ListQuery, blocking};
-use crate::runner::{Answer, HUB_STOPPED, NAME, Parts, Place, Shell, Way, Word};
+use crate::runner::{Answer, HUB_STOPPED, NAME, Place, Way, Word};
 use crate::state::Shared;
 
 pub(crate) mod commands;
 pub(crate) mod fork;
 mod remote;
+mod seat;
 pub(crate) mod settings;
 
-use remote::Errand;
-
-/// Words for one run that wait to be heard.
-const WORDS_MAX: usize = 64;
+use seat::{Going, Seat, Work};
 
 /// Most conversations that are looked through for runs that were interrupted when the hub stopped.
 const LOOKED_THROUGH_MAX: usize = 256;
@@ -62,21 +59,6 @@ struct Known {
 enum KnownKind {
     Runner(Arc<RunnerConfig>),
     Remote(Arc<RemoteConfig>),
-}
-
-/// A run that is ready to go on.
-#[derive(Debug)]
-enum Work {
-    Own(Box<Shell>),
-    Elsewhere(Box<Errand>),
-}
-
-/// A run that goes on.
-#[derive(Debug)]
-struct Going {
-    agent: CompactString,
-    stop: CancellationToken,
-    words: mpsc::Sender<Word>,
 }
 
 /// What is told of an agent.
@@ -239,9 +221,9 @@ impl Agents {
         let Turn { agent, conversation, messages, run, tools } = turn;
         let found = agents.find(shared, &agent)?;
         let place = Place { run: name(shared, &conversation, run), conversation };
-        let (seat, stop, words) = Seat::take(shared, &place, agent)?;
+        let (seat, reins) = Seat::take(shared, &place, agent)?;
         let after = say(shared, &place.conversation, messages)?;
-        go_on(shared, seat.work(found, (stop, words), tools.into(), false)?, seat);
+        go_on(shared, seat.work(found, reins, tools.into(), false)?, seat);
         Ok(Started { place, after })
     }
 
@@ -276,10 +258,10 @@ impl Agents {
             return Err(wrong("the run is complete"));
         }
         let agent = shared.agents.find(shared, &name)?;
-        let (seat, stop, words) = Seat::take(shared, place, name)?;
+        let (seat, reins) = Seat::take(shared, place, name)?;
         let after = Position { epoch: found.epoch().clone(), seq };
         // Whoever had tools of their own is not there any more.
-        go_on(shared, seat.work(agent, (stop, words), Arc::default(), true)?, seat);
+        go_on(shared, seat.work(agent, reins, Arc::default(), true)?, seat);
         Ok(Started { place: place.clone(), after })
     }
 
@@ -343,6 +325,19 @@ impl Agents {
     /// A person answers whether a call may be executed. False where the run does not go on, or has too much to hear.
     pub(crate) fn consent(&self, place: &Place, tool: ToolCallId, answer: Answer) -> bool {
         self.tell(place, Word::Consent(tool, answer))
+    }
+
+    /// Whether a run goes on only when a person has answered, now and from now on; nothing where it does not go on.
+    pub(crate) fn is_waiting(&self, place: &Place) -> Option<watch::Receiver<bool>> {
+        self.going.lock().get(place).map(|going| going.is_waiting.clone())
+    }
+
+    /// Whether an agent can be told of tools that whoever asks it executes.
+    pub(crate) fn takes_tools(&self, name: &str) -> bool {
+        match self.known.get(name).map(|known| &known.kind) {
+            Some(KnownKind::Remote(config)) => config.speaks.takes_tools(),
+            Some(KnownKind::Runner(_)) | None => true,
+        }
     }
 
     fn tell(&self, place: &Place, word: Word) -> bool {
@@ -420,65 +415,4 @@ fn go_on(shared: &Arc<Shared>, work: Work, seat: Seat) {
             }
         }
     });
-}
-
-/// The place of a run among those that go on, free again when this is dropped.
-#[derive(Debug)]
-struct Seat {
-    shared: Arc<Shared>,
-    place: Place,
-    agent: CompactString,
-}
-
-impl Seat {
-    fn take(
-        shared: &Arc<Shared>,
-        place: &Place,
-        agent: CompactString,
-    ) -> Result<(Self, CancellationToken, mpsc::Receiver<Word>), StartError> {
-        if shared.is_draining() {
-            return Err(StartError::Draining);
-        }
-        let stop = CancellationToken::new();
-        let (words, heard) = mpsc::channel(WORDS_MAX);
-        let mut going = shared.agents.going.lock();
-        if going.len() >= RUNS_AT_ONCE_MAX {
-            return Err(StartError::TooMany);
-        }
-        if going.contains_key(place) {
-            return Err(StartError::NotResumable(String::from("the run goes on")));
-        }
-        going.insert(place.clone(), Going { agent: agent.clone(), stop: stop.clone(), words });
-        drop(going);
-        Ok((Self { shared: Arc::clone(shared), place: place.clone(), agent }, stop, heard))
-    }
-
-    /// The run, which begins, or goes on where it is there; `tools` are those of whoever asked. That it does is in the conversation when this returns.
-    fn work(
-        &self,
-        (kind, way): (KnownKind, Way),
-        (stop, words): (CancellationToken, mpsc::Receiver<Word>),
-        tools: Arc<[Offered]>,
-        is_there: bool,
-    ) -> Result<Work, PublishError> {
-        let (shared, place) = (Arc::clone(&self.shared), self.place.clone());
-        Ok(match kind {
-            KnownKind::Runner(config) => {
-                let parts = Parts { shared, config, way, place, stop, words, tools };
-                let shell = if is_there { Shell::resume(parts)? } else { Shell::begin(parts)? };
-                Work::Own(Box::new(shell))
-            }
-            KnownKind::Remote(config) => {
-                let agent = self.agent.clone();
-                let parts = remote::Parts { shared, config, agent, way, place, stop, words };
-                Work::Elsewhere(Box::new(Errand::begin(parts)?))
-            }
-        })
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.shared.agents.going.lock().remove(&self.place);
-    }
 }

@@ -27,7 +27,7 @@ pub use plan::Plan;
 pub(crate) use ids::Ids;
 pub(crate) use model::{ANTHROPIC_VERSION, Heard, Hearing, Way, failure, no_key, post, put_key, unanswered};
 pub(crate) use scribe::Scribe;
-pub(crate) use shell::{Parts, Place, Shell, Word};
+pub(crate) use shell::{Parts, Place, Shell, Word, left_unheard};
 
 /// What the runs of the hub's own agents name as their dialect.
 pub(crate) const NAME: &str = "runner";

@@ -60,6 +60,8 @@ pub struct EncodeOptions {
 pub struct Caller {
     /// The tools that the caller executes. In dialects where a call is a call *for the reader* no others are told.
     pub tools: Vec<CompactString>,
+    /// What the caller calls the run, where that is not its name: an answer that goes on has one of its own.
+    pub run: Option<CompactString>,
     /// The message that the answer goes on with, in dialects whose callers name one; else it is a new one.
     pub message: Option<CompactString>,
     /// Whether tokens are told, in dialects whose callers say so.

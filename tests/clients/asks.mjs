@@ -1,8 +1,8 @@
 // OpenAI's, AG-UI's and the AI SDK's packages ask an agent of the hub: with its tools and their own, thinking, errors; and hang up.
 
 import assert from "node:assert/strict";
-import { HttpAgent } from "@ag-ui/client";
-import { DefaultChatTransport, readUIMessageStream } from "ai";
+import { HttpAgent, buildResumeArray } from "@ag-ui/client";
+import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, readUIMessageStream } from "ai";
 import OpenAI from "openai";
 
 const url = process.argv[2];
@@ -64,6 +64,16 @@ async function agUi() {
   agent.addMessage({ id: crypto.randomUUID(), role: "tool", toolCallId: call.id, content: "blue" });
   await agent.runAgent({ tools });
   assert.equal(agent.messages.at(-1).content, "It says blue.");
+  // An agent that asks before it calls its tool: the run ends with the question, and the next one brings the answer.
+  const careful = new HttpAgent({ url: `${url}/compat/ag-ui/careful`, threadId: "ag-careful", initialMessages: [{ id: "q", role: "user", content: "Weather?" }] });
+  await careful.runAgent();
+  assert.deepEqual(careful.pendingInterrupts.map((it) => it.reason), ["tool_call"]);
+  const [asked] = careful.pendingInterrupts;
+  const payload = { approved: true, editedArgs: { city: "Oslo" } };
+  await careful.runAgent({ resume: buildResumeArray(careful.pendingInterrupts, { [asked.id]: { status: "resolved", payload } }) });
+  assert.deepEqual(careful.pendingInterrupts, []);
+  assert.equal(careful.messages.find((message) => message.role === "tool").content, '{"city":"Oslo"}', JSON.stringify(careful.messages));
+  assert.equal(careful.messages.at(-1).content, "It is sunny.");
   agent.threadId = "ag-fail";
   agent.setMessages([]);
   await say("fail");
@@ -109,6 +119,21 @@ async function aiSdk() {
   const on = await send("ai-own", [question, asks], { body: { tools } });
   assert.equal(on.id, asks.id);
   assert.equal(texts(on).at(-1), "It says blue.");
+  // An agent that asks before it calls its tool.
+  for (const approved of [true, false]) {
+    const careful = new DefaultChatTransport({ api: `${url}/compat/ai-sdk/careful` });
+    const chatId = `ai-careful-${approved}`;
+    const submit = async (all) => read(await careful.sendMessages({ chatId, messages: all, trigger: "submit-message" }), all);
+    const waits = await submit(messages);
+    const part = waits.parts.find((it) => it.type === "dynamic-tool");
+    assert.equal(part.state, "approval-requested", JSON.stringify(waits.parts));
+    Object.assign(part, { state: "approval-responded", approval: { ...part.approval, approved } });
+    assert.ok(lastAssistantMessageIsCompleteWithApprovalResponses({ messages: [...messages, waits] }));
+    const went = await submit([...messages, waits]);
+    assert.equal(went.id, waits.id);
+    assert.equal(went.parts.find((it) => it.type === "dynamic-tool").state, approved ? "output-available" : "output-denied", JSON.stringify(went.parts));
+    assert.equal(texts(went).at(-1), "It is sunny.");
+  }
   await assert.rejects(send("ai-fail", [user("fail")]), /./);
   await assert.rejects(new DefaultChatTransport({ api: `${url}/compat/ai-sdk/nobody` }).sendMessages({ chatId: "x", messages, trigger: "submit-message" }), /unknown_agent/);
   assert.equal(await transport.reconnectToStream({ chatId: "ai" }), null);

@@ -16,7 +16,7 @@ def same(found, wanted):
     assert found == wanted, f"{found!r} is not {wanted!r}"
 
 
-assert [model.id for model in client.models.list()] == ["helper"]
+assert [model.id for model in client.models.list()] == ["careful", "helper"]
 same(client.models.retrieve("helper").owned_by, "fanlight")
 
 whole = ask("Weather?").choices[0]

@@ -57,12 +57,16 @@ fn with_usage(mut steps: Vec<Step>) -> Vec<Step> {
     steps
 }
 
-/// The settings of a hub with an agent whose model is `model`.
+/// The settings of a hub with an agent whose model is `model`, and one that asks before it calls its tools.
 pub(crate) fn settings(model: &Origin) -> String {
-    format!(
-        "[agents.helper]\nkind = \"runner\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\ntools = [\"t\"]\n\n[mcp.t]\ncommand = [{SERVER:?}]\n",
-        model.address()
-    )
+    let model = model.address();
+    let agent = |name: &str, more: &str| {
+        format!(
+            "[agents.{name}]\nkind = \"runner\"\nurl = \"http://{model}/v1\"\nmodel = \"m\"\ntools = [\"t\"]\n{more}\n"
+        )
+    };
+    let (helper, careful) = (agent("helper", ""), agent("careful", "confirm = [\"t__*\"]"));
+    format!("{helper}{careful}[mcp.t]\ncommand = [{SERVER:?}]\n")
 }
 
 /// Lets a program ask. Afterwards the runs that it has hung up on still go on.

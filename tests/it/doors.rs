@@ -52,6 +52,12 @@ pub(crate) async fn hub_of(origin: &Origin, tables: &str) -> (Hub, tempfile::Tem
     hub_with_tools(origin, "tools = [\"t\"]", &server).await
 }
 
+/// The same, and it asks before it calls them.
+pub(crate) async fn careful_hub_of(origin: &Origin) -> (Hub, tempfile::TempDir) {
+    let server = format!("[mcp.t]\ncommand = [{SERVER:?}]");
+    hub_with_tools(origin, "tools = [\"t\"]\nconfirm = [\"t__*\"]", &server).await
+}
+
 /// Posts `body`.
 pub(crate) async fn post(hub: &Hub, path: &str, body: &Value) -> reqwest::Response {
     let asked = hub.request("POST", path).header("content-type", "application/json").body(body.to_string());

@@ -13,16 +13,17 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, RunUpdate};
+use shared::exchange::Offered;
 use shared::view::{RunView, TopItem};
 use shared::{Json, ToolCallId, View};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::clock;
 use crate::config::{RemoteConfig, RemoteKind};
 use crate::hub::PublishError;
-use crate::runner::{Answer, HUB_STOPPED, Place, Scribe, Way, Word, failure};
+use crate::runner::{Answer, HUB_STOPPED, Place, Scribe, Way, Word, failure, left_unheard};
 use crate::state::Shared;
 
 mod call;
@@ -87,6 +88,10 @@ pub(super) struct Parts {
     pub(super) stop: CancellationToken,
     /// What comes from outside.
     pub(super) words: mpsc::Receiver<Word>,
+    /// Told whether the run goes on only when a person has answered.
+    pub(super) waits: watch::Sender<bool>,
+    /// Tools that whoever asked for the run executes.
+    pub(super) tools: Arc<[Offered]>,
 }
 
 impl Errand {
@@ -122,7 +127,7 @@ impl Errand {
             tracing::error!(%conversation, %run, %error, "a run cannot go on: its events are not taken");
             return false;
         }
-        self.has_news
+        self.has_news | left_unheard(&mut self.parts.words)
     }
 
     async fn go(&mut self) -> Result<(), PublishError> {
@@ -164,13 +169,20 @@ impl Errand {
 
     /// Asks for an answer to what was said last.
     fn ask(&mut self) {
-        let Parts { config, agent, place, .. } = &self.parts;
+        let Parts { config, agent, place, tools, .. } = &self.parts;
         let mut view = self.view();
         let before = without(&mut view, place);
         let fresh = clock::fresh_name();
         let (conversation, run) = (&place.conversation, &place.run);
-        let asked =
-            contract::asked(&Occasion { config, agent, conversation, run, view: &view, fresh: &fresh });
+        let asked = contract::asked(&Occasion {
+            config,
+            agent,
+            conversation,
+            run,
+            view: &view,
+            fresh: &fresh,
+            tools,
+        });
         self.session.clone_from(&asked.session);
         let tale = Tale::new(run.clone(), before.as_ref());
         self.call(asked, tale);
@@ -194,6 +206,7 @@ impl Errand {
             ticket: self.scribe.ticket(),
             inbox,
         };
+        self.parts.waits.send_replace(false);
         self.line = Some(Line { notes, _call: AbortOnDropHandle::new(tokio::spawn(call.run())) });
     }
 
@@ -214,6 +227,7 @@ impl Errand {
         }
         self.standing = Some(Standing { pause, answers: Vec::new() });
         self.scribe.say(events)?;
+        self.parts.waits.send_replace(true);
         Ok(true)
     }
 
@@ -228,12 +242,13 @@ impl Errand {
     /// Tells the agent what was answered, once all is. False when the run is over.
     fn answer_all(&mut self) -> Result<bool, PublishError> {
         let Some(standing) = self.standing.as_ref().filter(|standing| standing.is_answered()) else {
+            self.parts.waits.send_replace(true);
             return Ok(true);
         };
-        let Parts { config, agent, place, .. } = &self.parts;
+        let Parts { config, agent, place, tools, .. } = &self.parts;
         let (view, fresh) = (self.view(), clock::fresh_name());
         let (conversation, run) = (&place.conversation, &place.run);
-        let occasion = Occasion { config, agent, conversation, run, view: &view, fresh: &fresh };
+        let occasion = Occasion { config, agent, conversation, run, view: &view, fresh: &fresh, tools };
         let Some(asked) = contract::goes_on(&occasion, standing) else {
             // What was answered cannot be said in its words: nobody waits any more.
             self.cancel();

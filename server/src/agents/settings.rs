@@ -143,6 +143,11 @@ impl RemoteKind {
         matches!(self, Self::Forge | Self::OpenAi | Self::Anthropic)
     }
 
+    /// Whether its contract has a place for tools that whoever asks executes.
+    pub(crate) fn takes_tools(self) -> bool {
+        matches!(self, Self::AgUi | Self::OpenAi | Self::Anthropic)
+    }
+
     /// Whether it must be said what is asked for there.
     pub fn needs_model(self) -> bool {
         matches!(self, Self::Agno | Self::OpenAi | Self::Anthropic)

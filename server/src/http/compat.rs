@@ -20,26 +20,22 @@ use axum::routing::{get, post};
 use compact_str::CompactString;
 use serde_json::Value;
 use shared::code::ErrorCode;
-use shared::dialect::Decoded;
-use shared::event::{Kind, ToolResult, ToolState};
 use shared::exchange::Offered;
 use shared::limits::REQUEST_BYTES_MAX;
-use shared::view::TopItem;
-use shared::{ConversationId, Json, RunId, Seq, ToolCallId, View};
+use shared::{ConversationId, Json, RunId, ToolCallId, View};
 
 use super::conversations::Seat;
 use super::params;
 use crate::agents::commands::Refusal;
-use crate::agents::fork::{Cut, fork};
-use crate::agents::{Agents, Spoken, Started, Turn};
+use crate::agents::{Spoken, Started};
 use crate::clock;
-use crate::hub::{Conversation, Publication};
-use crate::log::blocking;
+use crate::runner::Answer;
 use crate::state::Shared;
 
 mod ag_ui;
 mod ai_sdk;
 mod answer;
+mod begin;
 mod forge;
 mod history;
 pub(crate) mod openai;
@@ -47,8 +43,8 @@ mod place;
 mod plain;
 mod threads;
 
+use begin::begin;
 use history::history;
-use place::{Placing, place};
 pub(crate) use threads::Threads;
 
 /// Names the conversation of a request, and in the answer the one where it is told.
@@ -56,9 +52,6 @@ pub(super) const CONVERSATION: &str = "fanlight-conversation";
 
 /// Doors behind which an agent stands that their clients do not name; they are keys of `[compat]`.
 pub const DOORS: [&str; 4] = ["bernard", "deep-agent", "forge", "ralph"];
-
-/// Events that are looked through at once for a place in a conversation.
-const EVENTS_AT_ONCE: usize = 2_000;
 
 /// What a caller wants.
 #[derive(Debug)]
@@ -75,6 +68,23 @@ struct Asked {
     tools: Vec<Offered>,
     /// How the caller calls the run.
     run: Option<RunId>,
+    /// What is said to calls that wait for consent: then their run goes on, and no other begins.
+    consents: Vec<Consent>,
+}
+
+impl Asked {
+    /// `messages` are said to `agent`, and no more is wanted.
+    fn new(agent: CompactString, thread: Thread, messages: Vec<Spoken>) -> Self {
+        let (results, tools, consents) = (Vec::new(), Vec::new(), Vec::new());
+        Self { agent, thread, messages, results, tools, run: None, consents }
+    }
+}
+
+/// What is said to a call that waits for consent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Consent {
+    tool: ToolCallId,
+    answer: Answer,
 }
 
 /// Which conversation a caller means.
@@ -99,6 +109,10 @@ struct Given {
 struct Begun {
     seat: Seat,
     started: Started,
+    /// It went on that had waited: its caller has what was told before.
+    has_waited: bool,
+    /// What of the request the agent cannot be told.
+    left_out: Vec<&'static str>,
 }
 
 impl Begun {
@@ -125,57 +139,6 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
         .route("/compat/ai-sdk/{agent}/{chat}/stream", get(ai_sdk::resume))
 }
 
-/// Begins what a caller wants. One at a time: a caller who asks twice at once must not be heard twice.
-async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, Refusal> {
-    if shared.is_draining() {
-        return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment"));
-    }
-    let Asked { agent, thread, messages, results, tools, run } = asked;
-    let _one_begins = shared.threads.one().await;
-    let id = match &thread {
-        Thread::Named(id) => shared.threads.current(id),
-        Thread::Told(scope) => {
-            let mark = threads::mark(*scope, &agent);
-            let joined = blocking(|| shared.threads.find(&shared.hub, mark, &messages));
-            joined.map_or_else(|| fresh(&agent), Ok)?
-        }
-    };
-    let found =
-        blocking(|| shared.hub.find(&id)).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-    let (into, from) = match found {
-        Some(found) if shared.agents.knows(&agent) => {
-            let takes = blocking(|| take_results(shared, &found, &results))?;
-            let (placing, is_known) =
-                found.look(|view| (place(view, &messages, takes), !view.items.is_empty()));
-            match placing {
-                _ if !is_known => (id.clone(), 0),
-                Placing::Rest(from) => (id.clone(), from),
-                Placing::Before(item, from) => {
-                    let at = seq_before(shared, &found, &item).await?;
-                    let cut = Cut { at: Some(at), ..Cut::default() };
-                    // Before the first event there is nothing that could be taken along.
-                    let into = if at == 0 { fresh(&agent) } else { fork(shared, &found, cut, None).await };
-                    (into?, from)
-                }
-            }
-        }
-        _ => (id.clone(), 0),
-    };
-    let news = messages.get(from..).unwrap_or_default().to_vec();
-    let turn = Turn { run, tools, ..Turn::new(agent.clone(), into.clone(), news) };
-    let started = blocking(|| Agents::start(shared, turn))?;
-    match thread {
-        Thread::Named(name) => shared.threads.moved(name, into.clone()),
-        Thread::Told(scope) => {
-            shared.threads.remember(threads::mark(scope, &agent), &messages, &started.place);
-        }
-    }
-    let conversation =
-        shared.hub.enter(&into).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-    let seat = Seat { shared: Arc::clone(shared), conversation };
-    Ok(Begun { seat, started })
-}
-
 /// A conversation of its own.
 fn fresh(agent: &str) -> Result<ConversationId, Refusal> {
     named(&format!("{agent}-{}", clock::fresh_name()))
@@ -183,60 +146,6 @@ fn fresh(agent: &str) -> Result<ConversationId, Refusal> {
 
 fn named(name: &str) -> Result<ConversationId, Refusal> {
     ConversationId::parse(name).map_err(|error| Refusal::new(ErrorCode::BadConversation, error.to_string()))
-}
-
-/// Takes what calls gave back that a run has left to the caller. True when there was one.
-fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given]) -> Result<bool, Refusal> {
-    let mut said = Decoded::default();
-    conversation.look(|view| {
-        let Some((id, run)) = view.runs.last() else { return };
-        for given in results {
-            let waits = run.tools.get(&given.tool).is_some_and(|tool| tool.state == ToolState::Pending);
-            if waits && !run.is_running() {
-                let result = ToolResult {
-                    tool: given.tool.clone(),
-                    output: given.output.clone(),
-                    is_error: given.is_error,
-                    queued_ms: None,
-                    exec_ms: None,
-                    files: None,
-                    embeds: None,
-                    reference: None,
-                };
-                said.push(id, Kind::ToolResult(result));
-            }
-        }
-    });
-    if said.envelopes.is_empty() {
-        return Ok(false);
-    }
-    let published = shared.fanout.publish(conversation.id(), Publication::of(said.envelopes));
-    published.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-    Ok(true)
-}
-
-/// Where a conversation stood before `item` began.
-async fn seq_before(
-    shared: &Shared,
-    conversation: &Arc<Conversation>,
-    item: &TopItem,
-) -> Result<Seq, Refusal> {
-    let gone = |why: String| Refusal::new(ErrorCode::Gone, why);
-    let begins = |kind: &Kind, run: &RunId| match item {
-        TopItem::Message(id) => matches!(kind, Kind::Message(message) if message.message == *id),
-        TopItem::Run(id) => run == id,
-    };
-    let mut after = 0;
-    loop {
-        let page = shared.hub.read(conversation, after, EVENTS_AT_ONCE).await;
-        let page = page.map_err(|error| gone(error.to_string()))?;
-        let found = page.envelopes.iter().find(|envelope| begins(&envelope.event.kind, &envelope.event.run));
-        if let Some(found) = found {
-            return Ok(found.seq.saturating_sub(1));
-        }
-        let last = page.envelopes.last().map(|envelope| envelope.seq);
-        after = last.ok_or_else(|| gone(String::from("the log does not have the beginning any more")))?;
-    }
 }
 
 /// Waits until the run is over, and gives it.

@@ -142,6 +142,11 @@ impl Agent {
         self.phase == Phase::Over
     }
 
+    /// Whether it goes on only when a person has answered.
+    pub fn waits_for_consent(&self) -> bool {
+        self.phase == Phase::Answered && self.calls.wait_for_consent()
+    }
+
     /// Does nothing more: the run is as it is.
     pub fn leave(&mut self) {
         self.phase = Phase::Over;

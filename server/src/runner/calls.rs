@@ -161,6 +161,14 @@ impl Calls {
         self.open.get(tool).is_some_and(|call| matches!(call.stage, Stage::Consent { .. }))
     }
 
+    /// Whether a person is asked about some, and all others wait for that.
+    pub(super) fn wait_for_consent(&self) -> bool {
+        let mut open = self.open.values();
+        !self.open.is_empty()
+            && open.all(|call| matches!(call.stage, Stage::Consent { .. } | Stage::Queued { .. }))
+            && self.open.values().any(|call| matches!(call.stage, Stage::Consent { .. }))
+    }
+
     /// What is to be executed now.
     pub(super) fn dispatch(&mut self, plan: &Plan, now: u64) -> Vec<Execute> {
         if self.batch_at().is_some_and(|at| at <= now) {

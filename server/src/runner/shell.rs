@@ -10,7 +10,7 @@ use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolPro
 use shared::exchange::Offered;
 use shared::frame::Durability;
 use shared::{ConversationId, RunId, ToolCallId};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -47,6 +47,12 @@ pub(crate) enum Word {
     Said,
 }
 
+/// Whether something was said that came too late for a run that is over. Nothing more can be told it from now on.
+pub(crate) fn left_unheard(words: &mut mpsc::Receiver<Word>) -> bool {
+    words.close();
+    std::iter::from_fn(|| words.try_recv().ok()).any(|word| matches!(word, Word::Said))
+}
+
 /// What comes to a run from its model and its tools.
 #[derive(Debug)]
 pub(super) enum Note {
@@ -73,6 +79,7 @@ pub(crate) struct Shell {
     scribe: Scribe,
     stop: CancellationToken,
     words: mpsc::Receiver<Word>,
+    waits: watch::Sender<bool>,
     inbox: mpsc::Receiver<Note>,
     notes: mpsc::Sender<Note>,
     /// Tools that whoever asked for the run executes.
@@ -103,6 +110,8 @@ pub(crate) struct Parts {
     pub(crate) stop: CancellationToken,
     /// What comes from outside.
     pub(crate) words: mpsc::Receiver<Word>,
+    /// Told whether the run goes on only when a person has answered.
+    pub(crate) waits: watch::Sender<bool>,
     /// Tools that whoever asked for the run executes.
     pub(crate) tools: Arc<[Offered]>,
 }
@@ -142,7 +151,7 @@ impl Shell {
     }
 
     fn new(parts: Parts, agent: Agent) -> Self {
-        let Parts { shared, config, way, place, stop, words, tools } = parts;
+        let Parts { shared, config, way, place, stop, words, waits, tools } = parts;
         let (notes, inbox) = mpsc::channel(NOTES_MAX);
         let scribe = Scribe::new(&shared, place.clone());
         Self {
@@ -154,6 +163,7 @@ impl Shell {
             scribe,
             stop,
             words,
+            waits,
             inbox,
             notes,
             calls: HashMap::new(),
@@ -179,7 +189,7 @@ impl Shell {
                 return false;
             }
         }
-        self.has_news
+        self.has_news | left_unheard(&mut self.words)
     }
 
     /// What comes next.
@@ -250,6 +260,9 @@ impl Shell {
                 Command::Log(_) | Command::Over => {}
             }
         }
+        // Whoever is told of it has what was kept already.
+        let waits = self.agent.waits_for_consent();
+        self.waits.send_if_modified(|before| std::mem::replace(before, waits) != waits);
         Ok(())
     }
 
@@ -326,3 +339,6 @@ enum Next {
     Missing(Vec<(CompactString, String)>),
     Drain,
 }
+
+#[cfg(test)]
+mod tests;

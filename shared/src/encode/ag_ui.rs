@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use compact_str::CompactString;
+
 use super::names::Names;
 use super::{
     Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
@@ -20,13 +22,16 @@ const WAITING_MAX: usize = 1000;
 /// An encoder for one stream.
 pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     let thread = if options.conversation.is_empty() { "conversation" } else { options.conversation.as_str() };
-    Box::new(Serial::new(Teller::new(AgUi { thread: thread.to_owned(), ..AgUi::default() })))
+    let run = options.caller.as_ref().and_then(|caller| caller.run.clone());
+    Box::new(Serial::new(Teller::new(AgUi { thread: thread.to_owned(), run, ..AgUi::default() })))
 }
 
 /// What has been said so far.
 #[derive(Debug, Default)]
 struct AgUi {
     thread: String,
+    /// What the reader calls the run.
+    run: Option<CompactString>,
     /// A run goes on.
     is_open: bool,
     parts: Names,
@@ -84,7 +89,7 @@ impl AgUi {
         (self.begun, self.done) = (HashSet::new(), HashSet::new());
         data_event(out, |event| {
             event.put("type", "RUN_STARTED").put("threadId", &self.thread);
-            event.put("runId", scene.run_id.as_str());
+            event.put("runId", self.run.as_deref().unwrap_or(scene.run_id.as_str()));
         });
         for event in self.waiting.drain(..) {
             out.extend_from_slice(&event);
@@ -218,7 +223,7 @@ impl AgUi {
         if matches!(run.status, RunStatus::Complete | RunStatus::Cancelled) {
             return data_event(out, |event| {
                 event.put("type", "RUN_FINISHED").put("threadId", &self.thread);
-                event.put("runId", scene.run_id.as_str());
+                event.put("runId", self.run.as_deref().unwrap_or(scene.run_id.as_str()));
                 outcome(run, event);
                 usage(run, event);
             });
@@ -268,8 +273,22 @@ fn interrupt((id, tool): (&ToolCallId, &ToolView)) -> Json {
     Object::write(&mut out, |interrupt| {
         interrupt.put("id", id.as_str()).put("reason", "tool_call").put("toolCallId", id.as_str());
         interrupt.put_some("message", tool.question.as_ref());
+        interrupt.put("responseSchema", &answer_schema());
     });
     Json::parse(&String::from_utf8_lossy(&out)).unwrap_or_else(|| Json::of(&()))
+}
+
+/// What is to be said to a call that waits.
+fn answer_schema() -> Json {
+    Json::of(&serde_json::json!({
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean"},
+            "editedArgs": {"type": "object"},
+            "reason": {"type": "string"},
+        },
+        "required": ["approved"],
+    }))
 }
 
 fn usage(run: &RunView, event: &mut Object<'_>) {

@@ -1,6 +1,8 @@
 //! The UI message stream of the AI SDK (v1): parts of one assistant's message. What sub-agents say and call is left
 //! out, but that they are at work is said in parts `data-agent`.
 
+use std::collections::HashSet;
+
 use super::names::Names;
 use super::{Caller, Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, data_event};
 use crate::event::{PartKind, RunStatus, ToolState};
@@ -23,6 +25,8 @@ struct AiSdk {
     is_broken: bool,
     parts: Names,
     calls: Names,
+    /// Calls to which a person did not agree.
+    denied: HashSet<String>,
     /// How often a text was replaced: what stands then has an id of its own.
     replaced: u64,
     /// Takes every call that is not said to be executed elsewhere for one of its own.
@@ -170,7 +174,11 @@ fn finish_reason(run: &RunView) -> &'static str {
     if run.status == RunStatus::Error {
         return "error";
     }
-    if run.tools.values().any(|tool| tool.agent.is_none() && tool.state == ToolState::Pending) {
+    if run
+        .tools
+        .values()
+        .any(|tool| tool.agent.is_none() && matches!(tool.state, ToolState::Pending | ToolState::Approval))
+    {
         return "tool-calls";
     }
     match run.finish_reason.as_deref() {

@@ -4,8 +4,9 @@ use compact_str::CompactString;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
+use shared::exchange::Offered;
 use shared::reconstruct::{Unfinished, anthropic, openai};
-use shared::{ConversationId, RunId, View};
+use shared::{ConversationId, Json, RunId, View};
 
 use super::words;
 use crate::config::{RemoteConfig, RemoteKind};
@@ -32,6 +33,8 @@ pub(super) struct Occasion<'a> {
     pub(super) view: &'a View,
     /// A name that no other request has.
     pub(super) fresh: &'a str,
+    /// Tools that whoever asked executes.
+    pub(super) tools: &'a [Offered],
 }
 
 /// A request.
@@ -63,7 +66,13 @@ pub(super) fn asked(of: &Occasion<'_>) -> Asked {
         RemoteKind::OpenAi => {
             let messages = openai::request(of.view, Unfinished::Answer).messages;
             let options = json!({"include_usage": true});
-            json!({"model": model(of), "messages": messages, "stream": true, "stream_options": options})
+            let mut body =
+                json!({"model": model(of), "messages": messages, "stream": true, "stream_options": options});
+            if !of.tools.is_empty() {
+                let function = |tool| json!({"type": "function", "function": offered(tool, "parameters")});
+                put(&mut body, "tools", of.tools.iter().map(function).collect());
+            }
+            body
         }
         RemoteKind::Anthropic => anthropic(of),
         RemoteKind::AiSdk => {
@@ -171,6 +180,16 @@ fn langgraph_with(of: &Occasion<'_>, thread: &str, (name, what): (&str, Value), 
     Asked { path, session: Some(thread.to_owned()), ..json_body(of, &body) }
 }
 
+/// A tool, with the schema of its arguments by the name `schema`.
+fn offered(tool: &Offered, schema: &str) -> Value {
+    let arguments =
+        tool.schema.as_ref().map_or_else(|| json!({"type": "object", "properties": {}}), Json::to_value);
+    let description = tool.description.as_deref().unwrap_or_default();
+    let mut told = json!({"name": tool.name, "description": description});
+    put(&mut told, schema, arguments);
+    told
+}
+
 fn put(object: &mut Value, name: &str, value: Value) {
     if let Some(fields) = object.as_object_mut() {
         fields.insert(name.to_owned(), value);
@@ -179,9 +198,10 @@ fn put(object: &mut Value, name: &str, value: Value) {
 
 /// What a run behind AG-UI is begun with.
 fn ag_ui_input(of: &Occasion<'_>, messages: &[Value], resume: Option<Vec<Value>>) -> Value {
+    let tools: Vec<Value> = of.tools.iter().map(|tool| offered(tool, "parameters")).collect();
     let mut input = json!({
         "threadId": of.conversation, "runId": format!("{}-{}", of.run, of.fresh), "state": {},
-        "messages": messages, "tools": [], "context": [], "forwardedProps": {},
+        "messages": messages, "tools": tools, "context": [], "forwardedProps": {},
     });
     if let Some(resume) = resume {
         put(&mut input, "resume", resume.into());
@@ -221,6 +241,10 @@ fn anthropic(of: &Occasion<'_>) -> Value {
     }
     fields.insert("messages".to_owned(), json!(messages));
     fields.insert("max_tokens".to_owned(), TOKENS_MAX.into());
+    if !of.tools.is_empty() {
+        let tools = of.tools.iter().map(|tool| offered(tool, "input_schema")).collect();
+        fields.insert("tools".to_owned(), tools);
+    }
     fields.insert("stream".to_owned(), true.into());
     fields.into()
 }

@@ -9,16 +9,16 @@ use axum::response::Response;
 use compact_str::CompactString;
 use serde_json::Value;
 use shared::code::ErrorCode;
-use shared::encode::Caller;
 use shared::exchange::Offered;
 use shared::{Json, MessageId, RunId, ToolCallId};
 
-use super::answer::{Manner, stream_of, with_left_out};
-use super::{Asked, Given, Thread, begin, object, of_thread, read};
+use super::answer::{Manner, Wish, answer};
+use super::{Asked, Consent, Given, Thread, object, of_thread, read};
 use crate::agents::Spoken;
 use crate::agents::commands::Refusal;
 use crate::http::params::Path;
 use crate::http::problem::Problem;
+use crate::runner::Answer;
 use crate::state::Shared;
 
 /// What a client of the protocol's binary form would accept alone.
@@ -32,6 +32,7 @@ struct Input {
     messages: Vec<Spoken>,
     results: Vec<Given>,
     tools: Vec<Offered>,
+    consents: Vec<Consent>,
     left_out: Vec<String>,
 }
 
@@ -42,32 +43,19 @@ pub(super) async fn run(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, Problem> {
-    Ok(answer(&shared, &agent, &headers, request).await?)
+    Ok(answer(&shared, wish(&agent, &headers, request).await?).await?)
 }
 
-async fn answer(
-    shared: &Arc<Shared>,
-    agent: &str,
-    headers: &HeaderMap,
-    request: Request,
-) -> Result<Response, Refusal> {
+async fn wish(agent: &str, headers: &HeaderMap, request: Request) -> Result<Wish, Refusal> {
     if headers.get(header::ACCEPT).is_some_and(|accepted| accepted == BINARY) {
         return Err(Refusal::new(ErrorCode::BadRequest, "events are sent as server-sent events alone"));
     }
-    let Input { thread, run, messages, results, tools, left_out } =
+    let Input { thread, run, messages, results, tools, consents, left_out } =
         Input::of(&object(&read(headers, request).await?)?)?;
-    let caller = Caller { tools: tools.iter().map(|tool| tool.name.clone()).collect(), ..Caller::default() };
-    let asked = Asked {
-        agent: agent.into(),
-        thread: Thread::Named(of_thread(&thread)),
-        messages,
-        results,
-        tools,
-        run: Some(RunId::new(&run)),
-    };
-    let begun = begin(shared, asked).await?;
-    let manner = Manner { caller, thread: Some(thread.into()) };
-    Ok(with_left_out(stream_of(begun, "ag-ui", manner), &left_out))
+    let asked = Asked::new(agent.into(), Thread::Named(of_thread(&thread)), messages);
+    let asked = Asked { results, tools, consents, run: Some(RunId::new(&run)), ..asked };
+    let manner = Manner { thread: Some(thread.into()), ..Manner::default() };
+    Ok(Wish { asked, dialect: "ag-ui", manner, left_out })
 }
 
 impl Input {
@@ -85,17 +73,14 @@ impl Input {
             Some(Value::Object(all)) => !all.is_empty(),
             Some(_) => true,
         };
-        if has("resume") {
-            return Err(wrong(
-                "resume: a call that waits for consent is answered with a command of the hub's",
-            ));
-        }
         let mut input = Self { thread: text("threadId")?, run: text("runId")?, ..Self::default() };
         for message in all {
             input.hear(message);
         }
         let tools = fields.get("tools").and_then(Value::as_array);
         input.tools = tools.into_iter().flatten().filter_map(offered).collect();
+        let resume = fields.get("resume").and_then(Value::as_array).into_iter().flatten();
+        input.consents = resume.map(consent).collect::<Result<_, _>>()?;
         let nowhere = ["state", "context", "forwardedProps"].into_iter().filter(|name| has(name));
         input.left_out.extend(nowhere.map(str::to_owned));
         Ok(input)
@@ -147,6 +132,26 @@ fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
         file
     };
     parts.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// What is said to a call that waits: its interrupt has its id.
+fn consent(entry: &Value) -> Result<Consent, Refusal> {
+    let wrong = |what: &str| Refusal::new(ErrorCode::BadRequest, format!("resume: {what}"));
+    let field = |name: &str| entry.get(name).and_then(Value::as_str);
+    let id = field("interruptId").ok_or_else(|| wrong("interruptId: a text is expected"))?;
+    let payload = entry.get("payload").unwrap_or(&Value::Null);
+    let why =
+        || payload.get("reason").and_then(Value::as_str).filter(|why| !why.is_empty()).map(str::to_owned);
+    let answer = match (field("status"), payload.get("approved").and_then(Value::as_bool)) {
+        (Some("cancelled"), _) | (Some("resolved"), Some(false)) => Answer::No { why: why() },
+        (Some("resolved"), Some(true)) => {
+            let arguments = payload.get("editedArgs").filter(|arguments| !arguments.is_null());
+            Answer::Yes { arguments: arguments.map(Value::to_string) }
+        }
+        (Some("resolved"), None) => return Err(wrong("payload.approved: true or false is expected")),
+        _ => return Err(wrong("status: resolved or cancelled is expected")),
+    };
+    Ok(Consent { tool: ToolCallId::new(id), answer })
 }
 
 /// A tool of the client's.

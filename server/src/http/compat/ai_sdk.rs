@@ -15,13 +15,14 @@ use shared::exchange::Offered;
 use shared::{Json, MessageId, ToolCallId};
 
 use super::ag_ui::offered;
-use super::answer::{Manner, stream_of, with_left_out};
-use super::{Asked, Given, Thread, begin, object, of_thread, read};
+use super::answer::{self, Manner, Wish};
+use super::{Asked, Consent, Given, Thread, object, of_thread, read};
 use crate::agents::Spoken;
 use crate::agents::commands::Refusal;
 use crate::http::params::Path;
 use crate::http::problem::Problem;
 use crate::http::stream;
+use crate::runner::Answer;
 use crate::state::Shared;
 
 /// The dialect.
@@ -34,6 +35,8 @@ struct Chat {
     messages: Vec<Spoken>,
     results: Vec<Given>,
     tools: Vec<Offered>,
+    /// What the last message says to calls that wait for consent.
+    consents: Vec<Consent>,
     left_out: Vec<String>,
     /// The answer that goes on: the last message is one, with results of its calls.
     answer: Option<CompactString>,
@@ -46,23 +49,13 @@ pub(super) async fn send(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, Problem> {
-    Ok(answer(&shared, &agent, &headers, request).await?)
-}
-
-async fn answer(
-    shared: &Arc<Shared>,
-    agent: &str,
-    headers: &HeaderMap,
-    request: Request,
-) -> Result<Response, Refusal> {
-    let Chat { id, messages, results, tools, left_out, answer } =
-        Chat::of(&object(&read(headers, request).await?)?)?;
-    let thread = Thread::Named(of_thread(&id));
-    let names = tools.iter().map(|tool| tool.name.clone()).collect();
-    let caller = Caller { tools: names, message: answer, ..Caller::default() };
-    let begun =
-        begin(shared, Asked { agent: agent.into(), thread, messages, results, tools, run: None }).await?;
-    Ok(with_left_out(stream_of(begun, DIALECT, Manner { caller, ..Manner::default() }), &left_out))
+    let Chat { id, messages, results, tools, consents, left_out, answer } =
+        Chat::of(&object(&read(&headers, request).await?)?)?;
+    let asked = Asked::new(agent.into(), Thread::Named(of_thread(&id)), messages);
+    let asked = Asked { results, tools, consents, ..asked };
+    let manner = Manner { caller: Caller { message: answer, ..Caller::default() }, ..Manner::default() };
+    let wish = Wish { asked, dialect: DIALECT, manner, left_out };
+    Ok(answer::answer(&shared, wish).await?)
 }
 
 /// What stands in the path of a chat.
@@ -108,6 +101,10 @@ impl Chat {
             chat.hear(message);
         }
         let last = all.last().filter(|last| last.get("role").and_then(Value::as_str) == Some("assistant"));
+        if fields.get("trigger").and_then(Value::as_str) != Some("regenerate-message") {
+            let parts = last.and_then(|last| last.get("parts")?.as_array()).into_iter().flatten();
+            chat.consents = parts.filter_map(consent).collect();
+        }
         chat.answer = last.and_then(|last| last.get("id")?.as_str()).map(CompactString::new);
         let tools = fields.get("tools").and_then(Value::as_array);
         chat.tools = tools.into_iter().flatten().filter_map(offered).collect();
@@ -158,6 +155,19 @@ impl Chat {
         };
         self.results.push(Given { tool: ToolCallId::new(id), output, is_error });
     }
+}
+
+/// What a part says to a call that waits for consent.
+fn consent(part: &Value) -> Option<Consent> {
+    let field = |name: &str| part.get(name).and_then(Value::as_str);
+    let approval = part.get("approval").filter(|_| field("state") == Some("approval-responded"))?;
+    let answer = if approval.get("approved").and_then(Value::as_bool)? {
+        Answer::Yes { arguments: None }
+    } else {
+        let why = approval.get("reason").and_then(Value::as_str).filter(|why| !why.is_empty());
+        Answer::No { why: why.map(str::to_owned) }
+    };
+    Some(Consent { tool: ToolCallId::new(field("toolCallId")?), answer })
 }
 
 #[cfg(test)]

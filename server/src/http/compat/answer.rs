@@ -1,18 +1,39 @@
 //! A caller's run, in the caller's dialect, from its beginning to its end.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use shared::encode::{Caller, EncodeOptions, Encoding, encoding};
 
-use super::Begun;
+use super::{Asked, Begun, begin};
+use crate::agents::commands::Refusal;
 use crate::http::problem::Problem;
-use crate::http::stream::reader::Reader;
+use crate::http::stream::reader::{Answering, Reader};
 use crate::http::stream::with_headers;
+use crate::state::Shared;
+
+/// A request, and how it is answered.
+#[derive(Debug)]
+pub(super) struct Wish {
+    pub(super) asked: Asked,
+    /// The dialect of the caller.
+    pub(super) dialect: &'static str,
+    pub(super) manner: Manner,
+    /// What of the request the hub has no place for, by name.
+    pub(super) left_out: Vec<String>,
+}
+
+impl Wish {
+    /// An answer in `dialect` to what was asked.
+    pub(super) fn new(asked: Asked, dialect: &'static str) -> Self {
+        Self { asked, dialect, manner: Manner::default(), left_out: Vec::new() }
+    }
+}
 
 /// How a door answers.
 #[derive(Debug, Default)]
@@ -23,8 +44,21 @@ pub(super) struct Manner {
     pub(super) thread: Option<CompactString>,
 }
 
-/// The run as a stream in `dialect`. Whoever hangs up leaves it going.
-pub(super) fn stream_of(begun: Begun, dialect: &str, manner: Manner) -> Response {
+/// Begins what is asked, and answers with it as a stream. Whoever hangs up leaves it going.
+pub(super) async fn answer(shared: &Arc<Shared>, wish: Wish) -> Result<Response, Refusal> {
+    let Wish { asked, dialect, mut manner, mut left_out } = wish;
+    manner.caller.tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
+    let run = asked.run.clone();
+    let begun = begin(shared, asked).await?;
+    if begun.has_waited {
+        manner.caller.run = run.map(|run| run.as_str().into());
+    }
+    left_out.extend(begun.left_out.iter().map(|name| (*name).to_owned()));
+    Ok(with_left_out(stream_of(begun, dialect, manner).await, &left_out))
+}
+
+/// The run as a stream in `dialect`.
+async fn stream_of(begun: Begun, dialect: &str, manner: Manner) -> Response {
     let Some(encoding) = encoding(dialect) else {
         return Problem::new(shared::code::ErrorCode::Internal, "a door without a dialect").into_response();
     };
@@ -32,12 +66,16 @@ pub(super) fn stream_of(begun: Begun, dialect: &str, manner: Manner) -> Response
     let conversation = manner.thread.unwrap_or_else(|| begun.conversation().as_str().into());
     let options = EncodeOptions { conversation, caller: Some(manner.caller), modes: Vec::new() };
     let encoder = encoding.encoder(&options);
-    let Begun { seat, started } = begun;
-    let reader = Reader::answering(seat, encoder, encoding, &started, says_cancelled(encoding));
-    let pieces = stream::unfold(reader, |mut reader| async move {
+    let Begun { seat, started, has_waited, .. } = begun;
+    let is_waiting = seat.shared.agents.is_waiting(&started.place).filter(|_| says_waits(encoding));
+    let answering = Answering { says_cancelled: says_cancelled(encoding), is_waiting };
+    let mut reader = Reader::answering(seat, encoder, encoding, &started, answering);
+    let first = if has_waited { Some(reader.go_on().await) } else { None };
+    let first = stream::iter(first.map(Ok));
+    let pieces = first.chain(stream::unfold(reader, |mut reader| async move {
         let piece = reader.piece().await?;
         Some((Ok::<_, Infallible>(piece), reader))
-    });
+    }));
     let mut response = with_headers(encoding, Body::from_stream(pieces).into_response());
     response.headers_mut().extend(headers);
     response
@@ -47,6 +85,11 @@ pub(super) fn stream_of(begun: Begun, dialect: &str, manner: Manner) -> Response
 /// would be taken for a whole answer.
 fn says_cancelled(encoding: &Encoding) -> bool {
     matches!(encoding.name, "ag-ui" | "ai-sdk" | "forge")
+}
+
+/// Whether its callers answer a run that waits for a person with a request of their own.
+fn says_waits(encoding: &Encoding) -> bool {
+    matches!(encoding.name, "ag-ui" | "ai-sdk")
 }
 
 /// Where the run is, for those who look.

@@ -12,8 +12,8 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use shared::code::ErrorCode;
 
-use super::answer::{Manner, stream_of, with_left_out};
-use super::{Asked, Thread, begin, behind, caller, history, object, of_header, read};
+use super::answer::{Wish, answer};
+use super::{Asked, Thread, behind, caller, history, object, of_header, read};
 use crate::agents::Spoken;
 use crate::agents::commands::Refusal;
 use crate::http::problem::Problem;
@@ -45,12 +45,12 @@ async fn chat(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, Problem> {
-    Ok(answer(&shared, &headers, request).await?)
+    Ok(answer(&shared, wish(&shared, &headers, request).await?).await?)
 }
 
-async fn answer(shared: &Arc<Shared>, headers: &HeaderMap, request: Request) -> Result<Response, Refusal> {
+async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<Wish, Refusal> {
     let fields = object(&read(headers, request).await?)?;
-    let (messages, left_out) = wish(&fields)?;
+    let (messages, left_out) = said(&fields)?;
     let model = fields.get("model").and_then(Value::as_str);
     // Models may be named with their provider: `fanlight::helper`, `fanlight/helper`.
     let model = model.map(|model| model.rsplit_once("::").map_or(model, |(_, name)| name));
@@ -60,13 +60,11 @@ async fn answer(shared: &Arc<Shared>, headers: &HeaderMap, request: Request) -> 
         Some(id) => Thread::Named(id),
         None => Thread::Told(caller(shared, headers)),
     };
-    let asked = Asked { agent, thread, messages, results: Vec::new(), tools: Vec::new(), run: None };
-    let begun = begin(shared, asked).await?;
-    Ok(with_left_out(stream_of(begun, "forge", Manner::default()), &left_out))
+    Ok(Wish { left_out, ..Wish::new(Asked::new(agent, thread, messages), "forge") })
 }
 
 /// What was said, and what of the request the hub has no place for.
-fn wish(fields: &Value) -> Result<(Vec<Spoken>, Vec<String>), Refusal> {
+fn said(fields: &Value) -> Result<(Vec<Spoken>, Vec<String>), Refusal> {
     let text = fields.get("user_message").and_then(Value::as_str).filter(|text| !text.is_empty());
     let text = text.ok_or_else(|| Refusal::new(ErrorCode::BadRequest, "user_message: a text is expected"))?;
     let mut left_out = Vec::new();

@@ -18,7 +18,7 @@ use shared::encode::openai_chat::completion;
 use shared::event::RunStatus;
 use shared::view::RunView;
 
-use super::answer::{Manner, stream_of, told, with_left_out};
+use super::answer::{self, Manner, told, with_left_out};
 use super::{Asked, Begun, Thread, begin, behind, caller, of_header, over, read};
 use crate::agents::commands::Refusal;
 use crate::http::params::Path;
@@ -66,17 +66,21 @@ async fn answer(
         None => Thread::Told(caller(shared, headers)),
     };
     let Wish { messages, results, tools, streams, wants_usage, shows_tools, left_out, .. } = wish;
-    let names = tools.iter().map(|tool| tool.name.clone()).collect();
-    let manner = Caller { tools: names, wants_usage, message: None };
-    let begun = begin(shared, Asked { agent, thread, messages, results, tools, run: None }).await?;
     let shows = is_bernard || shows_tools || headers.get(TOOLS).is_some_and(|value| value == "show");
-    let response = if streams {
+    let mut caller = Caller { wants_usage, ..Caller::default() };
+    if !streams {
+        caller.tools = tools.iter().map(|tool| tool.name.clone()).collect();
+    }
+    let asked = Asked { results, tools, ..Asked::new(agent, thread, messages) };
+    if streams {
         let dialect = if shows { "bernard" } else { "openai-chat" };
-        stream_of(begun, dialect, Manner { caller: manner, ..Manner::default() })
-    } else {
-        whole(&begun, &manner).await?
-    };
-    Ok(with_left_out(response, &left_out))
+        let manner = Manner { caller, ..Manner::default() };
+        return Ok(answer::answer(shared, answer::Wish { asked, dialect, manner, left_out }).await?);
+    }
+    let begun = begin(shared, asked).await?;
+    let left_out: Vec<String> =
+        left_out.into_iter().chain(begun.left_out.iter().map(|it| (*it).to_owned())).collect();
+    Ok(with_left_out(whole(&begun, &caller).await?, &left_out))
 }
 
 /// The agent that the model is.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use compact_str::{CompactString, format_compact};
 use serde_json::Value;
 use shared::code::ErrorCode;
 
-use super::answer::{Manner, stream_of, with_left_out};
-use super::{Asked, Thread, begin, behind, caller, history, object, of_header, of_thread, read};
+use super::answer::{Wish, answer};
+use super::{Asked, Thread, behind, caller, history, object, of_header, of_thread, read};
 use crate::agents::commands::Refusal;
 use crate::http::problem::Problem;
 use crate::state::Shared;
@@ -22,7 +22,7 @@ pub(super) async fn deep_agent(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, Problem> {
-    Ok(answer(&shared, &headers, request, "deep-agent").await?)
+    Ok(answer(&shared, wish(&shared, &headers, request, "deep-agent").await?).await?)
 }
 
 /// `POST /compat/ralph/chat/stream`.
@@ -31,15 +31,15 @@ pub(super) async fn ralph(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, Problem> {
-    Ok(answer(&shared, &headers, request, "ralph").await?)
+    Ok(answer(&shared, wish(&shared, &headers, request, "ralph").await?).await?)
 }
 
-async fn answer(
-    shared: &Arc<Shared>,
+async fn wish(
+    shared: &Shared,
     headers: &HeaderMap,
     request: Request,
-    dialect: &str,
-) -> Result<Response, Refusal> {
+    dialect: &'static str,
+) -> Result<Wish, Refusal> {
     let fields = object(&read(headers, request).await?)?;
     let agent = behind(shared, dialect, fields.get("model").and_then(Value::as_str))?;
     let mut left_out = Vec::new();
@@ -50,13 +50,10 @@ async fn answer(
         (None, Some(chat)) => Thread::Named(of_thread(&chat)),
         (None, None) => Thread::Told(caller(shared, headers)),
     };
-    let asked = Asked { agent, thread, messages, results: Vec::new(), tools: Vec::new(), run: None };
-    let begun = begin(shared, asked).await?;
-    let mut response = with_left_out(stream_of(begun, dialect, Manner::default()), &left_out);
     if fields.get("stream") == Some(&Value::Bool(false)) {
-        response = with_left_out(response, &[String::from("stream: false")]);
+        left_out.push(String::from("stream: false"));
     }
-    Ok(response.into_response())
+    Ok(Wish { left_out, ..Wish::new(Asked::new(agent, thread, messages), dialect) })
 }
 
 /// The name of a chat of one user.

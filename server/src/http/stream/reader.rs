@@ -7,10 +7,11 @@ use std::time::Duration;
 use axum::body::Bytes;
 use shared::conflate::conflate;
 use shared::encode::{Encode, Encoding};
-use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStatus};
+use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolState};
 use shared::limits::BATCH_BYTES_TARGET;
 use shared::unfold::unfold;
 use shared::{Envelope, RunId, View};
+use tokio::sync::watch;
 
 use crate::agents::Started;
 use crate::clock;
@@ -24,10 +25,12 @@ const EVENTS_AT_ONCE: usize = 2_000;
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
 
 /// For whom a run is told who asked for it.
-#[derive(Debug, Clone, Copy)]
-struct Answering {
+#[derive(Debug, Clone, Default)]
+pub(in crate::http) struct Answering {
     /// The dialect has words for a run that was stopped.
-    says_cancelled: bool,
+    pub(in crate::http) says_cancelled: bool,
+    /// Whether the run waits for a person, where the dialect has words for that: its callers answer with a request.
+    pub(in crate::http) is_waiting: Option<watch::Receiver<bool>>,
 }
 
 /// Which runs are told.
@@ -86,12 +89,36 @@ impl Reader {
         encoder: Box<dyn Encode>,
         encoding: &'static Encoding,
         started: &Started,
-        says_cancelled: bool,
+        answering: Answering,
     ) -> Self {
         let wanted = Wanted::Run(started.place.run.clone());
         let reader = Self::new(seat, encoder, encoding, wanted, true);
         let cursor = Some(Cursor { seq: started.after.seq, tick: 0 });
-        Self { cursor, answering: Some(Answering { says_cancelled }), ..reader }
+        Self { cursor, answering: Some(answering), ..reader }
+    }
+
+    /// Tells that the run goes on which was told up to the cursor, and came to no end: what it is told from then on fits
+    /// what its caller has.
+    pub(in crate::http) async fn go_on(&mut self) -> Bytes {
+        let (mut told, mut after) = (Vec::new(), 0);
+        let until = self.cursor.unwrap_or_default().seq;
+        let (hub, conversation) = (Arc::clone(&self.seat.shared.hub), Arc::clone(&self.seat.conversation));
+        while after < until {
+            let Ok(page) = hub.read(&conversation, after, EVENTS_AT_ONCE).await else { break };
+            let Some(last) = page.envelopes.last() else { break };
+            after = last.seq;
+            for envelope in page.envelopes.iter().filter(|envelope| envelope.seq <= until) {
+                if self.wants(envelope) {
+                    self.tell(envelope, &mut told);
+                }
+            }
+        }
+        let Wanted::Run(run) = self.wanted.clone() else { return Bytes::new() };
+        let end = RunEnd { status: RunStatus::Complete, ..RunEnd::default() };
+        self.say(Event::new(&run, Kind::RunEnd(end)), &mut told);
+        let mut out = Vec::new();
+        self.say(Event::new(&run, Kind::RunStart(RunStart::default())), &mut out);
+        Bytes::from(out)
     }
 
     /// The next piece of the stream; nothing at its end.
@@ -105,6 +132,8 @@ impl Reader {
             if std::mem::take(&mut self.is_behind) {
                 self.read_back(&mut out).await;
             }
+            // Looked at first: everything that it is about was said before.
+            let waits = self.waits();
             let has_more = !self.is_over && self.advance(&mut out);
             if !out.is_empty() {
                 return Some(Bytes::from(out));
@@ -115,8 +144,14 @@ impl Reader {
             if has_more {
                 continue;
             }
+            if waits {
+                self.pause(&mut out);
+                return Some(Bytes::from(out)).filter(|out| !out.is_empty());
+            }
+            let is_waiting = self.answering.as_mut().and_then(|answering| answering.is_waiting.as_mut());
             tokio::select! {
                 () = moved => {}
+                () = changed(is_waiting) => {}
                 () = tokio::time::sleep(HEARTBEAT_EVERY) => {
                     if let Some(heartbeat) = self.encoding.heartbeat(clock::now_ms()) {
                         return Some(Bytes::from(heartbeat.into_owned()));
@@ -124,12 +159,32 @@ impl Reader {
                 }
                 () = shared.drain.cancelled() => {
                     // Who only watches sees by a missing end that it was cut off.
-                    self.answering?;
+                    self.answering.as_ref()?;
                     self.fail("shutting_down", "the hub stops; the run goes on when it is back", &mut out);
                     return Some(Bytes::from(out)).filter(|out| !out.is_empty());
                 }
             }
         }
+    }
+
+    /// Whether the run waits for a person to whom its caller can speak.
+    fn waits(&self) -> bool {
+        let is_waiting = self.answering.as_ref().and_then(|answering| answering.is_waiting.as_ref());
+        let Wanted::Run(run) = &self.wanted else { return false };
+        is_waiting.is_some_and(|it| *it.borrow())
+            && self.seat.conversation.look(|view| {
+                let run = view.runs.get(run);
+                run.is_some_and(|run| run.tools.values().any(|tool| tool.state == ToolState::Approval))
+            })
+    }
+
+    /// Ends the stream of a run that waits: its caller answers with another request, and is told what comes then.
+    fn pause(&mut self, out: &mut Vec<u8>) {
+        if let Wanted::Run(run) = self.wanted.clone() {
+            let end = RunEnd { status: RunStatus::Complete, ..RunEnd::default() };
+            self.say(Event::new(&run, Kind::RunEnd(end)), out);
+        }
+        self.end(out);
     }
 
     /// Encodes what comes after the cursor. True when there may be more at once.
@@ -235,7 +290,7 @@ impl Reader {
         if self.is_over || !self.wants(envelope) {
             return;
         }
-        if let Some(answering) = self.answering
+        if let Some(answering) = &self.answering
             && let Kind::RunEnd(end) = &envelope.event.kind
             && let Some((code, message)) = answering.broken(end.status)
         {
@@ -272,9 +327,19 @@ impl Reader {
     }
 }
 
+/// Waits until it changes whether the run waits for a person; for ever where nobody says so.
+async fn changed(is_waiting: Option<&mut watch::Receiver<bool>>) {
+    if let Some(is_waiting) = is_waiting
+        && is_waiting.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending::<()>().await;
+}
+
 impl Answering {
     /// What is told of a run that ended in a way for which the dialect has no words.
-    fn broken(self, status: RunStatus) -> Option<(&'static str, &'static str)> {
+    fn broken(&self, status: RunStatus) -> Option<(&'static str, &'static str)> {
         match status {
             RunStatus::Interrupted => Some(("interrupted", "the run was interrupted")),
             RunStatus::Cancelled if !self.says_cancelled => Some(("cancelled", "the run was stopped")),

@@ -46,6 +46,13 @@ impl AiSdk {
                 });
                 event.put("transient", &true);
             }),
+            ToolStep::Answered(false, _) => {
+                event(out, "tool-output-denied", |event| {
+                    event.put("toolCallId", &id);
+                });
+                self.denied.insert(id);
+            }
+            ToolStep::Closed if self.denied.contains(&id) => {}
             ToolStep::Closed if tool.question.is_some() && tool.state == ToolState::Cancelled => {
                 event(out, "tool-output-denied", |event| {
                     event.put("toolCallId", &id);
@@ -54,7 +61,7 @@ impl AiSdk {
             ToolStep::Closed => event(out, "tool-output-error", |event| {
                 event.put("toolCallId", &id).put("errorText", tool.state.as_str()).put("dynamic", &true);
             }),
-            ToolStep::Answered(..) | ToolStep::Executing | ToolStep::Result { .. } => {}
+            ToolStep::Answered(true, _) | ToolStep::Executing | ToolStep::Result { .. } => {}
         }
     }
 }

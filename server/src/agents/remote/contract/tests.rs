@@ -22,7 +22,15 @@ fn of(config: &RemoteConfig, conversation: &str, lines: &str) -> Asked {
     let conversation = ConversationId::parse(conversation).unwrap();
     let view = folded(&logged(events(lines)));
     let run = RunId::new("now");
-    asked(&Occasion { config, agent: "far", conversation: &conversation, run: &run, view: &view, fresh: "f" })
+    asked(&Occasion {
+        config,
+        agent: "far",
+        conversation: &conversation,
+        run: &run,
+        view: &view,
+        fresh: "f",
+        tools: &[],
+    })
 }
 
 fn text(asked: &Asked) -> String {

@@ -1,0 +1,106 @@
+//! The places of runs that go on, and what each is led by.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use shared::exchange::Offered;
+use shared::limits::RUNS_AT_ONCE_MAX;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::remote::{self, Errand};
+use super::{KnownKind, StartError};
+use crate::hub::PublishError;
+use crate::runner::{Parts, Place, Shell, Way, Word};
+use crate::state::Shared;
+
+/// Words for one run that wait to be heard.
+const WORDS_MAX: usize = 64;
+
+/// A run that is ready to go on.
+#[derive(Debug)]
+pub(super) enum Work {
+    Own(Box<Shell>),
+    Elsewhere(Box<Errand>),
+}
+
+/// A run that goes on.
+#[derive(Debug)]
+pub(super) struct Going {
+    pub(super) agent: CompactString,
+    pub(super) stop: CancellationToken,
+    pub(super) words: mpsc::Sender<Word>,
+    /// Whether it goes on only when a person has answered.
+    pub(super) is_waiting: watch::Receiver<bool>,
+}
+
+/// What a run that goes on is led by.
+#[derive(Debug)]
+pub(super) struct Reins {
+    stop: CancellationToken,
+    words: mpsc::Receiver<Word>,
+    waits: watch::Sender<bool>,
+}
+
+/// The place of a run among those that go on, free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct Seat {
+    shared: Arc<Shared>,
+    pub(super) place: Place,
+    pub(super) agent: CompactString,
+}
+
+impl Seat {
+    pub(super) fn take(
+        shared: &Arc<Shared>,
+        place: &Place,
+        agent: CompactString,
+    ) -> Result<(Self, Reins), StartError> {
+        if shared.is_draining() {
+            return Err(StartError::Draining);
+        }
+        let stop = CancellationToken::new();
+        let (words, heard) = mpsc::channel(WORDS_MAX);
+        let (waits, is_waiting) = watch::channel(false);
+        let mut going = shared.agents.going.lock();
+        if going.len() >= RUNS_AT_ONCE_MAX {
+            return Err(StartError::TooMany);
+        }
+        if going.contains_key(place) {
+            return Err(StartError::NotResumable(String::from("the run goes on")));
+        }
+        going.insert(place.clone(), Going { agent: agent.clone(), stop: stop.clone(), words, is_waiting });
+        drop(going);
+        let seat = Self { shared: Arc::clone(shared), place: place.clone(), agent };
+        Ok((seat, Reins { stop, words: heard, waits }))
+    }
+
+    /// The run, which begins, or goes on where it is there; `tools` are those of whoever asked. That it does is in the conversation when this returns.
+    pub(super) fn work(
+        &self,
+        (kind, way): (KnownKind, Way),
+        Reins { stop, words, waits }: Reins,
+        tools: Arc<[Offered]>,
+        is_there: bool,
+    ) -> Result<Work, PublishError> {
+        let (shared, place) = (Arc::clone(&self.shared), self.place.clone());
+        Ok(match kind {
+            KnownKind::Runner(config) => {
+                let parts = Parts { shared, config, way, place, stop, words, waits, tools };
+                let shell = if is_there { Shell::resume(parts)? } else { Shell::begin(parts)? };
+                Work::Own(Box::new(shell))
+            }
+            KnownKind::Remote(config) => {
+                let agent = self.agent.clone();
+                let parts = remote::Parts { shared, config, agent, way, place, stop, words, waits, tools };
+                Work::Elsewhere(Box::new(Errand::begin(parts)?))
+            }
+        })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.shared.agents.going.lock().remove(&self.place);
+    }
+}

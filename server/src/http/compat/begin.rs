@@ -1,0 +1,216 @@
+//! Begins what callers want: finds the conversation, what of the request is new in it, and the run that is asked for.
+
+use std::sync::Arc;
+
+use shared::code::ErrorCode;
+use shared::dialect::Decoded;
+use shared::event::{Kind, ToolResult, ToolState};
+use shared::view::{RunView, TopItem};
+use shared::{Position, RunId, Seq, ToolCallId, View};
+
+use super::place::{Placing, place};
+use super::{Asked, Begun, Consent, Given, Thread, fresh, threads};
+use crate::agents::commands::Refusal;
+use crate::agents::fork::{Cut, fork};
+use crate::agents::{Agents, Started, Turn};
+use crate::http::conversations::Seat;
+use crate::hub::{Conversation, Publication};
+use crate::log::blocking;
+use crate::runner::Place;
+use crate::state::Shared;
+
+/// Events that are looked through at once for a place in a conversation.
+const EVENTS_AT_ONCE: usize = 2_000;
+
+/// Begins what a caller wants. One at a time: a caller who asks twice at once must not be heard twice.
+pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, Refusal> {
+    if shared.is_draining() {
+        return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment"));
+    }
+    let Asked { agent, thread, messages, results, tools, run, consents } = asked;
+    let _one_begins = shared.threads.one().await;
+    let id = match &thread {
+        Thread::Named(id) => shared.threads.current(id),
+        Thread::Told(scope) => {
+            let mark = threads::mark(*scope, &agent);
+            let joined = blocking(|| shared.threads.find(&shared.hub, mark, &messages));
+            joined.map_or_else(|| fresh(&agent), Ok)?
+        }
+    };
+    let found =
+        blocking(|| shared.hub.find(&id)).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    if !consents.is_empty() {
+        let started = go_on(shared, found, consents).await?;
+        return begun(shared, started, true, Vec::new());
+    }
+    let (tools, left_out) = if shared.agents.takes_tools(&agent) || tools.is_empty() {
+        (tools, vec![])
+    } else {
+        (vec![], vec!["tools"])
+    };
+    let (into, from) = match found {
+        Some(found) if shared.agents.knows(&agent) => {
+            let takes = blocking(|| take_results(shared, &found, &results))?;
+            let (placing, is_known) =
+                found.look(|view| (place(view, &messages, takes), !view.items.is_empty()));
+            match placing {
+                _ if !is_known => (id.clone(), 0),
+                Placing::Rest(from) => (id.clone(), from),
+                Placing::Before(item, from) => {
+                    let at = seq_before(shared, &found, &item).await?;
+                    let cut = Cut { at: Some(at), ..Cut::default() };
+                    // Before the first event there is nothing that could be taken along.
+                    let into = if at == 0 { fresh(&agent) } else { fork(shared, &found, cut, None).await };
+                    (into?, from)
+                }
+            }
+        }
+        _ => (id.clone(), 0),
+    };
+    let news = messages.get(from..).unwrap_or_default().to_vec();
+    let turn = Turn { run, tools, ..Turn::new(agent.clone(), into.clone(), news) };
+    let started = blocking(|| Agents::start(shared, turn))?;
+    match thread {
+        Thread::Named(name) => shared.threads.moved(name, into),
+        Thread::Told(scope) => {
+            shared.threads.remember(threads::mark(scope, &agent), &messages, &started.place);
+        }
+    }
+    begun(shared, started, false, left_out)
+}
+
+fn begun(
+    shared: &Arc<Shared>,
+    started: Started,
+    has_waited: bool,
+    left_out: Vec<&'static str>,
+) -> Result<Begun, Refusal> {
+    let conversation = shared.hub.enter(&started.place.conversation);
+    let conversation = conversation.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    let seat = Seat { shared: Arc::clone(shared), conversation };
+    Ok(Begun { seat, started, has_waited, left_out })
+}
+
+/// Says to calls that wait what their caller says to them. What comes of the run after they began to wait is what it is
+/// told, whoever has answered them.
+async fn go_on(
+    shared: &Arc<Shared>,
+    found: Option<Arc<Conversation>>,
+    consents: Vec<Consent>,
+) -> Result<Started, Refusal> {
+    let is_asked = |run: &RunView| consents.iter().any(|consent| run.tools.contains_key(&consent.tool));
+    let of = |view: &View| {
+        let (id, run) = view.runs.iter().rev().find(|(_, run)| is_asked(run))?;
+        let is_open = |consent: &Consent| {
+            run.tools.get(&consent.tool).is_some_and(|tool| tool.state == ToolState::Approval)
+        };
+        Some((id.clone(), view.seq, consents.iter().map(is_open).collect::<Vec<bool>>()))
+    };
+    let known = found.and_then(|found| Some((found.look(of)?, found)));
+    let ((run, seq, open), found) = known.ok_or_else(|| {
+        Refusal::new(
+            ErrorCode::NotRunning,
+            "no run of this conversation has one of the calls that are answered",
+        )
+    })?;
+    let mut seq = seq;
+    if open.contains(&false) {
+        let answers = |kind: &Kind, of: &RunId| {
+            *of == run
+                && matches!(kind, Kind::ApprovalAnswer { tool, .. } if consents.iter().any(|it| it.tool == *tool))
+        };
+        seq = first(shared, &found, answers).await?.saturating_sub(1);
+    }
+    let place = Place { conversation: found.id().clone(), run };
+    let tools: Vec<ToolCallId> = consents.iter().map(|consent| consent.tool.clone()).collect();
+    for (consent, is_open) in consents.into_iter().zip(open) {
+        if is_open && !shared.agents.consent(&place, consent.tool, consent.answer) {
+            let why = format!("the run {} does not go on in an agent of this hub", place.run);
+            return Err(Refusal::new(ErrorCode::NotRunning, why));
+        }
+    }
+    heard(shared, &found, &place, &tools).await;
+    Ok(Started { place, after: Position { epoch: found.epoch().clone(), seq } })
+}
+
+/// Waits until the run has heard what was said to its calls: until then it waits as before.
+async fn heard(shared: &Shared, conversation: &Conversation, place: &Place, tools: &[ToolCallId]) {
+    let waits = |run: &RunView| {
+        let asks = |tool: &ToolCallId| run.tools.get(tool).is_some_and(|it| it.state == ToolState::Approval);
+        run.is_running() && tools.iter().any(asks)
+    };
+    loop {
+        let mut moved = std::pin::pin!(conversation.moved());
+        moved.as_mut().enable();
+        if !conversation.look(|view| view.runs.get(&place.run).is_some_and(waits)) {
+            return;
+        }
+        tokio::select! {
+            () = moved => {}
+            () = shared.drain.cancelled() => return,
+        }
+    }
+}
+
+/// Takes what calls gave back that a run has left to the caller. True when there was one.
+fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given]) -> Result<bool, Refusal> {
+    let mut said = Decoded::default();
+    conversation.look(|view| {
+        let Some((id, run)) = view.runs.last() else { return };
+        for given in results {
+            let waits = run.tools.get(&given.tool).is_some_and(|tool| tool.state == ToolState::Pending);
+            if waits && !run.is_running() {
+                let result = ToolResult {
+                    tool: given.tool.clone(),
+                    output: given.output.clone(),
+                    is_error: given.is_error,
+                    queued_ms: None,
+                    exec_ms: None,
+                    files: None,
+                    embeds: None,
+                    reference: None,
+                };
+                said.push(id, Kind::ToolResult(result));
+            }
+        }
+    });
+    if said.envelopes.is_empty() {
+        return Ok(false);
+    }
+    let published = shared.fanout.publish(conversation.id(), Publication::of(said.envelopes));
+    published.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    Ok(true)
+}
+
+/// Where a conversation stood before `item` began.
+async fn seq_before(
+    shared: &Shared,
+    conversation: &Arc<Conversation>,
+    item: &TopItem,
+) -> Result<Seq, Refusal> {
+    let begins = |kind: &Kind, run: &RunId| match item {
+        TopItem::Message(id) => matches!(kind, Kind::Message(message) if message.message == *id),
+        TopItem::Run(id) => run == id,
+    };
+    Ok(first(shared, conversation, begins).await?.saturating_sub(1))
+}
+
+/// Where the first event is that is `wanted`.
+async fn first(
+    shared: &Shared,
+    conversation: &Arc<Conversation>,
+    wanted: impl Fn(&Kind, &RunId) -> bool,
+) -> Result<Seq, Refusal> {
+    let gone = |why: String| Refusal::new(ErrorCode::Gone, why);
+    let mut after = 0;
+    loop {
+        let page = shared.hub.read(conversation, after, EVENTS_AT_ONCE).await;
+        let page = page.map_err(|error| gone(error.to_string()))?;
+        let found = page.envelopes.iter().find(|envelope| wanted(&envelope.event.kind, &envelope.event.run));
+        if let Some(found) = found {
+            return Ok(found.seq);
+        }
+        let last = page.envelopes.last().map(|envelope| envelope.seq);
+        after = last.ok_or_else(|| gone(String::from("the log does not have the beginning any more")))?;
+    }
+}
