@@ -14,6 +14,7 @@ pub use crate::agents::settings::{
     RunnerConfig, ToolServer,
 };
 pub use crate::http::compat::DOORS;
+pub use crate::hub::Prices;
 pub use crate::proxy::{Api, Upstream, UpstreamError};
 pub use crate::retention::Retain;
 pub use crate::runner::Plan;
@@ -36,6 +37,8 @@ pub struct Config {
     pub compat: BTreeMap<CompactString, CompactString>,
     /// Origins besides the hub's own whose pages may call the served contracts.
     pub origins: Vec<String>,
+    /// What models cost.
+    pub prices: Prices,
     /// Servers with tools for them.
     pub tools: Vec<ToolServer>,
     /// A command that starts another program and lets it die with the hub. It is given the number of the hub's process, and
@@ -95,6 +98,7 @@ impl Default for Config {
             agents: Vec::new(),
             compat: BTreeMap::new(),
             origins: Vec::new(),
+            prices: Prices::default(),
             tools: Vec::new(),
             launcher: Vec::new(),
             retain: Retain::default(),

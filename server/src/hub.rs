@@ -27,6 +27,7 @@ mod list;
 mod marks;
 pub(crate) mod orphans;
 mod outsize;
+mod prices;
 mod publication;
 mod publishers;
 mod row;
@@ -37,6 +38,7 @@ pub(crate) use followers::Follower;
 pub(crate) use import::{History, ImportError};
 pub(crate) use list::Listed;
 pub(crate) use orphans::{Attendant, Orphans};
+pub use prices::Prices;
 pub(crate) use publication::{AppendError, Appended, OpenError, Publication, PublishError};
 pub(crate) use publishers::{Claim, Numbers};
 pub(crate) use upkeep::Bounds;
@@ -60,6 +62,7 @@ pub(crate) struct Hub {
     watchers: AtomicUsize,
     watched: Notify,
     orphans: Orphans,
+    prices: Prices,
     followers: followers::Followers,
     /// Whose viewers changed.
     presence: Presence,
@@ -79,8 +82,15 @@ impl Hub {
             watched: Notify::new(),
             presence: Presence::default(),
             orphans: Orphans::default(),
+            prices: Prices::default(),
             followers: followers::Followers::default(),
         }
+    }
+
+    /// The same with what models cost.
+    pub(crate) fn with_prices(mut self, prices: Prices) -> Self {
+        self.prices = prices;
+        self
     }
 
     /// Whose viewers changed.
@@ -157,6 +167,7 @@ impl Hub {
         publication.attachments = large.collect();
         loop {
             let conversation = self.open(id)?;
+            self.prices.put(&mut publication, &conversation);
             let appended = conversation.append(&mut publication, clock::now_ms(), self.log());
             if appended == Err(AppendError::Retired) {
                 // It was dropped after it was found: the next round finds or makes another.

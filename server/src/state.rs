@@ -60,7 +60,7 @@ impl Shared {
             }
         };
         let patience = Patience::of(config.stalled_after, config.interrupted_after);
-        let hub = Arc::new(Hub::new(log).with_patience(patience));
+        let hub = Arc::new(Hub::new(log).with_patience(patience).with_prices(config.prices.clone()));
         let tasks = TaskTracker::new();
         let fanout = Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat);
         let sockets = Sockets::default();

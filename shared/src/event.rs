@@ -11,11 +11,15 @@ use crate::anomaly::Anomaly;
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
 
+mod cost;
 mod fork;
 mod run;
 mod tool;
 mod wire;
 
+#[cfg(feature = "schema")]
+pub(crate) use cost::CostShape;
+pub use cost::{Cost, CostError, Currency};
 pub use fork::Origin;
 pub use run::{AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
 pub use tool::{ResultRef, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};

@@ -23,6 +23,7 @@ pub mod anomaly;
 pub mod conflate;
 pub mod fold;
 pub mod lens;
+pub mod price;
 pub mod snapshot;
 pub mod unfold;
 pub mod view;

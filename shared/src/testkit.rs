@@ -9,8 +9,8 @@ use proptest::sample::select;
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::envelope::Envelope;
 use crate::event::{
-    AgentStart, ErrorFact, Event, Kind, Message, Origin, PartEnd, PartKind, ResultRef, RunEnd, RunStart,
-    RunStatus, RunUpdate, ToolResult, ToolStart, ToolState, ToolStateChange, Usage,
+    AgentStart, Cost, Currency, ErrorFact, Event, Kind, Message, Origin, PartEnd, PartKind, ResultRef,
+    RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolStart, ToolState, ToolStateChange, Usage,
 };
 use crate::ids::{AgentId, ConversationId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
@@ -114,7 +114,8 @@ fn about_tools() -> BoxedStrategy<Kind> {
 }
 
 fn about_runs() -> BoxedStrategy<Kind> {
-    let usage = Usage { input_tokens: 3, output_tokens: 5, ..Usage::default() };
+    let cost = Some(Cost::new(7, Currency::USD));
+    let usage = Usage { input_tokens: 3, output_tokens: 5, cost, ..Usage::default() };
     prop_oneof![
         3 => Just(Kind::RunStart(RunStart { model: Some("m".into()), ..RunStart::default() })),
         1 => text().prop_map(move |text| Kind::RunUpdate(RunUpdate {

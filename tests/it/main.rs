@@ -23,6 +23,7 @@ mod export; // conversations as files
 mod ingest; // streams come in, events show while the body still arrives
 mod lens; // levels, filters, fewer frames
 mod main_job; // recordings at their pace, several viewers, a terminal among them
+mod money; // what runs cost
 mod numbers; // metrics and readiness
 mod orphans; // publishers that vanish, and come back
 mod proxy; // calls of models pass through, unchanged

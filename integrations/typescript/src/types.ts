@@ -178,10 +178,20 @@ export interface RunStartEvent {
   seq?: number;
 }
 
+/** A cost as it is written. */
+export interface Cost {
+  /** How much, in decimal digits: `"0.0123"`. */
+  amount: string;
+  /** The code of the currency, three capital letters. */
+  currency: string;
+}
+
 /** Tokens. All counts are whole tokens; absent means that nobody said. */
 export interface Usage {
   /** Of those read, from a cache. */
   cached_tokens: number;
+  /** What they cost, as far as anybody knows. */
+  cost?: Cost;
   /** Read by the model. */
   input_tokens: number;
   /** Written by the model. */

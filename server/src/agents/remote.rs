@@ -98,7 +98,7 @@ impl Errand {
     /// A run that begins, or one that is there goes on: with a new answer, or where its agent waits for a person. That it
     /// does is in the conversation when this returns.
     pub(super) fn begin(parts: Parts) -> Result<Self, PublishError> {
-        let mut scribe = Scribe::new(&parts.shared, parts.place.clone());
+        let mut scribe = Scribe::new(&parts.shared, parts.place.clone()).at(parts.config.price);
         let known = scribe.look().unwrap_or_default();
         let left = Standing::of(&known);
         let is_left = left.is_some();

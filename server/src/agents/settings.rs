@@ -7,6 +7,7 @@ use compact_str::CompactString;
 use shared::dialect;
 use shared::dialect::custom::UserDialect;
 use shared::dialect::text_calls::TextForm;
+use shared::price::Price;
 
 use crate::proxy::{Api, Upstream};
 use crate::runner::Plan;
@@ -52,6 +53,8 @@ pub struct RunnerConfig {
     pub text_calls: Option<TextForm>,
     /// More fields of each request to the model; they win over those that the hub would send.
     pub request: serde_json::Map<String, serde_json::Value>,
+    /// What its tokens cost, where that is not what its model costs anyway.
+    pub price: Option<Price>,
 }
 
 /// An agent elsewhere.
@@ -69,6 +72,8 @@ pub struct RemoteConfig {
     pub model: Option<CompactString>,
     /// How long it may say nothing before it counts as lost.
     pub patience: Duration,
+    /// What its tokens cost, where that is not what its model costs anyway.
+    pub price: Option<Price>,
 }
 
 macro_rules! remote_kinds {

@@ -10,6 +10,9 @@ use server::config::{
     AgentConfig, AgentKind, Plan, Provider, RemoteConfig, RemoteKind, RunnerConfig, Upstream,
 };
 use shared::dialect::text_calls::TextForm;
+use shared::price::Price;
+
+use super::price::PriceSettings;
 
 mod file;
 mod mcp;
@@ -57,6 +60,8 @@ pub(crate) struct AgentSettings {
     text_calls: Option<String>,
     /// More fields of each request to the model.
     request: Map<String, Value>,
+    /// What its tokens cost, where that is not what its model costs anyway.
+    price: Option<PriceSettings>,
 }
 
 impl AgentSettings {
@@ -120,6 +125,7 @@ impl AgentSettings {
             tools: self.tools.iter().map(Into::into).collect(),
             text_calls,
             request: self.request.clone(),
+            price: self.price().map_err(of)?,
         })
     }
 
@@ -152,11 +158,11 @@ impl AgentSettings {
             key_env: self.key_env.clone(),
             ca: self.ca.clone(),
             silence_seconds: self.silence_seconds,
+            price: self.price.clone(),
             ..Self::default()
         };
         if *self != own {
-            let fits =
-                "an agent elsewhere has kind, url, model, key_env, ca and silence_seconds, and nothing else";
+            let fits = "an agent elsewhere has kind, url, model, key_env, ca, silence_seconds and price, and nothing else";
             return Err(of(String::from(fits)));
         }
         let url = self.url.as_deref().ok_or_else(|| of(String::from("an agent elsewhere has a url")))?;
@@ -173,7 +179,12 @@ impl AgentSettings {
         }
         let (path, key_env) = (speaks.path_behind(url).to_owned(), self.key_env.clone());
         let patience = Duration::from_secs(self.silence_seconds.unwrap_or(SILENCE_SECONDS).max(1));
-        Ok(RemoteConfig { speaks, upstream, path, key_env, model, patience })
+        let price = self.price().map_err(of)?;
+        Ok(RemoteConfig { speaks, upstream, path, key_env, model, patience, price })
+    }
+
+    fn price(&self) -> Result<Option<Price>, String> {
+        self.price.as_ref().map(PriceSettings::price).transpose()
     }
 }
 

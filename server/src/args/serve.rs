@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::SinkSettings;
 use super::agents::{AgentSettings, McpSettings};
 use super::amount::{ByteSize, Span};
+use super::price::PriceSettings;
 use super::upstreams::{UpstreamSettings, as_tables, named};
 use shared::limits::{IDLE_MS, INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
 
@@ -149,6 +150,8 @@ pub(crate) struct Settings {
     pub(crate) sinks: Vec<SinkSettings>,
     /// The hub's agents, by name; in the file alone, as tables `[agents.NAME]`.
     pub(crate) agents: BTreeMap<String, AgentSettings>,
+    /// What models cost, by their names or patterns of them; in the file alone, as tables `[prices."MODEL"]`.
+    pub(crate) prices: BTreeMap<String, PriceSettings>,
     /// Servers with tools for them, by name; in the file alone, as tables `[mcp.NAME]`.
     pub(crate) mcp: BTreeMap<String, McpSettings>,
     /// What the trace tells.
@@ -176,6 +179,7 @@ impl Default for Settings {
             sinks: Vec::new(),
             agents: BTreeMap::new(),
             mcp: BTreeMap::new(),
+            prices: BTreeMap::new(),
             idle_after: IDLE_MS / 1000,
             stalled_after: STALLED_AFTER_MS / 1000,
             interrupted_after: INTERRUPTED_AFTER_MS / 1000,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use compact_str::CompactString;
 use server::client::HubAddress;
-use server::config::{AgentConfig, Config, DOORS, LogChoice, Retain, ToolServer, Upstream};
+use server::config::{AgentConfig, Config, DOORS, LogChoice, Prices, Retain, ToolServer, Upstream};
 use server::telemetry;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
@@ -59,6 +59,7 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
     })?;
     let (agents, tools) = agents(settings, &upstreams)?;
     let compat = compat(settings)?;
+    let prices = prices(settings)?;
     Ok(Config {
         log,
         hosts,
@@ -68,6 +69,7 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         sinks,
         upstreams,
         agents,
+        prices,
         tools,
         launcher: super::alongside::launcher(),
         idle: Duration::from_secs(settings.idle_after),
@@ -80,6 +82,16 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         interrupted_after: Duration::from_secs(settings.interrupted_after),
         ..Config::default()
     })
+}
+
+/// What models cost.
+fn prices(settings: &Settings) -> Result<Prices, Failure> {
+    let prices = settings.prices.iter().map(|(model, price)| Ok((CompactString::new(model), price.price()?)));
+    let prices = prices.collect::<Result<Vec<_>, String>>().map_err(|what| Failure::Usage {
+        what,
+        mend: String::from("docs/integrations/runner.md says what a price looks like"),
+    })?;
+    Ok(Prices::new(prices))
 }
 
 /// The agents behind doors: both must be there.

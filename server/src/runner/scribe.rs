@@ -5,6 +5,7 @@ use std::sync::Arc;
 use shared::dialect::Decoded;
 use shared::event::Event;
 use shared::frame::Durability;
+use shared::price::{self, Price};
 use shared::view::RunView;
 
 use super::Place;
@@ -19,13 +20,21 @@ pub(crate) struct Scribe {
     place: Place,
     attendant: Attendant,
     ticket: Ticket,
+    /// What tokens of the run cost.
+    price: Option<Price>,
 }
 
 impl Scribe {
     /// For the run at `place`.
     pub(crate) fn new(shared: &Arc<Shared>, place: Place) -> Self {
         let attendant = Attendant::new(&shared.hub);
-        Self { shared: Arc::clone(shared), place, attendant, ticket: Ticket::default() }
+        Self { shared: Arc::clone(shared), place, attendant, ticket: Ticket::default(), price: None }
+    }
+
+    /// The same for a run whose tokens have a price of their own.
+    pub(crate) fn at(mut self, price: Option<Price>) -> Self {
+        self.price = price;
+        self
     }
 
     /// Reached when the log has all that was said.
@@ -45,7 +54,8 @@ impl Scribe {
             return Ok(());
         }
         let mut said = Decoded::default();
-        for event in events {
+        for mut event in events {
+            self.price(&mut event);
             said.event(event);
         }
         let publication = Publication {
@@ -55,5 +65,13 @@ impl Scribe {
         };
         self.ticket = self.shared.fanout.publish(&self.place.conversation, publication)?.ticket;
         Ok(())
+    }
+
+    /// Puts in what tokens cost that the event tells.
+    fn price(&self, event: &mut Event) {
+        let Some(price) = self.price.filter(|_| price::is_unpriced(event)) else { return };
+        let found = self.shared.hub.find(&self.place.conversation).ok().flatten();
+        let known = found.and_then(|found| found.look(|view| view.runs.get(&event.run)?.usage));
+        price.put(event, known.as_ref());
     }
 }

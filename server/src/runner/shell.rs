@@ -153,7 +153,7 @@ impl Shell {
     fn new(parts: Parts, agent: Agent) -> Self {
         let Parts { shared, config, way, place, stop, words, waits, tools } = parts;
         let (notes, inbox) = mpsc::channel(NOTES_MAX);
-        let scribe = Scribe::new(&shared, place.clone());
+        let scribe = Scribe::new(&shared, place.clone()).at(config.price);
         Self {
             shared,
             config,

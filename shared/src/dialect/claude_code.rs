@@ -138,6 +138,10 @@ impl Printed {
         }
         let mut counts = Counts::default();
         counts.update(fields.get("usage"));
+        let mut usage = counts.usage();
+        if let Some(usage) = &mut usage {
+            usage.cost = fields.get("total_cost_usd").dollars();
+        }
         let reason = fields.get("stop_reason").word().map(|reason| CompactString::new(&reason));
         let reason = reason.or_else(|| self.0.stop_reason.take()).filter(|_| !is_odd);
         let status = match (is_error, &*subtype) {
@@ -148,7 +152,7 @@ impl Printed {
         let ending = Ending {
             status: Some(status),
             finish_reason: reason.or_else(|| Some(CompactString::new(&subtype)).filter(|it| !it.is_empty())),
-            usage: counts.usage(),
+            usage,
             ..Ending::default()
         };
         self.0.close(ending, fields.get("deferred_tool_use").is_truthy(), out);

@@ -178,6 +178,7 @@ impl Turns {
             output_tokens: count("output_tokens"),
             reasoning_tokens: count("reasoning_output_tokens"),
             cached_tokens: count("cached_input_tokens"),
+            cost: None,
         });
         self.close(Ending { status: Some(RunStatus::Complete), usage, ..Ending::default() }, out);
     }

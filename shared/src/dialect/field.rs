@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::framing::Nesting;
+use crate::event::{Cost, Currency};
 use crate::json::Json;
 use crate::limits::JSON_DEPTH_MAX;
 
@@ -84,6 +85,13 @@ impl<'a> Field<'a> {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
             (number.is_finite() && number >= 0.0).then_some(number as u64)
         })
+    }
+
+    /// An amount of dollars: a number, or one written as a string.
+    pub(crate) fn dollars(self) -> Option<Cost> {
+        let text = self.raw().trim_matches('"');
+        let number = || text.parse().ok().and_then(|number| Cost::of_number(number, Currency::USD));
+        Cost::parse(text, Currency::USD).or_else(number)
     }
 
     /// A number in thousandths of its unit: seconds as milliseconds.

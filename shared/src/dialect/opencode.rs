@@ -390,7 +390,9 @@ impl Events {
             self.finish_reason = Some(CompactString::new(&reason));
         }
         let is_new = id.is_empty() || self.steps.insert(id, ()).is_none();
-        if let Some(usage) = tokens(part.get("tokens")).filter(|_| is_new) {
+        if let Some(mut usage) = tokens(part.get("tokens")).filter(|_| is_new) {
+            // It says 0 where it does not know, too.
+            usage.cost = part.get("cost").dollars().filter(|cost| cost.picos() > 0);
             let update = RunUpdate { usage: Some(usage), ..RunUpdate::default() };
             self.writer.push(Kind::RunUpdate(update), out);
         }
@@ -443,6 +445,7 @@ fn tokens(value: Field<'_>) -> Option<Usage> {
         output_tokens: output,
         reasoning_tokens: reasoning,
         cached_tokens: read,
+        cost: None,
     })
 }
 

@@ -26,6 +26,7 @@ fn one(value: Field<'_>) -> Option<Usage> {
         output_tokens: output.unwrap_or(0),
         reasoning_tokens: reasoning.unwrap_or(0),
         cached_tokens: cached.unwrap_or(0),
+        cost: None,
     })
 }
 

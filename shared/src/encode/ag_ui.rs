@@ -292,7 +292,7 @@ fn answer_schema() -> Json {
 }
 
 fn usage(run: &RunView, event: &mut Object<'_>) {
-    let Some(Usage { input_tokens, output_tokens, reasoning_tokens, cached_tokens }) = run.usage else {
+    let Some(Usage { input_tokens, output_tokens, reasoning_tokens, cached_tokens, .. }) = run.usage else {
         return;
     };
     event.nest_one("usage", |usage| {

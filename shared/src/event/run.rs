@@ -3,6 +3,7 @@
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
+use super::Cost;
 use crate::ids::{AgentId, ToolCallId};
 
 /// The code of the failure that the hub notes when it ends a run whose publisher was lost.
@@ -121,6 +122,10 @@ pub struct Usage {
     pub reasoning_tokens: u64,
     /// Of those read, from a cache.
     pub cached_tokens: u64,
+    /// What they cost, as far as anybody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::CostShape>"))]
+    pub cost: Option<Cost>,
 }
 
 impl Usage {
@@ -132,6 +137,7 @@ impl Usage {
             output_tokens: self.output_tokens.saturating_add(other.output_tokens),
             reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
             cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
+            cost: self.cost.map_or(other.cost, |cost| Some(other.cost.map_or(cost, |more| cost.plus(more)))),
         }
     }
 }

@@ -39,8 +39,10 @@ pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, end: &RunEnd) {
     run.ended_at = Some(scene.at);
     run.activity = None;
     set(&mut run.finish_reason, end.finish_reason.as_ref());
-    if end.usage.is_some() {
-        run.usage = end.usage;
+    if let Some(mut usage) = end.usage {
+        // Who counts the tokens of the whole run again need not know what they cost.
+        usage.cost = usage.cost.or_else(|| run.usage.and_then(|before| before.cost));
+        run.usage = Some(usage);
     }
     let open = std::mem::take(&mut run.open);
     for item in open {

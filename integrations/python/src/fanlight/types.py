@@ -216,9 +216,16 @@ class RunStartEvent(_RunStartEvent, total=False):
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
-class Usage(TypedDict):
-    """Tokens. All counts are whole tokens; absent means that nobody said."""
+class Cost(TypedDict):
+    """A cost as it is written."""
 
+    amount: str
+    """How much, in decimal digits: `"0.0123"`."""
+    currency: str
+    """The code of the currency, three capital letters."""
+
+
+class _Usage(TypedDict):
     cached_tokens: int
     """Of those read, from a cache."""
     input_tokens: int
@@ -227,6 +234,13 @@ class Usage(TypedDict):
     """Written by the model."""
     reasoning_tokens: int
     """Of those written, for reasoning."""
+
+
+class Usage(_Usage, total=False):
+    """Tokens. All counts are whole tokens; absent means that nobody said."""
+
+    cost: Cost
+    """What they cost, as far as anybody knows."""
 
 
 class _RunUpdateEvent(TypedDict):

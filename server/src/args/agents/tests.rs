@@ -111,7 +111,7 @@ fn an_agent_elsewhere_has_a_url_and_no_settings_of_a_runner() {
     assert!(error.contains("an agent of the kind agno has a model"), "{error}");
     let error = agent("kind = 'agno'\nurl = 'http://127.0.0.1:7777'\nsystem = 'Be brief.'").unwrap_err();
     assert!(
-        error.ends_with("has kind, url, model, key_env, ca and silence_seconds, and nothing else"),
+        error.ends_with("has kind, url, model, key_env, ca, silence_seconds and price, and nothing else"),
         "{error}"
     );
 }

@@ -158,6 +158,7 @@ impl Metrics<'_> {
             output_tokens: output_tokens.unwrap_or_default(),
             reasoning_tokens: sum(self.reasoning_tokens).unwrap_or_default(),
             cached_tokens: sum(self.cache_read_tokens).or(sum(self.cached_tokens)).unwrap_or_default(),
+            cost: None,
         })
     }
 }

@@ -169,6 +169,7 @@ impl Counts {
             output_tokens: self.output.unwrap_or(0),
             reasoning_tokens: self.thinking.unwrap_or(0),
             cached_tokens: cached,
+            cost: None,
         })
     }
 }

@@ -113,5 +113,6 @@ pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
         output_tokens: output.unwrap_or(0),
         reasoning_tokens: counts.reasoning_tokens.count().unwrap_or(0),
         cached_tokens: fields.cached_tokens.count().unwrap_or(0),
+        cost: None,
     })
 }

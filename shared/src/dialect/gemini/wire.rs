@@ -202,6 +202,7 @@ pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
         output_tokens: candidates.unwrap_or(0).saturating_add(thoughts),
         reasoning_tokens: thoughts,
         cached_tokens: told.cached.count().unwrap_or(0),
+        cost: None,
     })
 }
 

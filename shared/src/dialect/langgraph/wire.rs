@@ -269,5 +269,6 @@ pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
         output_tokens: count(output_tokens),
         reasoning_tokens: count(counts.output_token_details.object::<Details<'_>>().reasoning.count()),
         cached_tokens: count(counts.input_token_details.object::<Details<'_>>().cache_read.count()),
+        cost: None,
     })
 }

@@ -176,6 +176,8 @@ struct UsageFields<'a> {
     cached_tokens: Field<'a>,
     #[serde(borrow)]
     prompt_cache_hit_tokens: Field<'a>,
+    #[serde(borrow)]
+    cost: Field<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -207,5 +209,7 @@ pub(in crate::dialect) fn usage(field: Field<'_>) -> Option<Usage> {
             .or_else(|| fields.reasoning_tokens.count())
             .unwrap_or(0),
         cached_tokens: cached.or_else(|| fields.cached_tokens.count()).unwrap_or(0),
+        // Gateways say it, in dollars; some beside its parts.
+        cost: fields.cost.dollars().or_else(|| fields.cost.fields().get("total_cost").dollars()),
     })
 }

@@ -209,5 +209,6 @@ pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
         output_tokens: output.unwrap_or(0),
         reasoning_tokens: written.reasoning_tokens.count().unwrap_or(0),
         cached_tokens: read.cached_tokens.count().unwrap_or(0),
+        cost: None,
     })
 }

@@ -69,6 +69,7 @@ pub(super) fn usage(facts: &Attributes) -> Option<Usage> {
         output_tokens: output.unwrap_or(0),
         reasoning_tokens: reasoning.unwrap_or(0),
         cached_tokens: cached.unwrap_or(0),
+        cost: None,
     })
 }
 

@@ -15,6 +15,7 @@ fn config(speaks: RemoteKind, url: &str, model: Option<&str>) -> RemoteConfig {
         key_env: None,
         model: model.map(Into::into),
         patience: Duration::from_secs(1),
+        price: None,
     }
 }
 

@@ -1,0 +1,95 @@
+//! What tokens cost: `price = { input = 2.5, output = 10 }` of an agent, and the tables `[prices."MODEL"]`.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use shared::event::{Cost, Currency};
+use shared::price::Price;
+
+/// 10⁻¹² of a currency in a millionth of it.
+const MICRO: u64 = 1_000_000;
+
+/// Most that a million tokens may cost.
+const PRICE_MAX: u64 = 1_000_000 * MICRO;
+
+/// Money for a million tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PriceSettings {
+    /// That the model reads.
+    input: Amount,
+    /// That it writes.
+    output: Amount,
+    /// That it reads from a cache, where they are cheaper.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cached_input: Option<Amount>,
+    /// That it writes for itself, where they cost something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Amount>,
+    /// The money: three capital letters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
+}
+
+/// An amount in millionths: exactly what was written, be it a number or a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Amount(u64);
+
+impl PriceSettings {
+    /// As the hub wants it; else what is wrong.
+    pub(crate) fn price(&self) -> Result<Price, String> {
+        let currency = match &self.currency {
+            None => Currency::USD,
+            Some(code) => Currency::parse(code).ok_or_else(|| {
+                format!("the currency of a price is three capital letters (USD, EUR), and {code:?} is not")
+            })?,
+        };
+        let (input, output) = (self.input.0, self.output.0);
+        let cached = self.cached_input.map_or(input, |cached| cached.0);
+        let reasoning = self.reasoning.map_or(output, |reasoning| reasoning.0);
+        Ok(Price { input, output, cached, reasoning, currency })
+    }
+}
+
+impl Amount {
+    fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "a price is money for a million tokens, of at most six decimal places and no more than a million, and {text} is not"
+            )
+        };
+        let picos = Cost::parse(text.trim(), Currency::USD).ok_or_else(wrong)?.picos();
+        let places = text.trim().split_once('.').map_or(0, |(_, places)| places.len());
+        if places > 6 || picos / MICRO > PRICE_MAX {
+            return Err(wrong());
+        }
+        Ok(Self(picos / MICRO))
+    }
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Whole(i64),
+            Broken(f64),
+            Text(String),
+        }
+        let text = match Written::deserialize(deserializer)? {
+            Written::Whole(number) => number.to_string(),
+            // The shortest text that means this number is what was written.
+            Written::Broken(number) => number.to_string(),
+            Written::Text(text) => text,
+        };
+        Self::parse(&text).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Cost::new(self.0.saturating_mul(MICRO), Currency::USD).amount().serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Tests of what models cost.
+
+use std::sync::Arc;
+
+use shared::event::Currency;
+use shared::{ConversationId, Envelope};
+
+use super::*;
+use crate::hub::Hub;
+use crate::log::MemoryLog;
+
+fn price(input: u64) -> Price {
+    Price { input, output: 0, cached: input, reasoning: 0, currency: Currency::USD }
+}
+
+/// What the run `r` has cost once `frames` are published, one line an event.
+fn cost(frames: &[&str]) -> Option<String> {
+    let prices = [("gpt-5*", 2_000_000), ("gpt-5-mini*", 1_000_000), ("*", 7_000_000)];
+    let prices = Prices::new(prices.map(|(pattern, input)| (pattern.into(), price(input))));
+    let hub = Hub::new(Arc::new(MemoryLog::default())).with_prices(prices);
+    let id = ConversationId::parse("c").unwrap();
+    for frame in frames {
+        let events = frame.lines().map(|line| Envelope::parse(line).unwrap()).collect();
+        hub.publish(&id, Publication::of(events)).unwrap();
+    }
+    let found = hub.find(&id).unwrap().unwrap();
+    found.look(|view| view.runs[0].usage.and_then(|usage| usage.cost).map(|cost| cost.to_string()))
+}
+
+const USED: &str = r#"{"k":"run.update","run":"r","usage":{"input_tokens":500000,"output_tokens":9}}"#;
+
+fn start(model: &str) -> String {
+    format!(r#"{{"k":"run.start","run":"r","model":"{model}"}}"#)
+}
+
+#[test]
+fn the_price_is_that_of_the_nearest_name() {
+    assert_eq!(cost(&[&start("gpt-5.2"), USED]).as_deref(), Some("1 USD"));
+    assert_eq!(cost(&[&start("gpt-5-mini-2026"), USED, USED]).as_deref(), Some("1 USD"));
+    assert_eq!(
+        cost(&[&format!("{}\n{USED}", start("gpt-5-mini"))]).as_deref(),
+        Some("0.5 USD"),
+        "in one frame"
+    );
+    assert_eq!(cost(&[&start("other"), USED]).as_deref(), Some("3.5 USD"));
+    assert_eq!(cost(&[r#"{"k":"run.start","run":"r"}"#, USED]), None, "nobody knows the model");
+}
+
+#[test]
+fn the_total_at_the_end_counts_once_and_who_says_a_cost_is_believed() {
+    let end = r#"{"k":"run.end","run":"r","usage":{"input_tokens":1000000}}"#;
+    assert_eq!(cost(&[&start("gpt-5"), end]).as_deref(), Some("2 USD"));
+    assert_eq!(
+        cost(&[&start("gpt-5"), USED, end]).as_deref(),
+        Some("1 USD"),
+        "what was said of the calls stays"
+    );
+    let own = r#"{"k":"run.update","run":"r","usage":{"input_tokens":5,"cost":{"amount":"0.25","currency":"EUR"}}}"#;
+    assert_eq!(cost(&[&start("gpt-5"), own, end]).as_deref(), Some("0.25 EUR"));
+}
