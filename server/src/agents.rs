@@ -86,12 +86,14 @@ pub(crate) struct Turn {
     pub(crate) run: Option<RunId>,
     /// Tools that the caller executes: a run that calls one ends with the call.
     pub(crate) tools: Vec<Offered>,
+    /// What whoever asks keeps for itself in the run.
+    pub(crate) note: Option<Kind>,
 }
 
 impl Turn {
     /// `messages` are said to `agent`, and no more is wanted.
     pub(crate) fn new(agent: CompactString, conversation: ConversationId, messages: Vec<Spoken>) -> Self {
-        Self { agent, conversation, messages, run: None, tools: Vec::new() }
+        Self { agent, conversation, messages, run: None, tools: Vec::new(), note: None }
     }
 }
 
@@ -218,12 +220,18 @@ impl Agents {
     /// goes on by itself. Never waits for the model.
     pub(crate) fn start(shared: &Arc<Shared>, turn: Turn) -> Result<Started, StartError> {
         let agents = &shared.agents;
-        let Turn { agent, conversation, messages, run, tools } = turn;
+        let Turn { agent, conversation, messages, run, tools, note } = turn;
         let found = agents.find(shared, &agent)?;
         let place = Place { run: name(shared, &conversation, run), conversation };
         let (seat, reins) = Seat::take(shared, &place, agent)?;
         let after = say(shared, &place.conversation, messages)?;
-        go_on(shared, seat.work(found, reins, tools.into(), false)?, seat);
+        let work = seat.work(found, reins, tools.into(), false)?;
+        if let Some(note) = note {
+            let mut said = Decoded::default();
+            said.push(&place.run, note);
+            shared.fanout.publish(&place.conversation, Publication::of(said.envelopes))?;
+        }
+        go_on(shared, work, seat);
         Ok(Started { place, after })
     }
 

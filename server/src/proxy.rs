@@ -39,6 +39,7 @@ use crate::http::problem::Problem;
 use crate::log::blocking;
 use copied::Asking;
 use headers::Fingerprints;
+pub(crate) use headers::keys;
 use order::{Order, Waiting};
 use recorders::Recorders;
 use send::Roots;
@@ -87,11 +88,6 @@ impl Proxy {
             joiner: Mutex::default(),
             waiting: Waiting::default(),
         }
-    }
-
-    /// The fingerprint of the keys in `headers`: the same for two callers with the same.
-    pub(crate) fn caller(&self, headers: &axum::http::HeaderMap) -> u64 {
-        self.fingerprints.of(headers, None)
     }
 
     /// The upstream `name`, and what calls it.

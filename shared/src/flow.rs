@@ -12,8 +12,9 @@ mod turns;
 
 pub use turns::{Stretch, Turn, turns};
 
-/// How the names of events begin that the hub keeps for itself in runs of agents elsewhere: what it asks them next.
-const BOOKKEEPING: &str = "remote_";
+/// How the names of events begin that the hub keeps for itself in runs: of agents elsewhere what it
+/// asks them next, of callers elsewhere how it knows them again.
+pub(crate) const BOOKKEEPING: &str = "remote_";
 
 /// A run as it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

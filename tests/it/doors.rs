@@ -46,6 +46,24 @@ pub(crate) async fn storyteller() -> Origin {
     .await
 }
 
+/// A model that calls a tool of its caller's, and says what it gave back.
+pub(crate) async fn handing_over() -> Origin {
+    Origin::start(|asked| {
+        let all = messages(asked);
+        if let Some(result) = all.iter().find(|message| message["role"] == "tool") {
+            return answer(&format!("It says {}.", result["content"].as_str().unwrap()));
+        }
+        vec![
+            Step::begin("200 OK", &STREAM),
+            Step::piece(&piece("I ask.")),
+            Step::piece(&call("call_9", "ask_user", &json!({"what": "colour"}))),
+            Step::piece(END),
+            Step::end(&[]),
+        ]
+    })
+    .await
+}
+
 /// A hub whose `helper` has the tools of the server as `t`; `tables` are put behind.
 pub(crate) async fn hub_of(origin: &Origin, tables: &str) -> (Hub, tempfile::TempDir) {
     let server = format!("[mcp.t]\ncommand = [{SERVER:?}]\n{tables}");

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 use tests::wait::within;
 use tests::{Hub, Origin, Step};
 
-use super::doors::{call, hub_of, objects, post, said, seen, slow, storyteller, told, until};
-use super::proxy::{END, STREAM, piece};
+use super::doors::{handing_over, hub_of, objects, post, said, seen, slow, storyteller, told, until};
 use super::runner::{answer, hub_with, messages};
 
 const CHAT: &str = "/v1/chat/completions";
@@ -152,24 +151,6 @@ async fn who_asks_for_it_is_told_what_the_tools_do() {
         assert!(deltas.contains(&result), "{body}");
         assert_eq!(reason, "stop");
     }
-}
-
-/// A model that calls a tool of its caller's, and says what it gave back.
-async fn handing_over() -> Origin {
-    Origin::start(|asked| {
-        let all = messages(asked);
-        if let Some(result) = all.iter().find(|message| message["role"] == "tool") {
-            return answer(&format!("It says {}.", result["content"].as_str().unwrap()));
-        }
-        vec![
-            Step::begin("200 OK", &STREAM),
-            Step::piece(&piece("I ask.")),
-            Step::piece(&call("call_9", "ask_user", &json!({"what": "colour"}))),
-            Step::piece(END),
-            Step::end(&[]),
-        ]
-    })
-    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 use tests::wait::within;
 use tests::{Hub, Origin, Step};
 
-use super::doors::{call, hub_of, objects, post, said, seen, slow, storyteller, told, until};
-use super::proxy::{END, STREAM, piece};
-use super::runner::{answer, hub_with, messages};
+use super::doors::{handing_over, hub_of, objects, post, said, seen, slow, storyteller, told, until};
+use super::runner::hub_with;
 
 const AG_UI: &str = "/compat/ag-ui/helper";
 const AI_SDK: &str = "/compat/ai-sdk/helper";
@@ -66,24 +65,6 @@ async fn ag_ui_is_told_a_run_with_the_ids_of_its_client() {
     assert_eq!(said(&summary), ["Weather?", "And now?"]);
     let view = hub.request("GET", "/v1/conversations/thread%201").send().await.unwrap().text().await.unwrap();
     assert!(view.contains("\"m1\""), "messages keep the ids of their client: {view}");
-}
-
-/// A model that calls a tool of its caller's, and says what it gave back.
-async fn handing_over() -> Origin {
-    Origin::start(|asked| {
-        let all = messages(asked);
-        if let Some(result) = all.iter().find(|message| message["role"] == "tool") {
-            return answer(&format!("It says {}.", result["content"].as_str().unwrap()));
-        }
-        vec![
-            Step::begin("200 OK", &STREAM),
-            Step::piece(&piece("I ask.")),
-            Step::piece(&call("call_9", "ask_user", &json!({"what": "colour"}))),
-            Step::piece(END),
-            Step::end(&[]),
-        ]
-    })
-    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]

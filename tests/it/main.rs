@@ -14,6 +14,7 @@ mod deliver; // each event once, whatever becomes of the hub
 mod dialects; // calls in texts, described dialects, conversions
 mod doctor; // what is said of things that are broken
 mod doors; // what the tests of served contracts have in common
+mod doors_back;
 mod doors_consents;
 mod doors_openai; // chat completions: any client, and Bernard's
 mod doors_pages; // AG-UI and the AI SDK

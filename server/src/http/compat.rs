@@ -45,6 +45,7 @@ mod threads;
 
 use begin::begin;
 use history::history;
+use threads::Keys;
 pub(crate) use threads::Threads;
 
 /// Names the conversation of a request, and in the answer the one where it is told.
@@ -92,8 +93,8 @@ struct Consent {
 enum Thread {
     /// This one.
     Named(ConversationId),
-    /// The one in which was said what the request says, by a caller with this mark.
-    Told(u64),
+    /// The one in which was said what the request says, by a caller with these keys.
+    Told(Keys),
 }
 
 /// What a call gave back that the caller has executed.
@@ -221,7 +222,7 @@ fn of_thread(name: &str) -> ConversationId {
     ConversationId::parse(name).or_else(|_odd| ConversationId::parse(&hashed())).expect("a plain short name")
 }
 
-/// What tells one caller from others who say the same: the key that it sends, of which nothing is kept.
-fn caller(shared: &Shared, headers: &HeaderMap) -> u64 {
-    shared.proxy.caller(headers)
+/// What tells one caller from others who say the same: the keys that it sends.
+fn caller(headers: &HeaderMap) -> Keys {
+    Keys::of(headers)
 }

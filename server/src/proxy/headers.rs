@@ -72,6 +72,18 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
 }
 
+/// The keys in `headers`, one behind the other; empty for a call without any.
+pub(crate) fn keys(headers: &HeaderMap) -> Vec<u8> {
+    let mut keys = Vec::new();
+    for name in &KEYS {
+        for value in headers.get_all(name) {
+            keys.extend_from_slice(value.as_bytes());
+            keys.push(0xff);
+        }
+    }
+    keys
+}
+
 /// Knows keys again without keeping them: a hash whose own key is made at random and dies with the process.
 #[derive(Debug, Default)]
 pub(super) struct Fingerprints(RandomState);

@@ -4,6 +4,7 @@
 use super::{Encode, Fact, PartStep, Scene, ToolStep};
 use crate::envelope::Envelope;
 use crate::event::{ErrorFact, Event, Kind, RunStatus, ToolState};
+use crate::flow::BOOKKEEPING;
 use crate::fold::fold;
 use crate::ids::{AgentId, RunId};
 use crate::json::Json;
@@ -210,6 +211,8 @@ impl<'a> Before<'a> {
             Kind::Status { text } => say(Fact::Status(text)),
             // Told when it is known that the run goes on.
             Kind::Error(_) => {}
+            // The hub keeps it for itself.
+            Kind::Custom { name, .. } if name.starts_with(BOOKKEEPING) => {}
             Kind::Custom { name, value } => say(Fact::Custom(name, value)),
             Kind::Raw { name, value } => say(Fact::Raw(name, value)),
             Kind::Unknown(unknown) => say(Fact::Raw(&unknown.k, &Json::of(&unknown.fields))),

@@ -9,7 +9,8 @@ use shared::view::{RunView, TopItem};
 use shared::{Position, RunId, Seq, ToolCallId, View};
 
 use super::place::{Placing, place};
-use super::{Asked, Begun, Consent, Given, Thread, fresh, threads};
+use super::threads::Trace;
+use super::{Asked, Begun, Consent, Given, Thread, fresh};
 use crate::agents::commands::Refusal;
 use crate::agents::fork::{Cut, fork};
 use crate::agents::{Agents, Started, Turn};
@@ -29,11 +30,11 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
     }
     let Asked { agent, thread, messages, results, tools, run, consents } = asked;
     let _one_begins = shared.threads.one().await;
+    shared.threads.remembered(shared).await;
     let id = match &thread {
         Thread::Named(id) => shared.threads.current(id),
-        Thread::Told(scope) => {
-            let mark = threads::mark(*scope, &agent);
-            let joined = blocking(|| shared.threads.find(&shared.hub, mark, &messages));
+        Thread::Told(keys) => {
+            let joined = blocking(|| shared.threads.find(&shared.hub, (&agent, keys), &messages));
             joined.map_or_else(|| fresh(&agent), Ok)?
         }
     };
@@ -68,13 +69,15 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
         _ => (id.clone(), 0),
     };
     let news = messages.get(from..).unwrap_or_default().to_vec();
-    let turn = Turn { run, tools, ..Turn::new(agent.clone(), into.clone(), news) };
+    let trace = match thread {
+        Thread::Named(name) => Trace::of_thread(name, &into),
+        Thread::Told(keys) => Some(Trace::of_history((&agent, &keys), &messages, &into)),
+    };
+    let note = trace.as_ref().map(Trace::note);
+    let turn = Turn { run, tools, note, ..Turn::new(agent, into, news) };
     let started = blocking(|| Agents::start(shared, turn))?;
-    match thread {
-        Thread::Named(name) => shared.threads.moved(name, into),
-        Thread::Told(scope) => {
-            shared.threads.remember(threads::mark(scope, &agent), &messages, &started.place);
-        }
+    if let Some(trace) = trace {
+        shared.threads.remember(trace, &started.place.run);
     }
     begun(shared, started, false, left_out)
 }

@@ -58,7 +58,7 @@ async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<
     let agent = behind(shared, "forge", model)?;
     let thread = match of_header(headers)? {
         Some(id) => Thread::Named(id),
-        None => Thread::Told(caller(shared, headers)),
+        None => Thread::Told(caller(headers)),
     };
     Ok(Wish { left_out, ..Wish::new(Asked::new(agent, thread, messages), "forge") })
 }

@@ -63,7 +63,7 @@ async fn answer(
         if is_bernard { behind(shared, "bernard", wish.model.as_deref())? } else { agent(shared, &wish)? };
     let thread = match of_header(headers)? {
         Some(id) => Thread::Named(id),
-        None => Thread::Told(caller(shared, headers)),
+        None => Thread::Told(caller(headers)),
     };
     let Wish { messages, results, tools, streams, wants_usage, shows_tools, left_out, .. } = wish;
     let shows = is_bernard || shows_tools || headers.get(TOOLS).is_some_and(|value| value == "show");

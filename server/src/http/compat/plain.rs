@@ -48,7 +48,7 @@ async fn wish(
     let thread = match (of_header(headers)?, chat) {
         (Some(id), _) => Thread::Named(id),
         (None, Some(chat)) => Thread::Named(of_thread(&chat)),
-        (None, None) => Thread::Told(caller(shared, headers)),
+        (None, None) => Thread::Told(caller(headers)),
     };
     if fields.get("stream") == Some(&Value::Bool(false)) {
         left_out.push(String::from("stream: false"));
