@@ -1,9 +1,10 @@
-"""An agent behind AG-UI, whose model calls its tool once and then says what came of it. The port is its argument."""
+"""Agents behind AG-UI, whose models call their tool once and then say what came of it; `careful` asks before. The port is
+the argument."""
 
 import sys
 
 import uvicorn
-from pydantic_ai import Agent
+from pydantic_ai import Agent, DeferredToolRequests
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -19,9 +20,20 @@ def look_up(place: str) -> str:
     return f"{place} is sunny"
 
 
+careful = Agent("test", output_type=[str, DeferredToolRequests])
+
+
+@careful.tool_plain(requires_approval=True)
+def delete(file: str) -> str:
+    """Deletes a file."""
+    return f"{file} is gone"
+
+
 async def answer(request: Request) -> Response:
-    return await AGUIAdapter.dispatch_request(request, agent=agent)
+    asked = careful if request.url.path == "/careful" else agent
+    return await AGUIAdapter.dispatch_request(request, agent=asked)
 
 
-app = Starlette(routes=[Route("/agent", answer, methods=["POST"])])
+paths = ["/agent", "/careful"]
+app = Starlette(routes=[Route(path, answer, methods=["POST"]) for path in paths])
 uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
