@@ -257,7 +257,7 @@ impl Errand {
         };
         self.session.clone_from(&asked.session);
         let before = view.runs.get(run);
-        let tale = Tale::new(run.clone(), before).carrying(before, &standing.pause);
+        let tale = Tale::new(run.clone(), before).carrying(before, standing);
         self.call(asked, tale);
         Ok(true)
     }

@@ -8,7 +8,7 @@ use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStatus, RunUpdate, ToolSt
 use shared::view::RunView;
 use shared::{AgentId, RunId, ToolCallId};
 
-use super::pause::{Called, INTERRUPT, Pause, Told};
+use super::pause::{Called, INTERRUPT, Standing, Told};
 use crate::runner::{Heard, Ids};
 
 /// See the module. For one answer.
@@ -24,6 +24,8 @@ pub(super) struct Tale {
     has_begun: bool,
     /// Calls of an answer before this one that it goes on with.
     carried: HashSet<ToolCallId>,
+    /// Those of them to which a person did not agree: that is what came of them, whatever the agent makes of it.
+    rejected: HashSet<ToolCallId>,
     /// What the answer calls its calls and their tools.
     names: HashMap<ToolCallId, Called>,
     /// What it asks of a person.
@@ -45,23 +47,26 @@ impl Tale {
             end: None,
             has_begun: false,
             carried: HashSet::new(),
+            rejected: HashSet::new(),
             names: HashMap::new(),
             asks: Vec::new(),
         }
     }
 
-    /// The answer goes on with the calls of `run` that are open, and with those that waited in `pause`.
-    pub(super) fn carrying(mut self, run: Option<&RunView>, pause: &Pause) -> Self {
+    /// The answer goes on with the calls of `run` that are open, and with those that waited and are answered.
+    pub(super) fn carrying(mut self, run: Option<&RunView>, standing: &Standing) -> Self {
         let open = run.into_iter().flat_map(|run| &run.tools).filter(|(_, tool)| !tool.state.is_final());
         let open = open.map(|(tool, call)| {
             let given = call.given_id.clone().unwrap_or_else(|| tool.as_str().into());
             Called { tool: tool.clone(), given, name: call.name.clone(), is_question: false }
         });
-        for call in open.chain(pause.calls().cloned()) {
+        for call in open.chain(standing.pause.calls().cloned()) {
             self.calls.carry(&call.given, call.tool.clone());
             self.carried.insert(call.tool.clone());
             self.names.insert(call.tool.clone(), call);
         }
+        let rejected = standing.answers.iter().filter(|answer| !answer.approved);
+        self.rejected = rejected.map(|answer| answer.tool.clone()).collect();
         self
     }
 
@@ -129,6 +134,8 @@ impl Tale {
                 false
             }
             Kind::ToolStart(_) => true,
+            Kind::ToolState(change) if self.rejected.contains(&change.tool) => true,
+            Kind::ToolResult(result) => self.rejected.contains(&result.tool),
             Kind::ToolState(ToolStateChange { tool, state: Writing | Pending, .. })
             | Kind::ToolArgs { tool, .. }
             | Kind::ToolCall { tool, .. }
