@@ -9,6 +9,7 @@ requirements: httpx
 import asyncio
 import html
 import json
+import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -109,6 +110,7 @@ class Pipe:
                     # The stop button.
                     if run:
                         await post(client, f"{path}/commands", {"id": uuid.uuid4().hex, "command": "stop", "run": run})
+                    await emit(status("Stopped", True))
                     raise
         except (Refused, httpx.HTTPError) as error:
             await emit(status("Failed", True))
@@ -116,7 +118,7 @@ class Pipe:
 
     async def _views(self, client: httpx.AsyncClient, path: str, after: str, emit: Emit) -> AsyncIterator["View"]:
         """The conversation each time that it has changed. Goes on behind a cut, without a hole."""
-        view, wait, heard = View(), 0.25, time.monotonic()
+        view, wait, heard, is_cut = View(), 0.25, time.monotonic(), False
         while True:
             headers = {"accept": "text/event-stream"} | ({"last-event-id": after} if after else {})
             try:
@@ -128,6 +130,9 @@ class Pipe:
                     place, payload = "", ""
                     async for line in answer.aiter_lines():
                         heard, wait = time.monotonic(), 0.25
+                        if is_cut:
+                            is_cut = False
+                            await emit(status(view.status or "Connected again", False))
                         if line.startswith("id:"):
                             place = line[3:].strip()
                         elif line.startswith("data:"):
@@ -140,7 +145,9 @@ class Pipe:
             except httpx.TransportError as error:
                 if time.monotonic() - heard > self.valves.REQUEST_TIMEOUT:
                     raise Refused(f"{self.valves.FANLIGHT_URL} is not reached: {error}") from error
-                await emit(status("Connecting again...", False))
+                if not is_cut:
+                    is_cut = True
+                    await emit(status("Connecting again...", False))
             await asyncio.sleep(wait)
             wait = min(wait * 2, 4)
 
@@ -237,6 +244,7 @@ class Told:
         self.states: dict[str, Any] = {}
         self.blocks: list[str] = []
         self.files: list = []
+        self.has_content = False
         self.at_line_start = True
         self.is_over = False
 
@@ -250,6 +258,8 @@ class Told:
             if tool := run["tools"].get(item.get("tool")):
                 await self.tool(item["tool"], tool, is_over)
             elif (part := run["parts"].get(item.get("part"))) and part["agent"] is None:
+                if self.is_block(item["part"], part) and self.news(f"thinks {item['part']}", True):
+                    await self.emit(status("Thinking...", False))
                 for piece in self.part(item["part"], part, is_over):
                     yield piece
         if is_over or not any(is_open(part) for part in run.get("parts", {}).values()):
@@ -275,11 +285,17 @@ class Told:
             word = "Sub-agent completed" if is_done else f"🤖 Sub-agent: {agent.get('name') or name}..."
             await self.emit(status(word, is_done))
 
+    def is_block(self, name: str, part: dict) -> bool:
+        """Whether that is reasoning for a block in the answer: Open WebUI puts all that is native before the answer."""
+        is_behind = name not in self.texts and (self.has_content or bool(self.blocks))
+        is_native = self.valves.REASONING == "native" and self.streams and not is_behind
+        return part["kind"] == "thinking" and self.valves.REASONING != "off" and not is_native
+
     def part(self, name: str, part: dict, is_over: bool) -> list:
         text, said = part["text"], self.texts.get(name, "")
         is_whole = part["ended_at"] is not None or is_over
-        if part["kind"] == "thinking" and (self.valves.REASONING == "details" or not self.streams):
-            if self.valves.REASONING != "off" and is_whole and text and self.news(f"thought {name}", True):
+        if self.is_block(name, part):
+            if is_whole and text and self.news(f"thought {name}", True):
                 self.blocks.append(reasoning(part))
             return []
         if part["kind"] == "file":
@@ -297,10 +313,13 @@ class Told:
         self.texts[name] = text
         if part["kind"] != "thinking":
             return self.take_blocks() + self.write(fresh) if not said else self.write(fresh)
-        is_native = self.valves.REASONING == "native"
-        return [chunk(reasoning_content=fresh)] if is_native else []
+        if self.valves.REASONING == "off":
+            return []
+        is_next = not said and self.news("reasoning", name) and len(self.texts) > 1
+        return [chunk(reasoning_content=f"\n\n{fresh}" if is_next else fresh)]
 
     def write(self, text: str) -> list:
+        self.has_content = True
         self.at_line_start = text.endswith("\n")
         # As a text alone it would be taken for a line of a stream if it begins with `data:`.
         return [chunk(content=text)] if self.streams else [text]
@@ -336,7 +355,7 @@ class Told:
         if tool.get("embeds"):
             await self.emit({"type": "embeds", "data": {"embeds": tool["embeds"]}})
         if self.valves.SHOW_TOOL_DETAILS and tool["agent"] is None:
-            self.blocks.append(details(name, tool, shown, self.valves.RESULTS_IN == "body"))
+            self.blocks.append(details(name, tool, shown, self.valves.RESULTS_IN == "body", self.emit is nothing))
 
 
 class Asks:
@@ -345,16 +364,24 @@ class Asks:
     def __init__(self, client: httpx.AsyncClient, path: str, call: Emit | None) -> None:
         self.client, self.path, self.call = client, path, call
         self.asked: dict[str, asyncio.Task] = {}
+        self.tools: dict[str, dict] = {}
+        # The page has one dialog: a second question takes the place of the first, which is never answered.
+        self.dialog = asyncio.Lock()
 
     def look(self, run: str, state: dict) -> None:
-        for name, tool in state.get("tools", {}).items():
+        self.tools = state.get("tools", {})
+        for name, tool in self.tools.items():
             if self.call and tool["state"] == "approval" and name not in self.asked:
                 self.asked[name] = asyncio.create_task(self.ask(run, name, tool))
 
     async def ask(self, run: str, name: str, tool: dict) -> None:
-        question = tool.get("question") or f"{tool['name']} {tool['arguments']['text']}"
-        asked = {"title": f"May {tool['name']} be called?", "message": question}
-        answer = await self.call({"type": "confirmation", "data": asked})
+        question = plain(tool["question"]) if tool.get("question") else ""
+        message = f"{question}\n\n{fenced(tool['arguments']['text'] or '{}')}"
+        asked = {"title": f"May {tool['name']} be called?", "message": message}
+        async with self.dialog:
+            if self.tools.get(name, tool)["state"] != "approval":
+                return
+            answer = await self.call({"type": "confirmation", "data": asked})
         command = {"id": uuid.uuid4().hex, "command": "approve" if answer else "reject", "run": run, "tool": name}
         try:
             await post(self.client, f"{self.path}/commands", command)
@@ -429,7 +456,19 @@ def escaped(text: str) -> str:
     return html.escape(text).replace("\r", "&#13;").replace("\n", "&#10;").replace("\t", "&#9;")
 
 
-def details(name: str, tool: dict, result: str, in_body: bool) -> str:
+def plain(text: str) -> str:
+    """As Markdown that shows just this text: a question must not load images, or show other words than are there."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
+
+
+def fenced(text: str) -> str:
+    """As a block of code that nothing in it can end."""
+    fence = "`" * max([2, *map(len, re.findall("`+", text))]) + "`"
+    return f"{fence}json\n{text}\n{fence}"
+
+
+def details(name: str, tool: dict, result: str, in_body: bool, is_alone: bool) -> str:
+    """A call, to be opened. It has its files only where it `is_alone`, without events: they would be shown twice."""
     whole = tool.get("result")
     is_whole = isinstance(whole, (dict, list)) and json.dumps(whole, ensure_ascii=False) == result
     said = escaped(result if is_whole else json.dumps(result, ensure_ascii=False))
@@ -437,7 +476,7 @@ def details(name: str, tool: dict, result: str, in_body: bool) -> str:
     tag += f' arguments="{escaped(tool["arguments"]["text"] or "{}")}"'
     tag += "" if in_body else f' result="{said}"'
     for word in ("files", "embeds"):
-        if tool.get(word):
+        if is_alone and tool.get(word):
             tag += f' {word}="{escaped(json.dumps(tool[word]))}"'
     body = f"{said}\n" if in_body else ""
     return f"{tag}>\n<summary>Tool Executed</summary>\n{body}</details>\n"

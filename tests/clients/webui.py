@@ -1,6 +1,7 @@
 """Runs the pipe as Open WebUI does: loads it from its text, gives it a body, and writes down all that it gives and says.
 
-Arguments: the file of the pipe, its valves as JSON, the model, and what is said. One line of JSON for each thing: `models`,
+Arguments: the file of the pipe, its valves as JSON, the model, what is said, and how many calls wait for consent before the
+person answers the first question. One line of JSON for each thing: `models`,
 `piece`, `event`, `call`, and `end` with the content and the reasoning as Open WebUI puts them together.
 """
 
@@ -31,24 +32,43 @@ def line(piece):
     return f"data: {json.dumps({'choices': [{'delta': {'content': piece}}]})}"
 
 
-async def emit(event):
-    say(event=event)
+class Page:
+    """Has one dialog: a second question takes the place of the first, which is then never answered."""
 
+    def __init__(self, calls):
+        self.calls, self.waiting, self.questions = calls, 0, 0
+        self.changed = asyncio.Condition()
 
-async def call(event):
-    say(call=event)
-    return True
+    async def emit(self, event):
+        say(event=event)
+        async with self.changed:
+            self.waiting += "waits for consent" in str(event)
+            self.changed.notify_all()
+
+    async def call(self, event):
+        say(call=event)
+        self.questions += 1
+        mine = self.questions
+        async with self.changed:
+            await self.changed.wait_for(lambda: self.waiting >= self.calls)
+        for _ in range(9):
+            # Whoever would ask as well does so first.
+            await asyncio.sleep(0)
+        if mine != self.questions:
+            await asyncio.Event().wait()
+        return True
 
 
 async def main():
-    path, valves, model, text = sys.argv[1:]
+    path, valves, model, text, calls = sys.argv[1:]
+    page = Page(int(calls))
     pipe = load(path)
     pipe.valves = pipe.Valves(**json.loads(valves))
     say(models=await pipe.pipes())
     body = {"model": f"fanlight.{model}", "stream": True, "messages": [{"role": "user", "content": text}]}
     metadata = {"chat_id": "local:1", "message_id": "m1", "session_id": "s"}
     told = {"content": "", "reasoning_content": ""}
-    given = pipe.pipe(body, __metadata__=metadata, __event_emitter__=emit, __event_call__=call, __task__=None)
+    given = pipe.pipe(body, __metadata__=metadata, __event_emitter__=page.emit, __event_call__=page.call, __task__=None)
     async for piece in given:
         say(piece=piece)
         data = json.loads(line(piece).removeprefix("data:"))

@@ -21,11 +21,16 @@ struct Chat {
 
 impl Chat {
     fn begin(url: &str, valves: &Value, model: &str, text: &str) -> Self {
+        Self::begin_where(url, valves, model, text, 1)
+    }
+
+    /// The person answers the first question when so many `calls` wait for consent.
+    fn begin_where(url: &str, valves: &Value, model: &str, text: &str, calls: usize) -> Self {
         let mut valves = valves.clone();
         valves["FANLIGHT_URL"] = url.into();
         let mut command: Command = installed::python();
         command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/clients/webui.py"));
-        command.args([PIPE, &valves.to_string(), model, text]).kill_on_drop(true);
+        command.args([PIPE, &valves.to_string(), model, text, &calls.to_string()]).kill_on_drop(true);
         let mut program = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(program.stdout.take().unwrap()).lines();
         Self { program, lines, said: Vec::new() }
@@ -182,6 +187,7 @@ async fn open_webui_is_told_what_an_agent_does_through_a_cut_and_a_kill() {
     let statuses = statuses(&said);
     assert_eq!(statuses[0], ("Thinking...", false));
     assert!(statuses.contains(&("🔧 t__echo...", false)), "{statuses:?}");
+    assert!(statuses.contains(&("Connected again", false)), "{statuses:?}");
     assert_eq!(statuses.last(), Some(&("Complete", true)));
     let sources = events(&said, "source");
     assert_eq!((sources.len(), &sources[0]["source"]["name"]), (1, &json!("🔧 t__echo")));
@@ -207,6 +213,46 @@ async fn open_webui_asks_its_user_and_shows_what_its_valves_say() {
     assert_eq!((&end["reasoning_content"], events(&said, "source").len()), (&json!(""), 0));
 }
 
+/// A call of `echo`, as a model writes it.
+fn echo(index: usize) -> Value {
+    let function = json!({"name": "t__echo", "arguments": json!({"said": index}).to_string()});
+    json!({"tool_calls": [{"index": index, "id": format!("call_{index}"), "type": "function", "function": function}]})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_webui_shows_what_was_thought_behind_a_call_behind_it() {
+    let origin = Origin::start(|asked| {
+        let is_told = String::from_utf8_lossy(&asked.body).contains("\"role\":\"tool\"");
+        let (thought, text) = if is_told { ("Then.", "Done.") } else { ("First.", "I look.") };
+        let said = [json!({"reasoning_content": thought}), json!({"content": text})];
+        if is_told { stream(&said, "stop") } else { stream(&[&said[..], &[echo(0)]].concat(), "tool_calls") }
+    })
+    .await;
+    let (hub, _place) = hub(&origin, "").await;
+    let (end, _) = Chat::begin(&hub.url(""), &json!({}), "helper", "Look at it.").end().await;
+    let content = end["content"].as_str().unwrap();
+    let all = blocks(content);
+    let [call, thought] = &all[..] else { panic!("{content}") };
+    assert_eq!((&call.0["type"], &thought.0["type"]), (&json!("tool_calls"), &json!("reasoning")));
+    assert_eq!((&end["reasoning_content"], thought.2.as_str()), (&json!("First."), "> Then."));
+    assert!(content.starts_with("I look.") && content.ends_with("Done."), "{content}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_webui_asks_one_question_at_a_time() {
+    let origin = Origin::start(|asked| {
+        if String::from_utf8_lossy(&asked.body).contains("\"role\":\"tool\"") {
+            return stream(&[json!({"content": "Done."})], "stop");
+        }
+        stream(&[echo(0), echo(1)], "tool_calls")
+    })
+    .await;
+    let (hub, _place) = hub(&origin, "confirm = [\"*\"]").await;
+    let (end, said) = Chat::begin_where(&hub.url(""), &json!({}), "helper", "Look twice.", 2).end().await;
+    assert_eq!(said.iter().filter(|line| !line["call"].is_null()).count(), 2);
+    assert_eq!(blocks(end["content"].as_str().unwrap()).len(), 2, "{end}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn open_webui_watches_a_conversation_of_others() {
     let hub = Hub::start().await;
@@ -226,7 +272,9 @@ async fn open_webui_watches_a_conversation_of_others() {
     publisher.says(r#"{"k":"error","run":"r","code":"overloaded","message":"too busy"}"#).await;
     publisher.says(r#"{"k":"run.end","run":"r","status":"error"}"#).await;
     let (end, said) = chat.end().await;
-    assert!(end["content"].as_str().unwrap().starts_with("Once again\n\n<details"), "{end}");
+    let content = end["content"].as_str().unwrap();
+    // What an event has brought would be shown twice in a block too.
+    assert!(content.starts_with("Once again\n\n<details") && !content.contains("a.png"), "{end}");
     assert_eq!(end["error"], json!({"detail": "too busy"}));
     let statuses = statuses(&said);
     assert!(statuses.contains(&("🤖 Sub-agent: researcher...", false)), "{statuses:?}");
