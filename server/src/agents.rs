@@ -30,7 +30,7 @@ use crate::state::Shared;
 
 pub(crate) mod commands;
 pub(crate) mod fork;
-mod remote;
+pub(crate) mod remote;
 mod seat;
 pub(crate) mod settings;
 

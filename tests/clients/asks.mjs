@@ -64,6 +64,11 @@ async function agUi() {
   agent.addMessage({ id: crypto.randomUUID(), role: "tool", toolCallId: call.id, content: "blue" });
   await agent.runAgent({ tools });
   assert.equal(agent.messages.at(-1).content, "It says blue.");
+  // A page that was loaded anew knows its thread and nothing else.
+  const fresh = new HttpAgent({ url: `${url}/compat/ag-ui/helper`, threadId: "ag", initialMessages: [{ id: "n", role: "user", content: "Sunny?" }] });
+  await fresh.runAgent();
+  assert.deepEqual(fresh.messages.filter((message) => message.role === "user").map((message) => message.content), ["Weather?", "Colour?", "Sunny?"]);
+  assert.equal(fresh.messages.at(-1).content, "It is sunny.");
   // An agent that asks before it calls its tool: the run ends with the question, and the next one brings the answer.
   const careful = new HttpAgent({ url: `${url}/compat/ag-ui/careful`, threadId: "ag-careful", initialMessages: [{ id: "q", role: "user", content: "Weather?" }] });
   await careful.runAgent();

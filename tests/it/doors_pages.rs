@@ -68,6 +68,29 @@ async fn ag_ui_is_told_a_run_with_the_ids_of_its_client() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn ag_ui_is_told_what_its_client_does_not_have() {
+    let origin = storyteller().await;
+    let (hub, _place) = hub_of(&origin, "").await;
+    let ask = async |run: &str, messages: &Value| {
+        events(&told(post(&hub, AG_UI, &input(run, messages, &json!([]))).await).await.0)
+    };
+    let question = user("m1", "Weather?");
+    let all = ask("run-1", &json!([question])).await;
+    assert!(all.iter().all(|event| event["type"] != "MESSAGES_SNAPSHOT"), "{all:?}");
+    let history = json!([question, {"id": "a", "role": "assistant", "content": "Let me look."}, user("m2", "And now?")]);
+    let all = ask("run-2", &history).await;
+    assert!(all.iter().all(|event| event["type"] != "MESSAGES_SNAPSHOT"), "{all:?}");
+    // A page that was loaded anew knows its thread and nothing else.
+    let all = ask("run-3", &json!([user("m3", "Well?")])).await;
+    assert_eq!((&all[0]["type"], &all[1]["type"]), (&json!("RUN_STARTED"), &json!("MESSAGES_SNAPSHOT")));
+    let told = all[1]["messages"].as_array().unwrap();
+    let roles: Vec<&str> = told.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user", "assistant", "user"], "{told:?}");
+    assert_eq!((&told[0]["content"], &told[6]["content"]), (&json!("Weather?"), &json!("Well?")));
+    assert_eq!(told[1]["toolCalls"][0]["id"], told[2]["toolCallId"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pages_execute_their_own_tools() {
     let origin = handing_over().await;
     let (hub, _place) = hub_with(&origin, "").await;

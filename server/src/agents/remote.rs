@@ -32,6 +32,8 @@ mod pause;
 mod tale;
 mod words;
 
+pub(crate) use words::ag_ui as ag_ui_messages;
+
 use call::{Call, Note};
 use contract::{Asked, Occasion};
 use pause::{Pause, Standing, Told};

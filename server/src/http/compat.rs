@@ -114,6 +114,8 @@ struct Begun {
     has_waited: bool,
     /// What of the request the agent cannot be told.
     left_out: Vec<&'static str>,
+    /// The caller does not have all that was said before.
+    has_gap: bool,
 }
 
 impl Begun {

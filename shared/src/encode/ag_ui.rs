@@ -72,6 +72,9 @@ impl Tell for AgUi {
             Fact::Custom("state_delta", value) => event(scene, "STATE_DELTA", out, |event| {
                 event.put("delta", value);
             }),
+            Fact::Custom("messages_snapshot", value) => event(scene, "MESSAGES_SNAPSHOT", out, |event| {
+                event.put("messages", value);
+            }),
             Fact::Custom(name, value) => custom(scene, name, value, out),
             Fact::Raw(name, value) => event(scene, "RAW", out, |event| {
                 event.put("event", value).put("source", name);

@@ -56,7 +56,7 @@ pub(super) fn asked(of: &Occasion<'_>) -> Asked {
     let body = match of.config.speaks {
         RemoteKind::Agno => return agno(of),
         RemoteKind::LangGraph => return langgraph(of),
-        RemoteKind::AgUi => ag_ui_input(of, &words::ag_ui(of.view), None),
+        RemoteKind::AgUi => ag_ui_input(of, &words::ag_ui(of.view, "m"), None),
         RemoteKind::DeepAgent => json!({"messages": words::plain(of.view), "stream": true}),
         RemoteKind::Forge => forge(of),
         RemoteKind::Ralph => {

@@ -88,10 +88,10 @@ pub(super) fn transcript(view: &View) -> String {
     format!("What was said before:\n\n{before}\n\n{news}")
 }
 
-/// The messages of AG-UI. Their ids are their places: nothing that was said goes away.
-pub(super) fn ag_ui(view: &View) -> Vec<Value> {
+/// The messages of AG-UI. Their ids are their places behind `prefix`: nothing that was said goes away.
+pub(crate) fn ag_ui(view: &View, prefix: &str) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
-    let id = |messages: &Vec<Value>| format!("m{}", messages.len() + 1);
+    let id = |messages: &Vec<Value>| format!("{prefix}{}", messages.len() + 1);
     for said in history(view, Unfinished::Answer).0 {
         match said {
             Said::Message(name, content) => {

@@ -8,10 +8,14 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
 use futures_util::{StreamExt as _, stream};
+use shared::Json;
 use shared::encode::{Caller, EncodeOptions, Encoding, encoding};
+use shared::event::Kind;
+use shared::view::TopItem;
 
 use super::{Asked, Begun, begin};
 use crate::agents::commands::Refusal;
+use crate::agents::remote::ag_ui_messages;
 use crate::http::problem::Problem;
 use crate::http::stream::reader::{Answering, Reader};
 use crate::http::stream::with_headers;
@@ -66,10 +70,11 @@ async fn stream_of(begun: Begun, dialect: &str, manner: Manner) -> Response {
     let conversation = manner.thread.unwrap_or_else(|| begun.conversation().as_str().into());
     let options = EncodeOptions { conversation, caller: Some(manner.caller), modes: Vec::new() };
     let encoder = encoding.encoder(&options);
+    let snapshot = if encoding.name == "ag-ui" && begun.has_gap { Some(snapshot(&begun)) } else { None };
     let Begun { seat, started, has_waited, .. } = begun;
     let is_waiting = seat.shared.agents.is_waiting(&started.place).filter(|_| says_waits(encoding));
     let answering = Answering { says_cancelled: says_cancelled(encoding), is_waiting };
-    let mut reader = Reader::answering(seat, encoder, encoding, &started, answering);
+    let mut reader = Reader::answering(seat, encoder, encoding, &started, answering).with_prologue(snapshot);
     let first = if has_waited { Some(reader.go_on().await) } else { None };
     let first = stream::iter(first.map(Ok));
     let pieces = first.chain(stream::unfold(reader, |mut reader| async move {
@@ -79,6 +84,14 @@ async fn stream_of(begun: Begun, dialect: &str, manner: Manner) -> Response {
     let mut response = with_headers(encoding, Body::from_stream(pieces).into_response());
     response.headers_mut().extend(headers);
     response
+}
+
+/// All that was said before the run, for a client that does not have all of it.
+fn snapshot(begun: &Begun) -> Kind {
+    let mut view = begun.seat.conversation.view();
+    view.items.retain(|item| !matches!(item, TopItem::Run(run) if run == begun.run()));
+    view.runs.shift_remove(begun.run());
+    Kind::Custom { name: "messages_snapshot".into(), value: Json::of(&ag_ui_messages(&view, "fanlight-")) }
 }
 
 /// Whether the dialect has words for a run that a person stopped. In others it is a failure: a stream that just ends

@@ -42,13 +42,14 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
         blocking(|| shared.hub.find(&id)).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     if !consents.is_empty() {
         let started = go_on(shared, found, consents).await?;
-        return begun(shared, started, true, Vec::new());
+        return begun(shared, started, true);
     }
     let (tools, left_out) = if shared.agents.takes_tools(&agent) || tools.is_empty() {
         (tools, vec![])
     } else {
         (vec![], vec!["tools"])
     };
+    let mut has_gap = false;
     let (into, from) = match found {
         Some(found) if shared.agents.knows(&agent) => {
             let takes = blocking(|| take_results(shared, &found, &results))?;
@@ -56,7 +57,11 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
                 found.look(|view| (place(view, &messages, takes), !view.items.is_empty()));
             match placing {
                 _ if !is_known => (id.clone(), 0),
-                Placing::Rest(from) => (id.clone(), from),
+                Placing::Rest(from) => {
+                    let told = messages.iter().take(from).filter(|spoken| spoken.role == "user").count();
+                    has_gap = found.look(|view| told < questions(view));
+                    (id.clone(), from)
+                }
                 Placing::Before(item, from) => {
                     let at = seq_before(shared, &found, &item).await?;
                     let cut = Cut { at: Some(at), ..Cut::default() };
@@ -79,19 +84,19 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
     if let Some(trace) = trace {
         shared.threads.remember(trace, &started.place.run);
     }
-    begun(shared, started, false, left_out)
+    Ok(Begun { left_out, has_gap, ..begun(shared, started, false)? })
 }
 
-fn begun(
-    shared: &Arc<Shared>,
-    started: Started,
-    has_waited: bool,
-    left_out: Vec<&'static str>,
-) -> Result<Begun, Refusal> {
+fn begun(shared: &Arc<Shared>, started: Started, has_waited: bool) -> Result<Begun, Refusal> {
     let conversation = shared.hub.enter(&started.place.conversation);
     let conversation = conversation.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     let seat = Seat { shared: Arc::clone(shared), conversation };
-    Ok(Begun { seat, started, has_waited, left_out })
+    Ok(Begun { seat, started, has_waited, left_out: Vec::new(), has_gap: false })
+}
+
+/// How many messages of persons there are.
+fn questions(view: &View) -> usize {
+    view.messages.values().filter(|message| message.role == "user").count()
 }
 
 /// Says to calls that wait what their caller says to them. What comes of the run after they began to wait is what it is

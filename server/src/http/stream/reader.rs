@@ -60,6 +60,8 @@ pub(in crate::http) struct Reader {
     is_behind: bool,
     is_over: bool,
     answering: Option<Answering>,
+    /// Told right behind the beginning of the run.
+    prologue: Option<Kind>,
 }
 
 impl Reader {
@@ -80,6 +82,7 @@ impl Reader {
             is_behind: false,
             is_over: false,
             answering: None,
+            prologue: None,
         }
     }
 
@@ -95,6 +98,12 @@ impl Reader {
         let reader = Self::new(seat, encoder, encoding, wanted, true);
         let cursor = Some(Cursor { seq: started.after.seq, tick: 0 });
         Self { cursor, answering: Some(answering), ..reader }
+    }
+
+    /// `kind` is told right behind the beginning of the run.
+    pub(in crate::http) fn with_prologue(mut self, kind: Option<Kind>) -> Self {
+        self.prologue = kind;
+        self
     }
 
     /// Tells that the run goes on which was told up to the cursor, and came to no end: what it is told from then on fits
@@ -297,6 +306,9 @@ impl Reader {
             return self.fail(code, message, out);
         }
         self.tell(envelope, out);
+        if let Some(kind) = self.prologue.take_if(|_| matches!(envelope.event.kind, Kind::RunStart(_))) {
+            self.say(Event::new(&envelope.event.run, kind), out);
+        }
         if self.ends_with_run && matches!(envelope.event.kind, Kind::RunEnd(_)) {
             self.end(out);
         }

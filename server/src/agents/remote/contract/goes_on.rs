@@ -58,7 +58,7 @@ pub(in super::super) fn goes_on(of: &Occasion<'_>, standing: &Standing) -> Optio
         }
         RemoteKind::AgUi => {
             let resume: Option<Vec<Value>> = asks.iter().map(|ask| ag_ui(ask, standing)).collect();
-            let mut messages = words::ag_ui(of.view);
+            let mut messages = words::ag_ui(of.view, "m");
             reopen(&mut messages, standing);
             let body = super::ag_ui_input(of, &messages, Some(resume?));
             let prelude = prelude(body.get("runId")?, standing);
