@@ -57,6 +57,29 @@ pub fn count(n: u64) -> String {
     }
 }
 
+/// Money, `picos` 10⁻¹² of `currency`, to two digits that say something: `$0.0042`, `$1.27`, `€0.35`, `12.08 CHF`.
+pub fn cost(picos: u64, currency: &str) -> String {
+    let places = match picos {
+        10_000_000_000.. => 2,
+        0 => 0,
+        // The first digit that is no zero, and one more.
+        _ => 13_u32.saturating_sub(picos.ilog10()).min(12),
+    };
+    let unit = 10_u64.pow(12_u32.saturating_sub(places));
+    let rounded = picos.saturating_add(unit / 2) / unit;
+    let scale = 10_u64.pow(places);
+    let amount = match places {
+        0 => rounded.to_string(),
+        _ => format!("{}.{:0width$}", rounded / scale, rounded % scale, width = places as usize),
+    };
+    match currency {
+        "USD" => format!("${amount}"),
+        "EUR" => format!("€{amount}"),
+        "GBP" => format!("£{amount}"),
+        _ => format!("{amount} {currency}"),
+    }
+}
+
 /// An exact count with separators: `48,211`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();

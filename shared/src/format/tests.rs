@@ -69,3 +69,20 @@ fn moments_are_told_in_utc() {
         assert_eq!(date(ms), text);
     }
 }
+
+#[test]
+fn money_has_two_digits_that_say_something() {
+    for (picos, said) in [
+        (0, "$0"),
+        (1, "$0.000000000001"),
+        (4_249_000_000, "$0.0042"),
+        (9_990_000_000, "$0.0100"),
+        (10_000_000_000, "$0.01"),
+        (347_000_000_000, "$0.35"),
+        (1_274_999_999_999, "$1.27"),
+        (u64::MAX, "$18446744.07"),
+    ] {
+        assert_eq!(cost(picos, "USD"), said);
+    }
+    assert_eq!([cost(350_000_000_000, "EUR"), cost(12_080_000_000_000, "CHF")], ["€0.35", "12.08 CHF"]);
+}

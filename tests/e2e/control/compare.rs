@@ -15,6 +15,8 @@ const CALLS: &str = r#"
     {"k":"tool.result","run":"r","tool":"t1","output":"none"}
     {"k":"tool.call","run":"r","tool":"t2","name":"search","arguments":"{\"q\":\"QUERY\"}"}
     {"k":"tool.result","run":"r","tool":"t2","output":FOUND}
+    {"k":"part.start","run":"r","part":"p","kind":"text"}
+    {"k":"part.delta","run":"r","part":"p","text":"LONG"}
     {"k":"run.end","run":"r","status":"complete"}
 "#;
 
@@ -75,7 +77,10 @@ async fn a_fork_is_compared_with_what_it_was_made_of() {
 async fn runs_that_part_at_a_call_say_at_which() {
     let hub = Hub::start().await;
     for (conversation, query, found) in [("a", "billing", "{}"), ("b", "invoices", "[1,2]")] {
-        let lines = CALLS.replace("QUERY", query).replace("FOUND", found);
+        let lines = CALLS
+            .replace("QUERY", query)
+            .replace("FOUND", found)
+            .replace("LONG", &"On and on.\\n\\n".repeat(60));
         hub.publisher(conversation).await.says(&lines).await;
     }
     let page = Page::open(DESKTOP).await;
@@ -85,6 +90,8 @@ async fn runs_that_part_at_a_call_say_at_which() {
         sides[0].to_string().contains("billing") && sides[1].to_string().contains("invoices")
     })
     .await;
+    let in_view = "const it = document.querySelector('[data-t=parting]').getBoundingClientRect(); return it.top > 0 && it.bottom < innerHeight";
+    page.holds(in_view).await;
     let ids = "const ids = [...document.querySelectorAll('[id]')].map(it => it.id); return ids.length - new Set(ids).size";
     assert_eq!(page.run(ids).await, 0, "no two elements have one id");
     page.screenshot("control-compare-calls").await;

@@ -24,6 +24,9 @@ const ITEMS_MAX: usize = 60;
 /// Most conversations that are offered.
 const CHOICES_MAX: usize = 12;
 
+/// The id of the line that says where they part.
+const PARTING: &str = "parting";
+
 /// The store of what stands beside.
 #[derive(Clone, Copy)]
 pub(crate) struct Beside(pub(crate) Store);
@@ -47,7 +50,14 @@ pub(super) fn Compared(other: ConversationId) -> impl IntoView {
         track(store, beside);
         store.view(|one| beside.view(|other| compare::parting(one, other, same.get())))
     });
-    let is_there = move || beside.seq.get() > 0;
+    let is_there = Memo::new(move |_| beside.seq.get() > 0 && store.seq.get() > 0);
+    // Who compares wants to see the difference, not the end.
+    Effect::new(move |_| {
+        if is_there.get() {
+            store.release();
+            browser::after(0, move || store.scroller.with_value(|scroller| scroller.reveal(PARTING)));
+        }
+    });
     let tally = move |of: Store| {
         track(store, beside);
         of.view(|view| Tally::of(view, same.get()).words())
@@ -65,8 +75,8 @@ pub(super) fn Compared(other: ConversationId) -> impl IntoView {
             }
         })}
         {move || open.get().then(|| view! { <Items items=Signal::derive(move || first(store)) /> })}
-        {move || is_there().then(|| view! {
-            <p class="parting" data-t="parting">{parting.get().unwrap_or_else(|| "They do not differ.".to_owned())}</p>
+        {move || is_there.get().then(|| view! {
+            <p class="parting" id=PARTING data-t="parting">{parting.get().unwrap_or_else(|| "They do not differ.".to_owned())}</p>
         })}
         <div class="pair" data-t="pair">
             <section aria-label="This conversation">
