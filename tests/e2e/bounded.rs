@@ -54,6 +54,8 @@ async fn texts_between_calls_leave_the_page_as_large_as_it_was() {
         seen.push(elements(&page).await);
     }
     assert!(seen.iter().all(|n| *n <= ELEMENTS_MAX), "{seen:?}");
+    let is_at_end = "const it = document.getElementById('transcript'); return it.scrollHeight - it.clientHeight - it.scrollTop < 8 && !document.querySelector('.jump')";
+    page.holds(is_at_end).await;
     // What is not there is one click away.
     page.run("document.querySelector('button.more').click()").await;
     page.run_until("return document.querySelectorAll('*').length", |n| n.as_u64() > seen.last().copied())

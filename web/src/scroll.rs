@@ -82,6 +82,7 @@ impl Scroller {
             std::mem::forget(observer);
         }
         observed.forget();
+        parts.anchor();
         Self(Some(parts))
     }
 
@@ -151,8 +152,16 @@ impl Parts {
         change(&mut follow);
         self.follow.set(follow);
         if follow.is_on() != before {
+            self.anchor();
             (self.told.borrow())(follow.is_on());
         }
+    }
+
+    /// While the view follows, rows go away above it: a browser that holds still what it shows would move it up by their
+    /// height, which nobody could tell from a reader's move.
+    fn anchor(&self) {
+        let anchor = if self.follow.get().is_on() { "none" } else { "auto" };
+        drop(self.window.style().set_property("overflow-anchor", anchor));
     }
 
     fn place(&self) -> Place {
