@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use shared::event::{RunStatus, ToolState};
+use shared::event::{Cost, RunStatus, ToolState};
 use shared::flow::{Counts, Flow};
 use shared::view::{Item, RunView, ToolView};
 use shared::{AgentId, RunId, View};
@@ -37,6 +37,8 @@ pub struct Branch {
     pub span: (u64, Option<u64>),
     /// Tokens, where anybody said: of the run as a whole.
     pub tokens: Option<u64>,
+    /// What the model cost, as far as it is known.
+    pub cost: Option<Cost>,
 }
 
 /// All agents of `view`, each under the one that called it, down to `depth` levels.
@@ -62,6 +64,7 @@ pub fn tree(view: &View, depth: Option<usize>) -> Vec<Branch> {
             counts: counts.get(&None).copied().unwrap_or_default(),
             span: (run.started_at, run.ended_at.filter(|_| !run.is_running())),
             tokens: run.usage.map(|usage| usage.input_tokens.saturating_add(usage.output_tokens)),
+            cost: run.usage.and_then(|usage| usage.cost),
         });
         let mut open: Vec<(&AgentId, usize)> = children(&below, None, 1);
         while let Some((agent, level)) = open.pop() {
@@ -103,6 +106,7 @@ fn branch(
         counts: counts.unwrap_or_default(),
         span: (it.started_at, it.ended_at.filter(|_| it.status != RunStatus::Running)),
         tokens: None,
+        cost: None,
     })
 }
 

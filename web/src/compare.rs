@@ -173,6 +173,7 @@ impl Tally {
             let (read, written) = (self.usage.input_tokens, self.usage.output_tokens);
             words.push(format!("{} → {} tokens", format::grouped(read), format::grouped(written)));
         }
+        words.extend(self.usage.cost.map(|cost| format::cost(cost.picos(), cost.currency().as_str())));
         words.join(" · ")
     }
 }
@@ -206,6 +207,7 @@ mod tests {
     //! Tests of what is the same.
 
     use shared::Envelope;
+    use shared::event::{Cost, Currency};
     use shared::fold::fold;
 
     use super::*;
@@ -279,9 +281,10 @@ mod tests {
         let one = view(&ONE, "a");
         let took = Tally { calls: 1, busy_ms: 5, ..Tally::default() };
         assert_eq!((Tally::of(&one, 1), Tally::of(&one, 2)), (took, Tally::default()));
-        let usage = Usage { input_tokens: 1_200, output_tokens: 34, ..Usage::default() };
+        let cost = Some(Cost::new(4_249_000_000, Currency::USD));
+        let usage = Usage { input_tokens: 1_200, output_tokens: 34, cost, ..Usage::default() };
         let much = Tally { calls: 2, failed: 1, busy_ms: 1_500, usage };
-        assert_eq!(much.words(), "2 calls · 1 failed · 1.5 s · 1,200 → 34 tokens");
+        assert_eq!(much.words(), "2 calls · 1 failed · 1.5 s · 1,200 → 34 tokens · $0.0042");
     }
 
     #[test]

@@ -17,8 +17,11 @@ const CALLS: &str = r#"
     {"k":"tool.result","run":"r","tool":"t2","output":FOUND}
     {"k":"part.start","run":"r","part":"p","kind":"text"}
     {"k":"part.delta","run":"r","part":"p","text":"LONG"}
-    {"k":"run.end","run":"r","status":"complete"}
+    {"k":"run.end","run":"r","status":"complete","usage":{"input_tokens":1200,"output_tokens":34,"cost":{"amount":"0.004249","currency":"USD"}}}
 "#;
+
+/// What such a run took.
+const TOKENS: &str = "1,200 → 34 tokens · $0.0042";
 
 /// What each side shows.
 const SIDES: &str =
@@ -88,6 +91,12 @@ async fn runs_that_part_at_a_call_say_at_which() {
     page.text_until("parting", |text| text == "After 1 step: search with other arguments.").await;
     page.run_until(SIDES, |sides| {
         sides[0].to_string().contains("billing") && sides[1].to_string().contains("invoices")
+    })
+    .await;
+    let told = "return [document.querySelector('.counts-of-run'), ...document.querySelectorAll('.tally')].map(it => it.innerText)";
+    page.run_until(told, |told| {
+        let ends = |at: usize, with: &str| told[at].as_str().is_some_and(|text| text.ends_with(with));
+        ends(0, "1.2k tokens · $0.0042") && ends(1, TOKENS) && ends(2, TOKENS)
     })
     .await;
     let in_view = "const it = document.querySelector('[data-t=parting]').getBoundingClientRect(); return it.top > 0 && it.bottom < innerHeight";

@@ -1,7 +1,7 @@
 //! The bar at the top: where we are, how it stands, how much is shown.
 
 use leptos::prelude::*;
-use shared::event::RunStatus;
+use shared::event::{Cost, RunStatus};
 
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
@@ -21,6 +21,7 @@ struct Newest {
     status: RunStatus,
     span: Span,
     tokens: u64,
+    cost: Option<Cost>,
     /// Whether it goes on but nobody speaks for it.
     stalled: bool,
 }
@@ -40,6 +41,7 @@ fn newest(store: Store) -> Memo<Option<Newest>> {
             span: Span::of(run.started_at, run.ended_at),
             stalled: run.is_running() && run.stalled_at.is_some(),
             tokens: run.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens)),
+            cost: run.usage.and_then(|usage| usage.cost),
         })
     })
 }
@@ -173,7 +175,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     view! { <span class=class data-t="pill"><StateIcon shape=shape /> <span class="hide">{word}</span> {time}</span> }
 }
 
-/// Steps and tokens of the newest run.
+/// Steps, tokens and cost of the newest run.
 #[component]
 fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
     let store = use_store();
@@ -187,13 +189,15 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         let steps = steps.get().filter(|n| *n > 0).map(|n| format::counted(n, "step"));
         let tokens = newest.with(|run| run.as_ref().map_or(0, |run| run.tokens));
         let tokens = (tokens > 0).then(|| format!("{} tokens", format::count(tokens)));
+        let cost = newest.with(|run| run.as_ref().and_then(|run| run.cost));
+        let cost = cost.map(|cost| format::cost(cost.picos(), cost.currency().as_str()));
         let is_running = store.running.get();
         let rate = is_running.then(|| {
             store.now.track();
             store.model(|model| model.rate(browser::now_ms()))
         });
         let rate = rate.flatten().map(|n| format!("{n} tok/s"));
-        [steps, tokens, rate].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        [steps, tokens, cost, rate].into_iter().flatten().collect::<Vec<_>>().join(" · ")
     };
     view! { <span class="meta num hide counts-of-run">{text}</span> }
 }
