@@ -10,8 +10,8 @@ use shared::dialect::custom::UserDialect;
 use shared::limits;
 
 pub use crate::agents::settings::{
-    AgentConfig, AgentKind, FilledHeader, ModelApi, Provider, ProviderError, Reach, RemoteConfig, RemoteKind,
-    RunnerConfig, ToolServer,
+    AgentConfig, AgentKind, Filled, FilledHeader, ModelApi, Provider, ProviderError, Reach, RemoteConfig,
+    RemoteKind, RunnerConfig, StreamFile, StreamSink, StreamSocket, StreamTarget, ToolServer,
 };
 pub use crate::http::compat::DOORS;
 pub use crate::hub::Prices;

@@ -47,7 +47,7 @@ use tape::Budget;
 
 pub(crate) use call::{Passed, call, retry_after_ms};
 pub(crate) use record::{close, keep_up};
-pub(crate) use send::{Sender, reason};
+pub(crate) use send::{Plug, Sender, reason};
 pub(crate) use tape::Fault;
 pub use upstream::{Api, Upstream, UpstreamError};
 
@@ -119,6 +119,12 @@ impl Proxy {
         B: HttpBody<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
     {
         blocking(|| Sender::new(upstream, self.roots.get_or_init(Roots::load)))
+    }
+
+    /// A bare connection to `upstream`, for what is no call.
+    pub(crate) async fn plug(&self, upstream: &Upstream) -> Result<Plug, String> {
+        let roots = blocking(|| self.roots.get_or_init(Roots::load));
+        send::plug(upstream, roots).await
     }
 
     /// Bytes of calls that wait to be recorded.

@@ -18,6 +18,7 @@ mod model;
 mod plan;
 mod scribe;
 mod shell;
+mod sinks;
 pub(crate) mod tools;
 
 pub use agent::{Agent, Answer, Ask, Command, Input};

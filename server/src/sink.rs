@@ -16,6 +16,7 @@ use crate::client::HubAddress;
 use crate::hub::{Conversation, Follower};
 use crate::log::{ListQuery, LogError, blocking, reached};
 use crate::state::Shared;
+pub(crate) use file::shift;
 pub(crate) use glob::matches;
 
 mod file;

@@ -151,7 +151,7 @@ async fn i8_a_server_that_cannot_be_trusted_or_wants_a_key_is_left_out_and_named
         (
             without,
             true,
-            "the environment variable FANLIGHT_IS_NEVER_SET of its header authorization is not set",
+            "of its header authorization: the environment variable FANLIGHT_IS_NEVER_SET is not set",
         ),
     ];
     for (table, trusted, why) in cases {

@@ -12,11 +12,15 @@ use shared::price::Price;
 use crate::proxy::{Api, Upstream};
 use crate::runner::Plan;
 
+mod filled;
 mod header;
 mod provider;
+mod stream;
 
+pub use filled::Filled;
 pub use header::FilledHeader;
 pub use provider::{ModelApi, Provider, ProviderError};
+pub use stream::{StreamFile, StreamSink, StreamSocket, StreamTarget};
 
 /// One agent.
 #[derive(Debug, Clone)]
@@ -55,6 +59,8 @@ pub struct RunnerConfig {
     pub request: serde_json::Map<String, serde_json::Value>,
     /// What its tokens cost, where that is not what its model costs anyway.
     pub price: Option<Price>,
+    /// Where the raw events of its provider go besides.
+    pub sinks: Vec<StreamSink>,
 }
 
 /// An agent elsewhere.

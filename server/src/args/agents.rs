@@ -98,11 +98,12 @@ impl AgentSettings {
         let provider =
             provider.ok_or_else(|| of(String::from("a runner has a provider, or the url of one")))?;
         let key_env = self.key_env.as_deref();
-        let (mut provider, dialect) = if file::is_one(provider) {
+        let file::Read { mut provider, dialect, sinks } = if file::is_one(provider) {
             file::read(provider, key_env, upstreams).map_err(of)?
         } else {
             let provider = Provider::new(provider, self.url.as_deref(), key_env, upstreams);
-            (provider.map_err(|error| of(error.to_string()))?, None)
+            let provider = provider.map_err(|error| of(error.to_string()))?;
+            file::Read { provider, dialect: None, sinks: Vec::new() }
         };
         if let Some(file) = &self.ca {
             provider.upstream = provider.upstream.trusting(file).map_err(|error| of(error.to_string()))?;
@@ -126,6 +127,7 @@ impl AgentSettings {
             text_calls,
             request: self.request.clone(),
             price: self.price().map_err(of)?,
+            sinks,
         })
     }
 

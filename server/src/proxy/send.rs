@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use axum::http::{Request, Response};
 use hyper::body::{Body, Incoming};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::{ClientConfig, RootCertStore};
 use shared::limits::PROXY_CONNECT_MS;
+use tokio::net::TcpStream;
+use tower::ServiceExt as _;
 
 use super::tape::Fault;
 use super::upstream::Upstream;
@@ -36,20 +38,8 @@ where
 {
     /// For one upstream.
     pub(super) fn new(upstream: &Upstream, roots: &Roots) -> Result<Self, rustls::Error> {
-        let mut store = (*roots.0).clone();
-        for certificate in upstream.certificates() {
-            store.add(certificate.clone())?;
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider);
-        let builder = builder.with_safe_default_protocol_versions()?;
-        let tls = builder.with_root_certificates(store).with_no_client_auth();
-        let mut http = HttpConnector::new();
-        http.enforce_http(false);
-        http.set_nodelay(true);
-        http.set_connect_timeout(Some(Duration::from_millis(PROXY_CONNECT_MS)));
-        let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
-        let https = https.enable_http1().enable_http2().wrap_connector(http);
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, roots)?).https_or_http();
+        let https = https.enable_http1().enable_http2().wrap_connector(tcp());
         let client = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
@@ -68,6 +58,39 @@ where
             if error.is_connect() { Fault::Unreachable(reason) } else { Fault::Failed(reason) }
         })
     }
+}
+
+/// A bare connection, behind TLS where that is wanted.
+pub(crate) type Plug = TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>;
+
+/// Connects to an upstream, for what is no call.
+pub(super) async fn plug(upstream: &Upstream, roots: &Roots) -> Result<Plug, String> {
+    let tls = tls(upstream, roots).map_err(|error| error.to_string())?;
+    let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+    let https = https.enable_http1().wrap_connector(tcp());
+    let uri = upstream.uri("").ok_or_else(|| String::from("its URL is none"))?;
+    https.oneshot(uri).await.map(TokioIo::new).map_err(|error| reason(&*error))
+}
+
+/// Who is trusted for an upstream.
+fn tls(upstream: &Upstream, roots: &Roots) -> Result<ClientConfig, rustls::Error> {
+    let mut store = (*roots.0).clone();
+    for certificate in upstream.certificates() {
+        store.add(certificate.clone())?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider);
+    let builder = builder.with_safe_default_protocol_versions()?;
+    Ok(builder.with_root_certificates(store).with_no_client_auth())
+}
+
+/// How connections are made.
+fn tcp() -> HttpConnector {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_nodelay(true);
+    http.set_connect_timeout(Some(Duration::from_millis(PROXY_CONNECT_MS)));
+    http
 }
 
 /// Who is trusted everywhere.

@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 
 use super::Ask;
 use super::shell::Note;
+use super::sinks::Sinks;
 use crate::clock;
 use crate::config::{ModelApi, Provider, RunnerConfig};
 use crate::log::{Ticket, reached, room};
@@ -58,6 +59,8 @@ pub(super) struct Call {
     pub(super) ticket: Ticket,
     /// Takes what the model says.
     pub(super) inbox: mpsc::Sender<Note>,
+    /// Where its raw events go besides.
+    pub(super) sinks: Sinks,
 }
 
 impl Call {
@@ -96,7 +99,7 @@ impl Call {
             None => decoder(dialect, options),
         };
         let decoder = decoder.ok_or_else(|| failure("internal", "no decoder for the model's API", false))?;
-        self.listen(Hearing::new(WHO, answer, decoder)).await
+        self.listen(Hearing::new(WHO, answer, decoder).tapped(self.sinks.tap())).await
     }
 
     /// The tools `ours`, and those of whoever asked for the run. Where both have the same name, the latter's is meant.

@@ -16,6 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::agent::failed;
 use super::model::{Call, Way};
+use super::sinks::Sinks;
 use super::{Agent, Answer, Ask, Command, Execute, HUB_STOPPED, Input, NAME, Plan, Scribe};
 use crate::clock;
 use crate::config::RunnerConfig;
@@ -77,6 +78,8 @@ pub(crate) struct Shell {
     place: Place,
     agent: Agent,
     scribe: Scribe,
+    /// Where the model's raw events go besides.
+    sinks: Sinks,
     stop: CancellationToken,
     words: mpsc::Receiver<Word>,
     waits: watch::Sender<bool>,
@@ -154,6 +157,7 @@ impl Shell {
         let Parts { shared, config, way, place, stop, words, waits, tools } = parts;
         let (notes, inbox) = mpsc::channel(NOTES_MAX);
         let scribe = Scribe::new(&shared, place.clone()).at(config.price);
+        let sinks = Sinks::open(&shared, &place, &config.sinks);
         Self {
             shared,
             config,
@@ -161,6 +165,7 @@ impl Shell {
             place,
             agent,
             scribe,
+            sinks,
             stop,
             words,
             waits,
@@ -280,6 +285,7 @@ impl Shell {
             number: self.asked,
             ticket: self.scribe.ticket(),
             inbox: self.notes.clone(),
+            sinks: self.sinks.clone(),
         };
         self.model = Some(AbortOnDropHandle::new(tokio::spawn(call.run())));
     }

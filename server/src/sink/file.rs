@@ -210,21 +210,26 @@ impl Files {
     }
 
     fn rotate(&self) -> io::Result<(File, u64)> {
-        let path = &self.target.path;
-        let exists = |result: io::Result<()>| match result {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        };
-        exists(fs::remove_file(numbered(path, self.target.keep)))?;
-        for number in (1..self.target.keep).rev() {
-            exists(fs::rename(numbered(path, number), numbered(path, number + 1)))?;
-        }
-        exists(match self.target.keep {
-            0 => fs::remove_file(path),
-            _ => fs::rename(path, numbered(path, 1)),
-        })?;
+        shift(&self.target.path, self.target.keep)?;
         self.open()
     }
+}
+
+/// Renames a file that is full, and those before it; `keep` of them stay.
+pub(crate) fn shift(path: &Path, keep: usize) -> io::Result<()> {
+    let exists = |result: io::Result<()>| match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    exists(fs::remove_file(numbered(path, keep)))?;
+    for number in (1..keep).rev() {
+        exists(fs::rename(numbered(path, number), numbered(path, number + 1)))?;
+    }
+    exists(match keep {
+        0 => fs::remove_file(path),
+        _ => fs::rename(path, numbered(path, 1)),
+    })?;
+    Ok(())
 }
 
 /// The name of an older file; the newest of them is 1.

@@ -4,8 +4,12 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use server::config::{Provider, Upstream};
+use server::config::{Provider, StreamSink, Upstream};
 use shared::dialect::custom::UserDialect;
+
+mod sinks;
+
+use sinks::SinkSettings;
 
 /// What of the file is for those who call the provider.
 #[derive(Debug, Deserialize)]
@@ -24,17 +28,20 @@ struct Described {
 #[derive(Debug, Deserialize)]
 struct Stream {
     enabled: Option<bool>,
-    /// Viewers watch the hub, and `[[sinks]]` writes files: nothing more is needed.
-    #[serde(default, rename = "sinks")]
-    _sinks: Vec<Sink>,
+    #[serde(default)]
+    sinks: Vec<SinkSettings>,
+    /// How the stream is read; [`UserDialect`] knows it.
+    extract: Option<IgnoredAny>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Sink {
-    Websocket(IgnoredAny),
-    File(IgnoredAny),
-    Return(IgnoredAny),
+/// What such a file says.
+pub(super) struct Read {
+    /// The provider.
+    pub(super) provider: Provider,
+    /// Its dialect, where it has one of its own.
+    pub(super) dialect: Option<UserDialect>,
+    /// Where its raw events go besides.
+    pub(super) sinks: Vec<StreamSink>,
 }
 
 /// Whether `provider` is the name of such a file.
@@ -43,12 +50,8 @@ pub(super) fn is_one(provider: &str) -> bool {
     end.is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"))
 }
 
-/// The provider, and its dialect where it has one of its own; else what is wrong.
-pub(super) fn read(
-    path: &str,
-    key_env: Option<&str>,
-    upstreams: &[Upstream],
-) -> Result<(Provider, Option<UserDialect>), String> {
+/// What the file says; else what is wrong with it, and where.
+pub(super) fn read(path: &str, key_env: Option<&str>, upstreams: &[Upstream]) -> Result<Read, String> {
     let wrong = |why: String| format!("{path}: {why}");
     let yaml = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let file: File =
@@ -62,9 +65,12 @@ pub(super) fn read(
     let mut provider = provider.map_err(|error| wrong(error.to_string()))?;
     // The URL is that of the request itself.
     provider.path = "";
-    if Upstream::is_known(&name) {
-        return Ok((provider, None));
-    }
-    let dialect = UserDialect::parse(&yaml).map_err(|error| wrong(error.to_string()))?;
-    Ok((provider, Some(dialect)))
+    let (sinks, extract) = stream.map_or_else(Default::default, |stream| (stream.sinks, stream.extract));
+    let sinks = sinks.into_iter().filter_map(|sink| sink.sink().transpose());
+    let sinks = sinks.collect::<Result<_, _>>().map_err(wrong)?;
+    let described = || UserDialect::parse(&yaml).map_err(|error| wrong(error.to_string()));
+    let is_known = Upstream::is_known(&name);
+    // The words of a known provider are read with all that they say, so what is to be taken out of them need only be right.
+    let dialect = if is_known && extract.is_none() { None } else { Some(described()?) };
+    Ok(Read { provider, dialect: dialect.filter(|_| !is_known), sinks })
 }

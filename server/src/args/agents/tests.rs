@@ -3,7 +3,7 @@
 use figment::Figment;
 use figment::providers::{Format as _, Toml};
 
-use server::config::ToolServer;
+use server::config::{StreamTarget, ToolServer};
 
 use super::*;
 
@@ -88,6 +88,31 @@ fn a_provider_is_described_in_a_file() {
     assert_eq!((known.provider.path, known.dialect.is_none()), ("", true));
     assert_eq!(known.provider.upstream.place(), "https://api.anthropic.com");
     assert_eq!(known.provider.key_env.as_deref(), Some("ANTHROPIC_API_KEY"));
+    let sinks = known.sinks.iter().map(|sink| matches!(sink.target, StreamTarget::Socket(_)));
+    assert_eq!(sinks.collect::<Vec<_>>(), [true, false]);
+    for (instead, why) in [
+        (
+            "- type: kafka",
+            "line 12, at \"type\": there is no sink of the type \"kafka\"; there are websocket, file and return",
+        ),
+        (
+            "- type: websocket\n      path: x",
+            "line 13, at \"path\": this is for a sink of the type file, not websocket",
+        ),
+        (
+            "- type: return\n    - type: websocket",
+            "line 13, at \"type\": a sink of the type websocket has a url",
+        ),
+    ] {
+        let yaml = ANTHROPIC.replacen("- type: websocket", instead, 1);
+        let yaml = if instead.contains("return") { yaml.replace("      url:", "      # url:") } else { yaml };
+        let error = of(&yaml).unwrap_err();
+        assert!(error.ends_with(why), "{error}");
+    }
+    let error = of(&ANTHROPIC.replace("reconnect_attempts", "attempts")).unwrap_err();
+    assert!(error.contains("attempts") && error.contains("line 14"), "{error}");
+    let error = of(&ANTHROPIC.replace("text: \"$.delta.text\"", "text: \"delta\"")).unwrap_err();
+    assert!(error.contains("provider.yaml: line 23, at \"text\": "), "{error}");
     let own = "provider:\n  name: acme\n  api_url: http://127.0.0.1:9/answers\nstream:\n  extract:\n    text: $.say";
     let AgentKind::Runner(own) = of(own).unwrap().kind else { panic!("no runner") };
     assert_eq!((own.dialect.unwrap().name(), own.provider.key_env), ("acme", None));

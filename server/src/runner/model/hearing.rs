@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::failure::{failure, named, of_status};
 use crate::proxy::{reason, retry_after_ms};
+use crate::runner::sinks::Tap;
 
 /// How long the rest of an answer may take that is of no interest, before its connection is cut.
 const REST: Duration = Duration::from_secs(5);
@@ -32,6 +33,8 @@ pub(crate) struct Hearing {
     /// Why the answer broke off, where it did.
     cut: Option<String>,
     beginning: Vec<u8>,
+    /// Where it goes besides.
+    tap: Option<Tap>,
 }
 
 /// What was heard of an answer.
@@ -60,7 +63,14 @@ impl Hearing {
             until: is_refused.then(|| Instant::now() + REST),
             cut: None,
             beginning: Vec::new(),
+            tap: None,
         }
+    }
+
+    /// The same, passed on besides as it comes.
+    pub(crate) fn tapped(mut self, tap: Option<Tap>) -> Self {
+        self.tap = tap;
+        self
     }
 
     /// Whether it is no answer, but says why there is none.
@@ -85,12 +95,18 @@ impl Hearing {
             let bytes = frame.into_data().unwrap_or_default();
             let room = BEGINNING_BYTES.saturating_sub(self.beginning.len()).min(bytes.len());
             self.beginning.extend_from_slice(bytes.get(..room).unwrap_or_default());
+            if let Some(tap) = &mut self.tap {
+                tap.hear(&bytes);
+            }
             decoder.feed(&bytes, &mut out);
             return Some(out);
         }
         self.cut = frame.and_then(Result::err).map(|error| reason(&error));
         decoder.end(&mut out);
         self.decoder = None;
+        if let Some(tap) = self.tap.take() {
+            tap.end();
+        }
         Some(out)
     }
 

@@ -13,7 +13,7 @@ fn variables_are_filled_in_when_it_is_sent() {
     assert_eq!(value.to_str().unwrap(), format!("Bearer {path}, twice {path}!"));
     assert!(value.is_sensitive() && filled.is_authorization());
     let unset = FilledHeader::new("a", "${FANLIGHT_IS_NEVER_SET}").unwrap().filled().unwrap_err();
-    assert_eq!(unset, "the environment variable FANLIGHT_IS_NEVER_SET of its header a is not set");
+    assert_eq!(unset, "of its header a: the environment variable FANLIGHT_IS_NEVER_SET is not set");
 }
 
 #[test]

@@ -1,0 +1,63 @@
+//! Texts in the settings with places for what only the environment knows.
+
+/// A text; `${NAME}` in it stands for what is in that variable of the environment, `${NAME:-other}` for `other` where it has
+/// nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filled(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Variable { name: String, otherwise: Option<String> },
+}
+
+impl Filled {
+    /// The text; else what is wrong with it.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some((before, more)) = rest.split_once("${") {
+            let (place, behind) = more.split_once('}').ok_or_else(|| String::from("has ${ without }"))?;
+            let (name, otherwise) = match place.split_once(":-") {
+                Some((name, otherwise)) => (name, Some(otherwise.to_owned())),
+                None => (place, None),
+            };
+            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+                return Err(format!("has ${{{place}}}, which is the name of no variable"));
+            }
+            let variable = Piece::Variable { name: name.to_owned(), otherwise };
+            pieces.extend([Piece::Text(before.to_owned()), variable]);
+            rest = behind;
+        }
+        pieces.push(Piece::Text(rest.to_owned()));
+        Ok(Self(pieces))
+    }
+
+    /// What of it stands there whatever the environment knows.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|piece| match piece {
+            Piece::Text(text) => text.as_str(),
+            Piece::Variable { otherwise, .. } => otherwise.as_deref().unwrap_or_default(),
+        })
+    }
+
+    /// The text with what the environment knows now; else the variable that is not set, in words.
+    pub(crate) fn filled(&self) -> Result<String, String> {
+        let mut whole = String::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => whole.push_str(text),
+                Piece::Variable { name, otherwise } => {
+                    let found = std::env::var(name).ok().filter(|found| !found.is_empty());
+                    let found = found.or_else(|| otherwise.clone());
+                    let found = found.ok_or_else(|| format!("the environment variable {name} is not set"))?;
+                    whole.push_str(found.trim());
+                }
+            }
+        }
+        Ok(whole)
+    }
+}
+
+#[cfg(test)]
+mod tests;

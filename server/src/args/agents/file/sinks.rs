@@ -1,0 +1,107 @@
+//! `stream.sinks` of a file that describes a provider.
+
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+use server::config::{Filled, StreamFile, StreamSink, StreamSocket, StreamTarget};
+
+use crate::args::amount::ByteSize;
+
+/// Most events that wait for a sink, unless it is said.
+const EVENTS_MAX: usize = 4_096;
+
+/// Older files that are kept, unless it is said.
+const KEEP: usize = 5;
+
+/// How often a socket is tried again to open it, unless it is said.
+const ATTEMPTS: u32 = 3;
+
+/// What may stand in a sink. Which of these fit depends on its type.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SinkSettings {
+    r#type: Spanned<String>,
+    url: Option<Spanned<String>>,
+    reconnect_attempts: Option<Spanned<u32>>,
+    buffer_on_disconnect: Option<Spanned<bool>>,
+    path: Option<Spanned<String>>,
+    format: Option<Spanned<String>>,
+    #[serde(alias = "max_bytes")]
+    max_size: Option<Spanned<ByteSize>>,
+    rotation: Option<Spanned<usize>>,
+    buffer_size: Option<Spanned<usize>>,
+}
+
+/// What is wrong at `key`, which stands at `place`.
+fn wrong<T>(place: &Spanned<T>, key: &str, why: &str) -> String {
+    format!("line {}, at {key:?}: {why}", place.referenced.line())
+}
+
+impl SinkSettings {
+    /// As the hub wants it; nothing for the one that is there anyway; else what is wrong.
+    pub(super) fn sink(self) -> Result<Option<StreamSink>, String> {
+        let kind = self.r#type.value.clone();
+        self.fits(&kind)?;
+        let events_max = self.buffer_size.as_ref().map_or(EVENTS_MAX, |size| size.value);
+        let text = |place: &Option<Spanned<String>>, key: &str| {
+            let place = place.as_ref().filter(|place| !place.value.is_empty());
+            let needs = || wrong(&self.r#type, "type", &format!("a sink of the type {kind} has a {key}"));
+            let place = place.ok_or_else(needs)?;
+            Filled::new(&place.value).map_err(|why| wrong(place, key, &why))
+        };
+        let target = match kind.as_str() {
+            "websocket" => StreamTarget::Socket(StreamSocket {
+                url: text(&self.url, "url")?,
+                attempts: self.reconnect_attempts.as_ref().map_or(ATTEMPTS, |attempts| attempts.value),
+                waits: self.buffer_on_disconnect.as_ref().is_some_and(|waits| waits.value),
+            }),
+            "file" => {
+                if let Some(format) = self.format.as_ref().filter(|format| format.value != "jsonl") {
+                    return Err(wrong(format, "format", "the format of a file is jsonl: one event a line"));
+                }
+                StreamTarget::File(StreamFile {
+                    path: text(&self.path, "path")?,
+                    max_bytes: self.max_size.as_ref().map(|size| size.value.0),
+                    keep: self.rotation.as_ref().map_or(KEEP, |keep| keep.value),
+                })
+            }
+            // What the agent itself hears: it waits for each event, and needs no room for more.
+            "return" => return Ok(None),
+            other => {
+                let why =
+                    format!("there is no sink of the type {other:?}; there are websocket, file and return");
+                return Err(wrong(&self.r#type, "type", &why));
+            }
+        };
+        Ok(Some(StreamSink { target, events_max }))
+    }
+
+    /// Whether nothing is said that means nothing for a sink of the type `kind`.
+    fn fits(&self, kind: &str) -> Result<(), String> {
+        let fields = [
+            ("url", "websocket", self.url.as_ref().map(|it| it.referenced.line())),
+            (
+                "reconnect_attempts",
+                "websocket",
+                self.reconnect_attempts.as_ref().map(|it| it.referenced.line()),
+            ),
+            (
+                "buffer_on_disconnect",
+                "websocket",
+                self.buffer_on_disconnect.as_ref().map(|it| it.referenced.line()),
+            ),
+            ("path", "file", self.path.as_ref().map(|it| it.referenced.line())),
+            ("format", "file", self.format.as_ref().map(|it| it.referenced.line())),
+            ("max_size", "file", self.max_size.as_ref().map(|it| it.referenced.line())),
+            ("rotation", "file", self.rotation.as_ref().map(|it| it.referenced.line())),
+        ];
+        let known = fields.iter().any(|(_, of, _)| *of == kind) || kind == "return";
+        for (key, of, line) in fields {
+            if let Some(line) = line.filter(|_| known && of != kind) {
+                return Err(format!(
+                    "line {line}, at {key:?}: this is for a sink of the type {of}, not {kind}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
