@@ -12,32 +12,28 @@ use std::sync::{Arc, OnceLock};
 
 use compact_str::{CompactString, format_compact};
 use parking_lot::Mutex;
-use shared::code::ErrorCode;
 use shared::dialect::Decoded;
-use shared::event::{Kind, Message, RunStatus};
+use shared::event::{Kind, Message};
 use shared::exchange::Offered;
-use shared::limits::RUNS_AT_ONCE_MAX;
-use shared::view::RunView;
 use shared::{ConversationId, MessageId, Position, RunId, ToolCallId};
 use tokio::sync::watch;
 
 use crate::clock;
 use crate::config::{AgentConfig, AgentKind, RemoteConfig, RunnerConfig};
 use crate::hub::{Publication, PublishError};
-use crate::log::{ListQuery, blocking};
-use crate::runner::{Answer, HUB_STOPPED, NAME, Place, Way, Word};
+use crate::runner::{Answer, NAME, Place, Way, Word};
 use crate::state::Shared;
 
+mod again;
 pub(crate) mod commands;
+mod error;
 pub(crate) mod fork;
 pub(crate) mod remote;
 mod seat;
 pub(crate) mod settings;
 
-use seat::{Going, Seat, Work};
-
-/// Most conversations that are looked through for runs that were interrupted when the hub stopped.
-const LOOKED_THROUGH_MAX: usize = 256;
+pub(crate) use error::StartError;
+use seat::{Going, Seat, go_on};
 
 /// All agents, and the runs that they do.
 #[derive(Debug)]
@@ -124,48 +120,6 @@ pub(crate) struct Started {
     pub(crate) after: Position,
 }
 
-/// Why a turn did not begin.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum StartError {
-    /// There is none of that name.
-    #[error("no agent is named {name:?}; {known}")]
-    Unknown {
-        /// The name.
-        name: CompactString,
-        /// Those that there are, in words.
-        known: String,
-    },
-    /// There is no way to its model, or to it.
-    #[error("there is no way to the agent {0:?}, or to its model: {1}")]
-    NoWay(CompactString, String),
-    /// As many runs go on as may.
-    #[error("{RUNS_AT_ONCE_MAX} runs go on already")]
-    TooMany,
-    /// The hub stops.
-    #[error("the hub stops; come back in a moment")]
-    Draining,
-    /// The run is none of an agent of this hub, or goes on.
-    #[error("{0}")]
-    NotResumable(String),
-    /// The conversation did not take what was said.
-    #[error(transparent)]
-    Publish(#[from] PublishError),
-}
-
-impl StartError {
-    /// The code that goes to who asked.
-    pub(crate) fn code(&self) -> ErrorCode {
-        match self {
-            Self::Unknown { .. } => ErrorCode::UnknownAgent,
-            Self::NoWay(..) => ErrorCode::AgentUnavailable,
-            Self::TooMany => ErrorCode::TooMany,
-            Self::Draining => ErrorCode::ShuttingDown,
-            Self::NotResumable(_) => ErrorCode::NotResumable,
-            Self::Publish(error) => error.code(),
-        }
-    }
-}
-
 impl Agents {
     /// Those that were set.
     pub(crate) fn new(set: &[AgentConfig]) -> Self {
@@ -250,80 +204,6 @@ impl Agents {
         Ok(Started { after, ..Self::start(shared, Turn { messages: Vec::new(), ..turn })? })
     }
 
-    /// Lets a run of an agent of this hub go on that is over, or that nobody does any more.
-    pub(crate) fn resume(shared: &Arc<Shared>, place: &Place) -> Result<Started, StartError> {
-        let found = shared.hub.find(&place.conversation).map_err(PublishError::from)?;
-        let wrong = |what: &str| StartError::NotResumable(what.to_owned());
-        let found = found.ok_or_else(|| wrong("there is no such conversation"))?;
-        let known = found.look(|view| {
-            let run = view.runs.get(&place.run)?;
-            Some((shared.agents.did(run), run.status, run.name.clone(), view.seq))
-        });
-        let (is_ours, status, name, seq) = known.ok_or_else(|| wrong("there is no such run"))?;
-        let name = name.filter(|_| is_ours);
-        let name = name.ok_or_else(|| wrong("the run is not one of an agent of this hub"))?;
-        if status == RunStatus::Complete {
-            return Err(wrong("the run is complete"));
-        }
-        let agent = shared.agents.find(shared, &name)?;
-        let (seat, reins) = Seat::take(shared, place, name)?;
-        let after = Position { epoch: found.epoch().clone(), seq };
-        // Whoever had tools of their own is not there any more.
-        go_on(shared, seat.work(agent, reins, Arc::default(), true)?, seat);
-        Ok(Started { place: place.clone(), after })
-    }
-
-    /// Whether an agent of this hub did the run, or does it.
-    fn did(&self, run: &RunView) -> bool {
-        run.dialect.as_deref() == Some(NAME) || self.was_elsewhere(run)
-    }
-
-    /// Whether an agent elsewhere did the run that the hub called.
-    fn was_elsewhere(&self, run: &RunView) -> bool {
-        let known = run.name.as_ref().and_then(|name| self.known.get(name));
-        matches!(known.map(|known| &known.kind), Some(KnownKind::Remote(config))
-            if run.dialect.as_deref() == Some(config.speaks.dialect()))
-    }
-
-    /// Lets all runs go on that went on when the hub died or stopped; those that went on elsewhere are
-    /// over, unless their agents wait for a person.
-    pub(crate) fn resume_all(shared: &Arc<Shared>, unfinished: Vec<ConversationId>) {
-        if shared.agents.known.is_empty() {
-            return;
-        }
-        let query = ListQuery { after: None, state: Some(RunStatus::Interrupted), limit: LOOKED_THROUGH_MAX };
-        let rows = blocking(|| shared.hub.list(&query)).map(|listed| listed.rows).unwrap_or_default();
-        let stopped = rows.into_iter().map(|row| row.conversation);
-        for conversation in unfinished.into_iter().chain(stopped) {
-            let Ok(Some(found)) = shared.hub.find(&conversation) else { continue };
-            let runs: Vec<(RunId, bool)> = found.look(|view| {
-                let waits = |run: &RunView, is_elsewhere: bool| {
-                    let was_stopped = run.error.as_ref().is_some_and(|error| error.code == HUB_STOPPED);
-                    let is_own = run.dialect.as_deref() == Some(NAME) && (run.is_running() || was_stopped);
-                    is_own || (is_elsewhere && remote::waits(run))
-                };
-                let looked = view.runs.iter().map(|(id, run)| {
-                    let is_elsewhere = shared.agents.was_elsewhere(run);
-                    let waits = waits(run, is_elsewhere);
-                    let is_cut = !waits && run.is_running() && is_elsewhere;
-                    (waits || is_cut).then(|| (id.clone(), is_cut))
-                });
-                looked.flatten().collect()
-            });
-            for (run, is_cut) in runs {
-                let place = Place { conversation: conversation.clone(), run };
-                let went = if is_cut {
-                    remote::cut_off(shared, &place).map_err(StartError::from)
-                } else {
-                    Self::resume(shared, &place).map(drop)
-                };
-                if let Err(error) = went {
-                    tracing::warn!(%conversation, run = %place.run, %error, "a run does not go on");
-                }
-            }
-        }
-    }
-
     /// Stops a run. False where it does not go on.
     pub(crate) fn stop(&self, place: &Place) -> bool {
         let going = self.going.lock();
@@ -403,24 +283,4 @@ fn say(shared: &Shared, id: &ConversationId, messages: Vec<Spoken>) -> Result<Po
         shared.fanout.publish(id, Publication::of(said.envelopes))?;
     }
     Ok(after)
-}
-
-/// Lets a run go on in a task of its own. What was said too late for it is answered in one more run.
-fn go_on(shared: &Arc<Shared>, work: Work, seat: Seat) {
-    let shared = Arc::clone(shared);
-    shared.tasks.clone().spawn(async move {
-        let has_news = match work {
-            Work::Own(shell) => shell.run().await,
-            Work::Elsewhere(errand) => errand.run().await,
-        };
-        let (place, agent) = (seat.place.clone(), seat.agent.clone());
-        drop(seat);
-        if has_news && !shared.is_draining() {
-            let Place { conversation, .. } = place;
-            let turn = Turn::new(agent, conversation, Vec::new());
-            if let Err(error) = Agents::start(&shared, turn) {
-                tracing::warn!(%error, "what was said last stays without an answer");
-            }
-        }
-    });
 }

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::remote::{self, Errand};
-use super::{KnownKind, StartError};
+use super::{Agents, KnownKind, StartError, Turn};
 use crate::hub::PublishError;
 use crate::runner::{Parts, Place, Shell, Way, Word};
 use crate::state::Shared;
@@ -103,4 +103,24 @@ impl Drop for Seat {
     fn drop(&mut self) {
         self.shared.agents.going.lock().remove(&self.place);
     }
+}
+
+/// Lets a run go on in a task of its own. What was said too late for it is answered in one more run.
+pub(super) fn go_on(shared: &Arc<Shared>, work: Work, seat: Seat) {
+    let shared = Arc::clone(shared);
+    shared.tasks.clone().spawn(async move {
+        let has_news = match work {
+            Work::Own(shell) => shell.run().await,
+            Work::Elsewhere(errand) => errand.run().await,
+        };
+        let (place, agent) = (seat.place.clone(), seat.agent.clone());
+        drop(seat);
+        if has_news && !shared.is_draining() {
+            let Place { conversation, .. } = place;
+            let turn = Turn::new(agent, conversation, Vec::new());
+            if let Err(error) = Agents::start(&shared, turn) {
+                tracing::warn!(%error, "what was said last stays without an answer");
+            }
+        }
+    });
 }

@@ -1,0 +1,49 @@
+//! Why a turn does not begin.
+
+use compact_str::CompactString;
+use shared::code::ErrorCode;
+use shared::limits::RUNS_AT_ONCE_MAX;
+
+use crate::hub::PublishError;
+
+/// Why a turn did not begin.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StartError {
+    /// There is none of that name.
+    #[error("no agent is named {name:?}; {known}")]
+    Unknown {
+        /// The name.
+        name: CompactString,
+        /// Those that there are, in words.
+        known: String,
+    },
+    /// There is no way to its model, or to it.
+    #[error("there is no way to the agent {0:?}, or to its model: {1}")]
+    NoWay(CompactString, String),
+    /// As many runs go on as may.
+    #[error("{RUNS_AT_ONCE_MAX} runs go on already")]
+    TooMany,
+    /// The hub stops.
+    #[error("the hub stops; come back in a moment")]
+    Draining,
+    /// The run is none of an agent of this hub, or goes on.
+    #[error("{0}")]
+    NotResumable(String),
+    /// The conversation did not take what was said.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+}
+
+impl StartError {
+    /// The code that goes to who asked.
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unknown { .. } => ErrorCode::UnknownAgent,
+            Self::NoWay(..) => ErrorCode::AgentUnavailable,
+            Self::TooMany => ErrorCode::TooMany,
+            Self::Draining => ErrorCode::ShuttingDown,
+            Self::NotResumable(_) => ErrorCode::NotResumable,
+            Self::Publish(error) => error.code(),
+        }
+    }
+}
