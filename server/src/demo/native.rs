@@ -185,16 +185,7 @@ impl<'a> Score<'a> {
         place: &Place,
     ) {
         let output = Json::parse(text).unwrap_or_else(|| Json::string(text));
-        let result = ToolResult {
-            tool,
-            output,
-            is_error,
-            queued_ms: None,
-            exec_ms: took.map(millis),
-            files: None,
-            embeds: None,
-            reference: None,
-        };
+        let result = ToolResult { exec_ms: took.map(millis), ..ToolResult::new(tool, output, is_error) };
         self.put(place, Kind::ToolResult(result));
     }
 

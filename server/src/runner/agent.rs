@@ -314,16 +314,7 @@ fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
 
 /// The result of a call that failed with nothing but a reason.
 pub(super) fn failed(tool: ToolCallId, why: &str) -> ToolResult {
-    ToolResult {
-        tool,
-        output: Json::string(why),
-        is_error: true,
-        queued_ms: None,
-        exec_ms: None,
-        files: None,
-        embeds: None,
-        reference: None,
-    }
+    ToolResult::new(tool, Json::string(why), true)
 }
 
 #[cfg(test)]

@@ -68,6 +68,22 @@ pub struct ToolResult {
     pub reference: Option<ResultRef>,
 }
 
+impl ToolResult {
+    /// What `tool` gave back, and nothing else that is known of it.
+    pub fn new(tool: ToolCallId, output: Json, is_error: bool) -> Self {
+        Self {
+            tool,
+            output,
+            is_error,
+            queued_ms: None,
+            exec_ms: None,
+            files: None,
+            embeds: None,
+            reference: None,
+        }
+    }
+}
+
 /// A result that is kept beside its event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -9,16 +9,7 @@ use crate::hub::Publication;
 use crate::log::MemoryLog;
 
 fn result(output: Json) -> Event {
-    let result = ToolResult {
-        tool: ToolCallId::new("t"),
-        output,
-        is_error: false,
-        queued_ms: None,
-        exec_ms: None,
-        files: None,
-        embeds: None,
-        reference: None,
-    };
+    let result = ToolResult::new(ToolCallId::new("t"), output, false);
     Event::new(&RunId::new("r"), Kind::ToolResult(result))
 }
 

@@ -27,16 +27,7 @@ pub(super) fn outcome(tool: ToolCallId, result: CallToolResult) -> ToolResult {
     };
     let files = (!files.is_empty()).then(|| Json::of(&files));
     let is_error = result.is_error.unwrap_or_default();
-    ToolResult {
-        tool,
-        output,
-        is_error,
-        queued_ms: None,
-        exec_ms: None,
-        files,
-        embeds: None,
-        reference: None,
-    }
+    ToolResult { files, ..ToolResult::new(tool, output, is_error) }
 }
 
 /// What the model is told of a piece. What is no text is put with the files.

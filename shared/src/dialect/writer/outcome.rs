@@ -111,8 +111,7 @@ impl Writer {
             None => self.waiting.pop_first().map_or((self.run.clone(), tool), |(_, oldest)| oldest),
         };
         let Outcome { output, is_error, exec_ms, files, embeds } = outcome;
-        let result =
-            ToolResult { tool, output, is_error, queued_ms: None, exec_ms, files, embeds, reference: None };
+        let result = ToolResult { exec_ms, files, embeds, ..ToolResult::new(tool, output, is_error) };
         self.put(Event::new(&run, Kind::ToolResult(result)).by(agent.cloned()), out);
     }
 }

@@ -93,16 +93,7 @@ fn events(pieces: &[Piece]) -> Vec<Event> {
                     text: text.into(),
                 }));
                 kinds.push(Kind::ToolCall { tool: tool.clone(), name: None, arguments: None });
-                kinds.push(Kind::ToolResult(ToolResult {
-                    tool,
-                    output: Json::string(result),
-                    is_error: *is_error,
-                    queued_ms: None,
-                    exec_ms: None,
-                    files: None,
-                    embeds: None,
-                    reference: None,
-                }));
+                kinds.push(Kind::ToolResult(ToolResult::new(tool, Json::string(result), *is_error)));
             }
         }
     }

@@ -139,16 +139,7 @@ impl<'a> Teller<'a> {
                     let Some(Awaited { call, since }) = take(&mut open, id, name, &renamed) else { continue };
                     let exec_ms = (!call.asks).then(|| at.saturating_sub(since));
                     let (output, is_error) = (output.clone(), *is_error);
-                    let result = ToolResult {
-                        tool: call.tool,
-                        output,
-                        is_error,
-                        queued_ms: None,
-                        exec_ms,
-                        files: None,
-                        embeds: None,
-                        reference: None,
-                    };
+                    let result = ToolResult { exec_ms, ..ToolResult::new(call.tool, output, is_error) };
                     self.out.push(&known.run, Kind::ToolResult(result));
                 }
                 Piece::Consent { id, approved, text } => {

@@ -205,16 +205,7 @@ impl Trace {
         let Some(call) = self.calls.calls.get_mut(&tool) else { return };
         call.has_result = true;
         let agent = call.agent.clone();
-        let result = ToolResult {
-            tool,
-            output,
-            is_error,
-            queued_ms: None,
-            exec_ms,
-            files: None,
-            embeds: None,
-            reference: None,
-        };
+        let result = ToolResult { exec_ms, ..ToolResult::new(tool, output, is_error) };
         self.push(Kind::ToolResult(result), agent.as_ref(), at);
     }
 
