@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::browser::DESKTOP;
+use tests::model::{END, STREAM, answer, delta, messages};
 use tests::raw::Message;
 use tests::wait::until;
 use tests::{Hub, Origin, Page, Step};
@@ -11,28 +12,16 @@ use crate::scene::{LOOKS, OPENING};
 mod compare;
 mod elsewhere;
 
-/// The head of a stream.
-const STREAM: [(&str, &str); 1] = [("content-type", "text/event-stream")];
-
-/// The end of one.
-const END: &[u8] = b"data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-
 /// The program of the server with tools.
 const SERVER: &str = env!("CARGO_BIN_EXE_tool_server");
 
 /// A piece of an answer.
-fn piece(delta: &Value) -> Step {
-    let event = json!({"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta}]});
-    Step::piece(format!("data: {event}\n\n").as_bytes())
+fn piece(said: &Value) -> Step {
+    Step::piece(&delta(said))
 }
 
 fn text(text: &str) -> Step {
     piece(&json!({"content": text}))
-}
-
-/// An answer with a text.
-fn answer(said: &str) -> Vec<Step> {
-    vec![Step::begin("200 OK", &STREAM), text(said), Step::piece(END), Step::end(&[])]
 }
 
 /// An answer that calls a tool.
@@ -41,12 +30,6 @@ fn calls(name: &str, arguments: &Value) -> Vec<Step> {
     let calls = json!([{"index": 0, "id": "call", "type": "function", "function": function}]);
     let said = piece(&json!({"content": "I deploy it, if you agree.", "tool_calls": calls}));
     vec![Step::begin("200 OK", &STREAM), said, Step::piece(END), Step::end(&[])]
-}
-
-/// The messages of a request.
-fn messages(asked: &Message) -> Vec<Value> {
-    let body: Value = serde_json::from_slice(&asked.body).expect("a request");
-    body.get("messages").and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
 /// What was said last.

@@ -1,6 +1,7 @@
 //! What the tests of served contracts have in common.
 
 use serde_json::{Value, json};
+use tests::model::delta;
 use tests::wait::{patiently, within};
 use tests::{Hub, Origin, Step};
 
@@ -15,12 +16,6 @@ pub(crate) fn call(id: &str, name: &str, arguments: &Value) -> Vec<u8> {
     let function = json!({"name": name, "arguments": arguments.to_string()});
     let calls = json!([{"index": 0, "id": id, "type": "function", "function": function}]);
     delta(&json!({"tool_calls": calls}))
-}
-
-/// A piece of an answer with this in its delta.
-pub(crate) fn delta(delta: &Value) -> Vec<u8> {
-    let event = json!({"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta}]});
-    format!("data: {event}\n\n").into_bytes()
 }
 
 /// A model that thinks, says something, calls a tool of the hub's, and with its result says the rest.

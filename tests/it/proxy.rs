@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub(crate) use tests::model::{END, STREAM};
 use tests::raw::{self, Message};
 use tests::wait::{until, within};
 use tests::{Hub, Origin, Step};
@@ -17,16 +18,6 @@ pub(crate) fn piece(text: &str) -> Vec<u8> {
     );
     event.into_bytes()
 }
-
-/// The end of one.
-pub(crate) const END: &[u8] = concat!(
-    r#"data: {"id":"x","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
-    "\n\ndata: [DONE]\n\n"
-)
-.as_bytes();
-
-/// The head of a stream.
-pub(crate) const STREAM: [(&str, &str); 1] = [("content-type", "text/event-stream")];
 
 /// A hub that passes calls of `x` on to `origin`.
 pub(crate) async fn hub_before(origin: &Origin) -> Hub {

@@ -1,7 +1,7 @@
 //! Agents that the hub runs itself: a model that is asked and asked again, stopped, cut off; a hub that dies.
 
 use serde_json::{Value, json};
-use tests::raw::Message;
+pub(crate) use tests::model::{answer, messages};
 use tests::wait::until;
 use tests::{Hub, Origin, Step};
 
@@ -58,17 +58,6 @@ pub(crate) async fn events(hub: &Hub) -> Vec<Value> {
     let request = hub.request("GET", "/v1/conversations/c/events").header("accept", "application/x-ndjson");
     let body = request.send().await.unwrap().text().await.unwrap();
     body.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-/// The messages of a request.
-pub(crate) fn messages(asked: &Message) -> Vec<Value> {
-    let body: Value = serde_json::from_slice(&asked.body).unwrap();
-    body["messages"].as_array().unwrap().clone()
-}
-
-/// An answer with a text.
-pub(crate) fn answer(text: &str) -> Vec<Step> {
-    vec![Step::begin("200 OK", &STREAM), Step::piece(&piece(text)), Step::piece(END), Step::end(&[])]
 }
 
 #[tokio::test(flavor = "multi_thread")]

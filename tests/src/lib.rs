@@ -6,6 +6,7 @@ pub mod browser;
 pub mod hub;
 pub mod installed;
 pub mod meddler;
+pub mod model;
 pub mod origin;
 pub mod process;
 pub mod publisher;
