@@ -42,6 +42,12 @@ pub const SIGNATURE_BYTES_MAX: usize = 64 << 10;
 /// Longest value of a custom or raw event kept in a view, in bytes.
 pub const NOTE_BYTES_MAX: usize = 64 << 10;
 
+/// How the names of custom events begin that are the hub's own bookkeeping: it reads them back out of views.
+pub const BOOKKEEPING_PREFIX: &str = "remote_";
+
+/// Longest value of such an event kept in a view, in bytes. A pause or an answer that is longer ends its run.
+pub const BOOKKEEPING_BYTES_MAX: usize = 1 << 20;
+
 /// Most runs in one view.
 pub const RUNS_MAX: usize = 10_000;
 

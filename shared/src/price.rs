@@ -34,17 +34,34 @@ impl Price {
         Cost::new(picos, self.currency)
     }
 
+    /// Whether somebody else said what `known` costs: it is not what it comes to here.
+    fn is_told(&self, known: &Usage) -> bool {
+        known.cost.is_some_and(|cost| cost != self.of(known))
+    }
+
     /// Puts the cost into an event that tells tokens and not what they cost. `known` is what is known of its run: at the end
-    /// of one that has a cost nothing is put in, since whoever said that knows better.
+    /// of one that has a cost of its own nothing is put in, since whoever said that knows better.
     pub fn put(&self, event: &mut Event, known: Option<&Usage>) {
         let usage = match &mut event.kind {
             Kind::RunUpdate(update) => update.usage.as_mut(),
-            Kind::RunEnd(end) if known.is_none_or(|known| known.cost.is_none()) => end.usage.as_mut(),
+            Kind::RunEnd(end) if !known.is_some_and(|known| self.is_told(known)) => end.usage.as_mut(),
             _ => None,
         };
         if let Some(usage) = usage.filter(|usage| usage.cost.is_none()) {
             usage.cost = Some(self.of(usage));
         }
+    }
+}
+
+/// What is known of the tokens of a run after `event` of it, as the fold has it.
+pub fn known_after(known: Option<Usage>, event: &Event) -> Option<Usage> {
+    match &event.kind {
+        Kind::RunUpdate(update) => match update.usage {
+            Some(usage) => Some(known.unwrap_or_default().plus(usage)),
+            None => known,
+        },
+        Kind::RunEnd(end) => end.usage.or(known),
+        _ => known,
     }
 }
 

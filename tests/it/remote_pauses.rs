@@ -363,3 +363,112 @@ async fn an_agent_behind_ag_ui_that_was_interrupted_is_told_what_was_said() {
     assert_eq!(roles, ["user", "assistant"], "no results are made up: {input}");
     assert_eq!(input["messages"][1]["toolCalls"].as_array().map(Vec::len), Some(2));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_answers_before_a_graph_has_fallen_silent_is_heard_when_it_has() {
+    let requests = json!([{"name": "delete", "args": {"file": "a"}}, {"name": "send", "args": {"to": "b"}}]);
+    let interrupts = json!([{"id": "i1", "value": {"action_requests": requests}}]);
+    let origin = Origin::start(move |asked| {
+        if !body(asked)["command"].is_null() {
+            return resumed();
+        }
+        let mut steps = hitl(&interrupts);
+        // The interrupt is told, and the stream stays open.
+        steps.insert(steps.len() - 1, Step::Wait);
+        steps
+    })
+    .await;
+    let (hub, _place) = hub_with(&origin, "langgraph", "", "").await;
+    say(&hub, "Tidy up").await;
+    let all_wait = |all: &[Value]| {
+        let calls = all.last().and_then(|run| run["tool_calls"].as_array());
+        calls.is_some_and(|calls| calls.len() == 2 && calls.iter().all(|call| call["state"] == "approval"))
+    };
+    runs(&hub, all_wait).await;
+    for tool in ["call_1", "call_2"] {
+        commanded(&hub, json!({"id": tool, "command": "approve", "tool": tool})).await;
+    }
+    origin.go_on();
+    completed(&hub, "Well. Done.").await;
+    let resume = &body(&origin.asked()[1])["command"]["resume"];
+    assert_eq!(*resume, json!({"decisions": [{"type": "approve"}, {"type": "approve"}]}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_not_told_again_by_a_hub_that_died_while_it_told_them() {
+    let times = std::sync::atomic::AtomicU32::new(0);
+    let origin = Origin::start(move |asked| {
+        let is_first = asked.start.contains("/continue")
+            && times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
+        if is_first { vec![Step::Silence] } else { agno(asked) }
+    })
+    .await;
+    let (mut hub, _place) = hub_with(&origin, "agno", "", "model = \"weather\"").await;
+    say(&hub, "Tidy up").await;
+    waiting(&hub).await;
+    for tool in ["a", "b"] {
+        commanded(&hub, json!({"id": tool, "command": "approve", "tool": tool})).await;
+    }
+    tests::wait::until("the answers", async || origin.asked().into_iter().nth(1)).await;
+    hub.kill().await;
+    hub.restart().await;
+    let run = last_run(&hub).await;
+    assert_eq!((&run["status"], &run["error"]["code"]), (&json!("interrupted"), &json!("hub_died")), "{run}");
+    assert_eq!(origin.asked().len(), 2);
+    commanded(&hub, json!({"id": "r", "command": "retry"})).await;
+    runs(&hub, |all| all[0]["status"] == "complete").await;
+    let asked = origin.asked();
+    assert_eq!(field(&asked[1], "tools"), field(&asked[2], "tools"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_that_is_too_large_to_be_remembered_ends_the_run() {
+    let wants = agno_tool("a", &json!({"tool_args": {"file": "x".repeat(1 << 20)}}));
+    let origin = Origin::start(move |asked| {
+        if asked.start.contains("/cancel") {
+            return Step::answer("200 OK", &[], b"{}");
+        }
+        streamed(&[agno_event("RunStarted", json!({})), agno_event("RunPaused", json!({"tools": [wants]}))])
+    })
+    .await;
+    let (hub, _place) = hub_with(&origin, "agno", "", "model = \"weather\"").await;
+    say(&hub, "Tidy up").await;
+    let run = last_run(&hub).await;
+    assert_eq!((&run["status"], &run["error"]["code"]), (&json!("error"), &json!("pause_too_large")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_team_of_agno_whose_member_paused_first_waits_for_the_call_of_the_member() {
+    let event = |name: &'static str, run: &str, mut more: Value| {
+        (more["event"], more["run_id"]) = (name.into(), run.into());
+        (name, more)
+    };
+    let wants = agno_tool("a", &json!({}));
+    let origin = Origin::start(move |asked| {
+        if asked.start.contains("/continue") {
+            return streamed(&[
+                event("TeamRunContinued", "tr-1", json!({"team_id": "crew"})),
+                event("TeamRunContent", "tr-1", json!({"team_id": "crew", "content": "Done."})),
+                event("TeamRunCompleted", "tr-1", json!({"team_id": "crew", "content": "Done."})),
+            ]);
+        }
+        let member = json!({"agent_id": "m", "parent_run_id": "tr-1", "tools": [wants]});
+        let team = json!({"team_id": "crew", "requirements": [{"id": "q", "tool_execution": wants}]});
+        streamed(&[
+            event("TeamRunStarted", "tr-1", json!({"team_id": "crew"})),
+            event("RunStarted", "mr-1", json!({"agent_id": "m", "parent_run_id": "tr-1"})),
+            event("RunPaused", "mr-1", member),
+            event("TeamRunPaused", "tr-1", team),
+        ])
+    })
+    .await;
+    let (hub, _place) = hub_with(&origin, "agno", "", "model = \"teams/crew\"").await;
+    say(&hub, "Tidy up").await;
+    assert_eq!(waiting(&hub).await.len(), 1);
+    commanded(&hub, json!({"id": "1", "command": "approve", "tool": "a"})).await;
+    completed(&hub, "Done.").await;
+    let asked = origin.asked();
+    assert_eq!(asked[1].start, "POST /teams/crew/runs/tr-1/continue HTTP/1.1");
+    let requirements: Value = serde_json::from_str(&field(&asked[1], "requirements")).unwrap();
+    assert_eq!(requirements[0]["tool_execution"]["confirmed"], true);
+}

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tests::wait::{until, within};
 use tests::{Hub, Origin, Step};
 use tokio::net::{TcpListener, TcpStream};
@@ -149,4 +149,69 @@ async fn a_sink_that_takes_nothing_costs_the_run_nothing() {
     say(&hub, "Hello").await;
     let run = last_run(&hub).await;
     assert_eq!((run["status"].as_str(), run["text"].as_str()), (Some("complete"), Some("Done.")));
+}
+
+/// The lines of the file and of those that it was before, the oldest first, once there are as many.
+async fn all_lines(path: &Path, count: usize) -> Vec<String> {
+    let read = || {
+        // From the oldest on: a file that is renamed meanwhile is missed, never read twice.
+        let older = (1..10).rev().map(|number| format!("{}.{number}", path.display()));
+        let files = older.chain([path.display().to_string()]);
+        let texts = files.map(|file| std::fs::read_to_string(file).unwrap_or_default());
+        texts.collect::<String>().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    until("all lines are written", || async { Some(read()).filter(|lines| lines.len() >= count) }).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_at_once_share_a_file_that_is_renamed_and_a_torn_line_stays_alone() {
+    let long = "x".repeat(500);
+    let quick = long.clone();
+    let origin = Origin::start(move |asked| {
+        let is_slow = String::from_utf8_lossy(&asked.body).contains("Slowly");
+        if is_slow { waits(&["Slow ", "but sure."]) } else { super::runner::answer(&quick) }
+    })
+    .await;
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("events.jsonl");
+    std::fs::write(&path, "{\"torn").unwrap();
+    let sinks =
+        format!("    - type: file\n      path: {}\n      max_size: 400\n      rotation: 9\n", path.display());
+    let hub = hub(&origin, &sinks, place.path()).await;
+    say(&hub, "Slowly").await;
+    all_lines(&path, 2).await;
+    for number in 1..=3 {
+        let commands = format!("/v1/conversations/quick{number}/commands");
+        let body = json!({"id": "1", "command": "say", "agent": "helper", "text": "Hello"});
+        let said = hub.request("POST", &commands).body(body.to_string()).send().await.unwrap();
+        assert_eq!(said.status(), 200);
+        all_lines(&path, 2 + number * 3).await;
+    }
+    origin.go_on();
+    let all = all_lines(&path, 14).await;
+    assert_eq!(all[0], "{\"torn", "the next event begins behind it");
+    let told = texts(all[1..].iter().map(String::as_str));
+    let quick = [long.as_str(), "", "[DONE]"];
+    assert_eq!(told, [&["Slow "][..], &quick, &quick, &quick, &["but sure.", "", "[DONE]"]].concat());
+    assert!(place.path().join("events.jsonl.2").exists(), "it was renamed meanwhile");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_that_opens_and_takes_nothing_is_given_up() {
+    // More than fits between the two ends.
+    let long = "x".repeat(6_000_000);
+    let origin = Origin::start(move |_| super::runner::answer(&long)).await;
+    let place = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}/", listener.local_addr().unwrap());
+    let sinks = format!(
+        "    - type: websocket\n      url: {url}\n      reconnect_attempts: 1\n      buffer_on_disconnect: true\n"
+    );
+    let mut hub = hub(&origin, &sinks, place.path()).await;
+    say(&hub, "Hello").await;
+    drop(accept(&listener).await);
+    drop(accept(&listener).await);
+    hub.stop().await;
+    let more = listener.into_std().unwrap().accept();
+    assert_eq!(more.unwrap_err().kind(), std::io::ErrorKind::WouldBlock, "no third try");
 }

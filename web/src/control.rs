@@ -241,12 +241,12 @@ fn words(code: ErrorCode, message: &str) -> String {
     if advice.is_empty() { format!("{message}.") } else { format!("{message}. {advice}") }
 }
 
-/// What a call is named that is a question of an agent elsewhere, about no call of its own.
-const QUESTION: &str = "question";
+/// How the id of a call begins that is a question of an agent elsewhere, about no call of its own.
+const QUESTION: &str = "question-";
 
 /// Whether a call of `run` is a question: its answer may be anything.
 pub fn is_question(run: &RunView, tool: &ToolCallId) -> bool {
-    run.dialect.as_deref() != Some("runner") && run.tools.get(tool).is_some_and(|tool| tool.name == QUESTION)
+    run.dialect.as_deref() != Some("runner") && tool.as_str().starts_with(QUESTION)
 }
 
 /// What somebody has answered to a question: JSON where it is JSON, else the words.

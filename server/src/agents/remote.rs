@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, RunUpdate};
+use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, RunUpdate, ToolState};
 use shared::exchange::Offered;
 use shared::view::{RunView, TopItem};
 use shared::{Json, ToolCallId, View};
@@ -58,6 +58,8 @@ pub(super) struct Errand {
     theirs: Option<String>,
     /// What the agent waits for, where it does, or waited for before it was answered and has not said that it goes on.
     standing: Option<Standing>,
+    /// What was answered while the agent still spoke: a call that waits is told of before the pause stands.
+    early: Vec<(ToolCallId, Answer)>,
     /// It has paused in this run: what each of its answers cost may add up.
     has_paused: bool,
     /// The call to the agent. To drop it hangs up.
@@ -119,7 +121,17 @@ impl Errand {
         scribe.say(told)?;
         let theirs = standing.as_ref().and_then(|standing| standing.pause.theirs.clone());
         let has_paused = standing.is_some();
-        Ok(Self { parts, scribe, session: None, theirs, standing, has_paused, line: None, has_news: false })
+        Ok(Self {
+            parts,
+            scribe,
+            session: None,
+            theirs,
+            standing,
+            early: Vec::new(),
+            has_paused,
+            line: None,
+            has_news: false,
+        })
     }
 
     /// Goes on until the run is over. True when something was said that the agent has not been told.
@@ -218,10 +230,15 @@ impl Errand {
         let Parts { config, place, .. } = &self.parts;
         let (mut events, fresh) = (Vec::new(), clock::fresh_name());
         let theirs = self.theirs.clone();
-        let Some(pause) = Pause::of(config.speaks, asks, theirs, (&place.run, &fresh), &mut events) else {
+        let known = self.scribe.look().unwrap_or_default();
+        let run = (&place.run, &known);
+        let Some(pause) = Pause::of(config.speaks, asks, theirs, run, (&fresh, &mut events)) else {
             self.over(end, None)?;
             return Ok(false);
         };
+        if !pause::are_kept(&events) {
+            return self.give_up(end, "pause_too_large", "what the agent asks is too large to be remembered");
+        }
         self.has_paused = true;
         if end.usage.is_some() {
             let spent = RunUpdate { usage: end.usage, ..RunUpdate::default() };
@@ -229,16 +246,48 @@ impl Errand {
         }
         self.standing = Some(Standing { pause, answers: Vec::new() });
         self.scribe.say(events)?;
-        self.parts.waits.send_replace(true);
-        Ok(true)
+        for (tool, answer) in std::mem::take(&mut self.early) {
+            if !self.take(&tool, answer)? {
+                return Ok(false);
+            }
+        }
+        self.answer_all()
     }
 
     /// A person answers about a call. False when the run is over.
     fn consent(&mut self, tool: &ToolCallId, answer: Answer) -> Result<bool, PublishError> {
-        let Some(standing) = self.standing.as_mut().filter(|_| self.line.is_none()) else { return Ok(true) };
-        let told = standing.take(&self.parts.place.run, tool, answer);
-        self.scribe.say(told)?;
+        if self.line.is_some() {
+            // Only what is asked now: who answers twice must not have answered the next pause.
+            let asks = |run: RunView| run.tools.get(tool).is_some_and(|it| it.state == ToolState::Approval);
+            let is_new = self.early.iter().all(|(early, _)| early != tool);
+            if is_new && self.scribe.look().is_some_and(asks) {
+                self.early.push((tool.clone(), answer));
+            }
+            return Ok(true);
+        }
+        if !self.take(tool, answer)? {
+            return Ok(false);
+        }
         self.answer_all()
+    }
+
+    /// Remembers what a person answered. False when the run is over.
+    fn take(&mut self, tool: &ToolCallId, answer: Answer) -> Result<bool, PublishError> {
+        let Some(standing) = &mut self.standing else { return Ok(true) };
+        let told = standing.take(&self.parts.place.run, tool, answer);
+        if !pause::are_kept(&told) {
+            let what = "an answer is too large to be remembered; asked again, the agent begins anew";
+            return self.give_up(RunEnd::default(), "answer_too_large", what);
+        }
+        self.scribe.say(told)?;
+        Ok(true)
+    }
+
+    /// The run cannot wait for a person, and says why. False: it is over.
+    fn give_up(&mut self, end: RunEnd, code: &str, why: &str) -> Result<bool, PublishError> {
+        self.cancel();
+        self.over(end, Some(failure(code, why, false)))?;
+        Ok(false)
     }
 
     /// Tells the agent what was answered, once all is. False when the run is over.
@@ -339,10 +388,12 @@ async fn heard(line: &mut Option<Line>) -> Option<Note> {
     }
 }
 
-/// Whether the run waits for a person, or will again once the hub does it.
+/// Whether the run waits for a person, or will again once the hub does it. One whose person has answered does not: its
+/// agent may have heard that, and is not told twice by itself.
 pub(super) fn waits(run: &RunView) -> bool {
     let was_stopped = || run.error.as_ref().is_some_and(|error| error.code == HUB_STOPPED);
-    (run.is_running() || (run.loss.is_some() && was_stopped())) && Standing::of(run).is_some()
+    let is_asked = || Standing::of(run).is_some_and(|standing| !standing.is_answered());
+    (run.is_running() || (run.loss.is_some() && was_stopped())) && is_asked()
 }
 
 /// Takes the run out of `view`: what it said is not told to who is asked for it anew.

@@ -40,6 +40,8 @@ impl Prices {
                 let run = view.runs.get(&event.run);
                 (run.and_then(|run| run.model.clone()), run.and_then(|run| run.usage))
             });
+            let own = before.iter().map(|envelope| &envelope.event).filter(|it| it.run == event.run);
+            let known = own.fold(known, price::known_after);
             let told = before.iter().rev().find_map(|envelope| told(&envelope.event, &event.run));
             let model = model_of(event).or(told).or(model);
             if let Some(price) = model.and_then(|model| self.of(&model)) {

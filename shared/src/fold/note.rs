@@ -3,7 +3,7 @@
 use super::{Scene, agent, loss};
 use crate::event::{ErrorFact, Unknown};
 use crate::json::Json;
-use crate::limits::NOTE_BYTES_MAX;
+use crate::limits::{BOOKKEEPING_BYTES_MAX, BOOKKEEPING_PREFIX, NOTE_BYTES_MAX};
 use crate::view::{Item, Note, NoteBody, RunView};
 
 /// Something failed.
@@ -16,17 +16,20 @@ pub(super) fn error(run: &mut RunView, scene: &mut Scene<'_>, error: &ErrorFact)
 
 /// An event of the agent's own.
 pub(super) fn custom(run: &mut RunView, scene: &mut Scene<'_>, name: &str, value: &Json) {
-    add(run, scene, NoteBody::Custom { name: name.into(), value: bounded(value) });
+    // What is cut cannot be read back, and the hub goes on from what it reads there.
+    let is_bookkeeping = name.starts_with(BOOKKEEPING_PREFIX);
+    let limit = if is_bookkeeping { BOOKKEEPING_BYTES_MAX } else { NOTE_BYTES_MAX };
+    add(run, scene, NoteBody::Custom { name: name.into(), value: bounded(value, limit) });
 }
 
 /// A foreign event.
 pub(super) fn raw(run: &mut RunView, scene: &mut Scene<'_>, name: &str, value: &Json) {
-    add(run, scene, NoteBody::Raw { name: name.into(), value: bounded(value) });
+    add(run, scene, NoteBody::Raw { name: name.into(), value: bounded(value, NOTE_BYTES_MAX) });
 }
 
 /// An event of a later version.
 pub(super) fn unknown(run: &mut RunView, scene: &mut Scene<'_>, unknown: &Unknown) {
-    let value = bounded(&Json::of(&unknown.fields));
+    let value = bounded(&Json::of(&unknown.fields), NOTE_BYTES_MAX);
     add(run, scene, NoteBody::Raw { name: unknown.k.clone(), value });
 }
 
@@ -37,13 +40,13 @@ fn add(run: &mut RunView, scene: &mut Scene<'_>, body: NoteBody) {
     }
 }
 
-/// `value`, or its beginning as a string when it is over the limit.
-fn bounded(value: &Json) -> Json {
+/// `value`, or its beginning as a string when it is over `limit`.
+fn bounded(value: &Json, limit: usize) -> Json {
     let text = value.as_str();
-    if text.len() <= NOTE_BYTES_MAX {
+    if text.len() <= limit {
         return value.clone();
     }
-    Json::string(beginning(text, NOTE_BYTES_MAX))
+    Json::string(beginning(text, limit))
 }
 
 /// The first `limit` bytes of `text`, or a little less so that no character is cut.

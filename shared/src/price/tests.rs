@@ -56,6 +56,12 @@ fn who_knows_what_it_cost_knows_better() {
     assert_eq!(put(update(None), None), None);
     assert_eq!(put(end(Some(usage)), Some(&usage)).as_deref(), Some("2.5"));
     assert_eq!(put(end(Some(usage)), Some(&told)), None);
+    let half = Usage { input_tokens: 500_000, cost: Cost::parse("1.25", Currency::USD), ..Usage::default() };
+    assert_eq!(
+        put(end(Some(usage)), Some(&half)).as_deref(),
+        Some("2.5"),
+        "what was put in on the way is not the whole"
+    );
     assert!(
         is_unpriced(&update(Some(usage))) && !is_unpriced(&update(Some(told))) && !is_unpriced(&end(None))
     );

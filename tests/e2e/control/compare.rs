@@ -106,8 +106,14 @@ async fn runs_that_part_at_a_call_say_at_which() {
     page.screenshot("control-compare-calls").await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     // A browser itself writes of an answer that is not there.
-    page.goto(&hub.url("/c/a?compare=nobody")).await;
+    page.run("history.pushState(null, '', '?compare=nobody'); dispatchEvent(new PopStateEvent('popstate'))")
+        .await;
     page.holds("return document.querySelector('[data-t=pair] [role=status]')?.innerText.length > 0").await;
+    let sides = page.run(SIDES).await;
+    assert!(
+        !sides[1].to_string().contains("invoices"),
+        "nothing of one stands under another's name: {sides}"
+    );
     page.screenshot("control-compare-nobody").await;
     act(&page, "end-compare").await;
     page.holds("return !document.querySelector('[data-t=pair]')").await;

@@ -147,6 +147,7 @@ fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Optio
     let problem = RwSignal::new(None);
     let is_taken = RwSignal::new(true);
     let its_name = other.clone();
+    beside.show_nothing();
     let head = Memo::new(move |_| {
         store.track_fleet();
         store.model(|model| model.fleet()?.get(&its_name).map(|row| row.head))
@@ -165,6 +166,10 @@ fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Optio
         is_taken.set(false);
         leptos::task::spawn_local(async move {
             let answer = browser::fetch_text(&route::view_path(&other)).await;
+            if problem.try_get_untracked().is_none() {
+                // Another one stands there by now.
+                return;
+            }
             let view = answer.and_then(|answer| {
                 serde_json::from_str::<View>(&answer)
                     .map_err(|_unreadable| "The hub's answer cannot be read.".to_owned())

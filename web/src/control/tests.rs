@@ -134,14 +134,13 @@ fn edited_arguments_are_an_object() {
 
 #[test]
 fn the_answer_to_a_question_is_json_or_words() {
-    let lines = [
-        r#"{"k":"run.start","run":"r","name":"far","dialect":"langgraph"}"#,
-        r#"{"k":"tool.call","run":"r","tool":"q","name":"question","arguments":"{}"}"#,
-    ];
-    let asks = |lines: [&str; 2]| is_question(&view(&lines).runs[0], &ToolCallId::new("q"));
-    assert!(asks(lines));
-    let own = lines[0].replace("langgraph", "runner");
-    assert!(!asks([&own, lines[1]]), "a tool may be called so");
+    let asks = |dialect: &str, tool: &str| {
+        let run = format!(r#"{{"k":"run.start","run":"r","name":"far","dialect":"{dialect}"}}"#);
+        is_question(&view(&[&run]).runs[0], &ToolCallId::new(tool))
+    };
+    assert!(asks("langgraph", "question-i1"));
+    assert!(!asks("langgraph", "call_1"), "a tool may be called question");
+    assert!(!asks("runner", "question-i1"));
     assert_eq!(answer("{\"age\": 7}"), serde_json::json!({"age": 7}));
     assert_eq!(answer(" forty-two \n"), serde_json::json!("forty-two"));
 }

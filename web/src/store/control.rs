@@ -150,6 +150,13 @@ impl Store {
         self.command(At::Run(run.clone()), Deed::Retry { run: Some(run.clone()) });
     }
 
+    /// Shows no conversation until there is a picture of one.
+    pub(crate) fn show_nothing(self) {
+        self.model.update_value(|model| drop(model.open(None)));
+        self.seq.set(0);
+        self.ask_painting();
+    }
+
     /// Shows a picture of another conversation.
     pub(crate) fn show_picture(self, conversation: ConversationId, view: shared::View) {
         self.model.update_value(|model| model.picture(conversation, view));

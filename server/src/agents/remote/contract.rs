@@ -13,7 +13,7 @@ use crate::config::{RemoteConfig, RemoteKind};
 
 mod goes_on;
 
-pub(super) use goes_on::{goes_on, requests};
+pub(super) use goes_on::{Asking, goes_on, requests};
 
 /// Most tokens of an answer: Anthropic's API wants a number.
 const TOKENS_MAX: u64 = 8_192;

@@ -10,10 +10,11 @@ use compact_str::{CompactString, format_compact};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use shared::event::{Event, Kind, ToolResult, ToolStart};
+use shared::limits::{BOOKKEEPING_BYTES_MAX, BOOKKEEPING_PREFIX};
 use shared::view::{NoteBody, RunView};
 use shared::{Json, RunId, ToolCallId};
 
-use super::contract::requests;
+use super::contract::{Asking, requests};
 use crate::config::RemoteKind;
 use crate::runner::Answer;
 
@@ -92,28 +93,28 @@ pub(super) struct Standing {
 
 impl Pause {
     /// Of what an agent of that kind told, with calls of their own for questions that are about none, and the events that
-    /// say so. Nothing where a person has nothing to answer.
+    /// say so. Nothing where a person has nothing to answer. `known` has the arguments of the calls.
     pub(super) fn of(
         speaks: RemoteKind,
         told: Vec<Told>,
         theirs: Option<String>,
-        (run, fresh): (&RunId, &str),
-        out: &mut Vec<Event>,
+        (run, known): (&RunId, &RunView),
+        (fresh, out): (&str, &mut Vec<Event>),
     ) -> Option<Self> {
         let mut asks = Vec::new();
         let mut made = 0_u32;
-        for Told { interrupt, calls } in told {
-            let mut calls = calls.into_iter().peekable();
+        for Told { interrupt, mut calls } in told {
             let mut all = Vec::new();
             for request in requests(speaks, &interrupt) {
-                let is_it = |call: &Called| request.is_about(call.given.as_str(), call.name.as_str());
-                if let Some(call) = calls.next_if(is_it) {
-                    all.push(call);
+                if let Some(place) = meant(&request, &calls, known) {
+                    all.push(calls.remove(place));
                 } else if request.is_question {
                     made += 1;
                     let tool = ToolCallId::new(&format_compact!("{QUESTION}-{fresh}-{made}"));
-                    let name = request.name.clone().unwrap_or_else(|| QUESTION.into());
-                    out.extend(opened(run, &tool, &name, request.arguments, request.text));
+                    // There is no tool of that name behind it, but the agent is answered by it.
+                    let name = request.name.unwrap_or_else(|| QUESTION.into());
+                    let text = request.text.or_else(|| (name != QUESTION).then(|| name.to_string()));
+                    out.extend(opened(run, &tool, request.arguments, text));
                     all.push(Called { given: tool.as_str().into(), tool, name, is_question: true });
                 }
             }
@@ -210,6 +211,29 @@ impl Standing {
     }
 }
 
+/// Where among `calls` the one is that is asked about: of those with the same name the one with the same arguments, where
+/// one has them, else the first.
+fn meant(request: &Asking, calls: &[Called], known: &RunView) -> Option<usize> {
+    let is_it = |call: &Called| request.is_about(call.given.as_str(), call.name.as_str());
+    let is_same = |call: &Called| {
+        let text = known.tools.get(&call.tool).map(|tool| tool.arguments.text.as_str());
+        let arguments = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
+        arguments.as_ref() == Some(&request.arguments)
+    };
+    let same = calls.iter().position(|call| is_it(call) && is_same(call));
+    same.or_else(|| calls.iter().position(is_it))
+}
+
+/// Whether a view keeps all of what is told, so that it can be read back.
+pub(super) fn are_kept(told: &[Event]) -> bool {
+    told.iter().all(|event| match &event.kind {
+        Kind::Custom { name, value } if name.starts_with(BOOKKEEPING_PREFIX) => {
+            value.as_str().len() <= BOOKKEEPING_BYTES_MAX
+        }
+        _ => true,
+    })
+}
+
 /// That the agent has taken the answers.
 pub(super) fn goes_on(run: &RunId) -> Event {
     custom(run, GOES_ON, Json::of(&json!({})))
@@ -220,8 +244,8 @@ fn custom(run: &RunId, name: &str, value: Json) -> Event {
 }
 
 /// A call that stands for a question.
-fn opened(run: &RunId, tool: &ToolCallId, name: &str, arguments: Value, text: Option<String>) -> [Event; 3] {
-    let start = ToolStart { tool: tool.clone(), name: name.into(), server: false, given_id: None };
+fn opened(run: &RunId, tool: &ToolCallId, arguments: Value, text: Option<String>) -> [Event; 3] {
+    let start = ToolStart { tool: tool.clone(), name: QUESTION.into(), server: false, given_id: None };
     let arguments = if arguments.is_object() { arguments } else { json!({"value": arguments}) };
     let call = Kind::ToolCall { tool: tool.clone(), name: None, arguments: Some(arguments.to_string()) };
     let asks = Kind::ApprovalRequest { tool: tool.clone(), text };

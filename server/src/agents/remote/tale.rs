@@ -3,8 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use compact_str::format_compact;
 use shared::dialect::Decoded;
 use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStatus, RunUpdate, ToolState, ToolStateChange};
+use shared::limits::BOOKKEEPING_PREFIX;
 use shared::view::RunView;
 use shared::{AgentId, RunId, ToolCallId};
 
@@ -30,6 +32,8 @@ pub(super) struct Tale {
     names: HashMap<ToolCallId, Called>,
     /// What it asks of a person.
     asks: Vec<Told>,
+    /// Calls that wait and were told of before what is asked: those of a member come before the pause of its team.
+    waiting: Vec<Called>,
 }
 
 impl Tale {
@@ -50,6 +54,7 @@ impl Tale {
             rejected: HashSet::new(),
             names: HashMap::new(),
             asks: Vec::new(),
+            waiting: Vec::new(),
         }
     }
 
@@ -106,14 +111,18 @@ impl Tale {
             Kind::Message(_) => return None,
             // Told once it is over that nothing but this is missing.
             Kind::Custom { name, value } if name == INTERRUPT && is_main => {
-                self.asks.push(Told { interrupt: value.to_value(), calls: Vec::new() });
+                let calls = std::mem::take(&mut self.waiting);
+                self.asks.push(Told { interrupt: value.to_value(), calls });
                 self.has_begun = true;
                 return None;
             }
+            // What the hub reads back as its own must not come from elsewhere.
+            Kind::Custom { name, .. } if name.starts_with(BOOKKEEPING_PREFIX) => {
+                *name = format_compact!("agent_{name}");
+            }
             Kind::ApprovalRequest { tool, .. } => {
-                if let (Some(asked), Some(call)) = (self.asks.last_mut(), self.names.get(tool)) {
-                    asked.calls.push(call.clone());
-                }
+                let waiting = self.asks.last_mut().map_or(&mut self.waiting, |asked| &mut asked.calls);
+                waiting.extend(self.names.get(tool).cloned());
             }
             Kind::AgentStart(start) => start.parent = start.parent.take().map(|parent| self.own(parent)),
             _ => {}

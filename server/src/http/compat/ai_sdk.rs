@@ -71,6 +71,7 @@ pub(super) async fn resume(
     State(shared): State<Arc<Shared>>,
     Path(place): Path<Place>,
 ) -> Result<Response, Problem> {
+    shared.threads.remembered(&shared).await;
     let id = shared.threads.current(&of_thread(&place.chat));
     let found = shared.hub.find(&id)?;
     let goes_on = |run: &(&shared::RunId, &shared::view::RunView)| run.1.is_running();

@@ -1,6 +1,7 @@
 //! Begins what callers want: finds the conversation, what of the request is new in it, and the run that is asked for.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use shared::code::ErrorCode;
 use shared::dialect::Decoded;
@@ -23,13 +24,16 @@ use crate::state::Shared;
 /// Events that are looked through at once for a place in a conversation.
 const EVENTS_AT_ONCE: usize = 2_000;
 
+/// How long a run has to hear what was said to its calls: one that is slower is told of as it stands.
+const HEARD_WITHIN: Duration = Duration::from_secs(10);
+
 /// Begins what a caller wants. One at a time: a caller who asks twice at once must not be heard twice.
 pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, Refusal> {
     if shared.is_draining() {
         return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment"));
     }
     let Asked { agent, thread, messages, results, tools, run, consents } = asked;
-    let _one_begins = shared.threads.one().await;
+    let one_begins = shared.threads.one().await;
     shared.threads.remembered(shared).await;
     let id = match &thread {
         Thread::Named(id) => shared.threads.current(id),
@@ -41,6 +45,8 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
     let found =
         blocking(|| shared.hub.find(&id)).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     if !consents.is_empty() {
+        // A run that is slow to hear must not keep everybody else from beginning one. It takes an answer only once.
+        drop(one_begins);
         let started = go_on(shared, found, consents).await?;
         return begun(shared, started, true);
     }
@@ -141,12 +147,14 @@ async fn go_on(
     Ok(Started { place, after: Position { epoch: found.epoch().clone(), seq } })
 }
 
-/// Waits until the run has heard what was said to its calls: until then it waits as before.
+/// Waits until the run has heard what was said to its calls: until then it waits as before. Not without end: an agent may
+/// be slow to say that it has paused.
 async fn heard(shared: &Shared, conversation: &Conversation, place: &Place, tools: &[ToolCallId]) {
     let waits = |run: &RunView| {
         let asks = |tool: &ToolCallId| run.tools.get(tool).is_some_and(|it| it.state == ToolState::Approval);
         run.is_running() && tools.iter().any(asks)
     };
+    let mut patience = std::pin::pin!(tokio::time::sleep(HEARD_WITHIN));
     loop {
         let mut moved = std::pin::pin!(conversation.moved());
         moved.as_mut().enable();
@@ -156,6 +164,7 @@ async fn heard(shared: &Shared, conversation: &Conversation, place: &Place, tool
         tokio::select! {
             () = moved => {}
             () = shared.drain.cancelled() => return,
+            () = &mut patience => return,
         }
     }
 }

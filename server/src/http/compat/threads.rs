@@ -34,7 +34,8 @@ const ALIKE_MAX: usize = 16;
 /// The agent's own event that says how the caller of a run is known again.
 const CALLER: &str = "remote_caller";
 
-/// The keys of a caller. They are not kept and not shown.
+/// The keys of a caller. They are not kept; of those who name no conversation a salted hash is, by which a hub that comes
+/// back tells them apart.
 #[derive(Clone)]
 pub(super) struct Keys(Vec<u8>);
 

@@ -52,9 +52,17 @@ fn the_total_at_the_end_counts_once_and_who_says_a_cost_is_believed() {
     assert_eq!(cost(&[&start("gpt-5"), end]).as_deref(), Some("2 USD"));
     assert_eq!(
         cost(&[&start("gpt-5"), USED, end]).as_deref(),
-        Some("1 USD"),
-        "what was said of the calls stays"
+        Some("2 USD"),
+        "the tokens of the whole are more than those that were priced on the way"
     );
     let own = r#"{"k":"run.update","run":"r","usage":{"input_tokens":5,"cost":{"amount":"0.25","currency":"EUR"}}}"#;
     assert_eq!(cost(&[&start("gpt-5"), own, end]).as_deref(), Some("0.25 EUR"));
+    let at_once = format!("{}\n{own}\n{end}", start("gpt-5"));
+    assert_eq!(cost(&[&at_once]).as_deref(), Some("0.25 EUR"), "in one frame");
+    let again = r#"{"k":"run.end","run":"r","usage":{"input_tokens":3000000}}"#;
+    assert_eq!(
+        cost(&[&start("gpt-5"), end, &start("gpt-5"), again]).as_deref(),
+        Some("6 USD"),
+        "a run that went on"
+    );
 }

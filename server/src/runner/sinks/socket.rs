@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
@@ -18,10 +18,22 @@ use crate::state::Shared;
 /// How long one try to open it, and to send or close, may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The same once the hub drains, which must not take long.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
 /// Before another try; twice as long before each later one.
 const PAUSE: Duration = Duration::from_millis(250);
 
 type Socket = WebSocketStream<Plug>;
+
+/// Whoever is sent the events.
+struct Peer<'a> {
+    shared: &'a Arc<Shared>,
+    target: &'a StreamSocket,
+    /// With what only the environment knows: not to be shown.
+    url: String,
+    socket: Option<Socket>,
+}
 
 /// Sends what comes, until nothing more does or it is given up.
 pub(super) async fn run(
@@ -34,52 +46,42 @@ pub(super) async fn run(
         Ok(url) => url,
         Err(why) => return tracing::warn!(why, "a sink of the provider has no address"),
     };
-    let mut socket: Option<Socket> = None;
+    let mut peer = Peer { shared, target, url, socket: None };
     loop {
         let event = tokio::select! {
             event = inbox.recv() => event,
             // What it says is of no interest; that it is gone, is.
-            said = hear(&mut socket) => {
+            said = hear(&mut peer.socket) => {
                 if !said {
-                    socket = None;
+                    peer.socket = None;
                 }
                 continue;
             }
         };
         let Some(event) = event else { break };
-        loop {
-            if socket.is_none() {
-                socket = open(shared, &url, target.attempts).await;
-                if socket.is_none() {
-                    lost.fetch_add(1, Ordering::Relaxed);
-                    return give_up(&mut inbox, lost);
-                }
-            }
-            if tell(&mut socket, &event).await {
-                break;
-            }
-            if !target.waits {
+        match peer.deliver(&event).await {
+            Ok(true) => {}
+            Ok(false) => {
                 // It was lost on the way, and so is what came since.
                 lost.fetch_add(1, Ordering::Relaxed);
-                break;
+                while inbox.try_recv().is_ok() {
+                    lost.fetch_add(1, Ordering::Relaxed);
+                }
             }
-        }
-        if socket.is_none() && !target.waits {
-            while inbox.try_recv().is_ok() {
+            Err(why) => {
+                tracing::warn!(why, "a sink of the provider is given up");
                 lost.fetch_add(1, Ordering::Relaxed);
+                // What else the run says is lost too, and is counted before the sum is told.
+                while inbox.recv().await.is_some() {
+                    lost.fetch_add(1, Ordering::Relaxed);
+                }
+                return;
             }
         }
     }
-    if let Some(mut socket) = socket {
+    if let Some(mut socket) = peer.socket {
         // Nobody is there who would mind.
-        drop(timeout(PATIENCE, socket.close(None)).await);
-    }
-}
-
-fn give_up(inbox: &mut mpsc::Receiver<Arc<str>>, lost: &AtomicU64) {
-    inbox.close();
-    while inbox.try_recv().is_ok() {
-        lost.fetch_add(1, Ordering::Relaxed);
+        drop(in_time(shared, socket.close(None)).await);
     }
 }
 
@@ -91,42 +93,78 @@ async fn hear(socket: &mut Option<Socket>) -> bool {
     }
 }
 
-/// Whether it took the event; else it is gone.
-async fn tell(socket: &mut Option<Socket>, event: &Arc<str>) -> bool {
-    let Some(open) = socket else { return false };
-    let sent = timeout(PATIENCE, open.send(Message::text(&**event))).await;
-    let is_sent = matches!(sent, Ok(Ok(())));
-    if !is_sent {
-        *socket = None;
+/// What comes of it in time, which is short once the hub drains.
+async fn in_time<T>(shared: &Shared, work: impl Future<Output = T>) -> Option<T> {
+    let hurry = async {
+        shared.drain.cancelled().await;
+        sleep(LAST_PATIENCE).await;
+    };
+    tokio::select! {
+        done = timeout(PATIENCE, work) => done.ok(),
+        () = hurry => None,
     }
-    is_sent
 }
 
-/// Opens it, with one try and `again` more.
-async fn open(shared: &Arc<Shared>, url: &str, again: u32) -> Option<Socket> {
-    let mut pause = PAUSE;
-    for number in 0..=again {
-        let why = match timeout(PATIENCE, plug_in(shared, url)).await {
-            Ok(Ok(socket)) => return Some(socket),
-            Ok(Err(why)) => why,
-            Err(_elapsed) => String::from("it does not answer"),
-        };
-        if number == again || shared.is_draining() {
-            tracing::warn!(why, "a sink of the provider is given up");
-            return None;
+impl Peer<'_> {
+    /// Whether the event was taken; it is lost where it was not and nothing waits. Fails, with the reason, when it was
+    /// tried often enough.
+    async fn deliver(&mut self, event: &str) -> Result<bool, String> {
+        // A socket that was open before is no try: it may have been lost long ago.
+        if self.socket.is_some() {
+            if self.tell(event).await {
+                return Ok(true);
+            }
+            if !self.target.waits {
+                return Ok(false);
+            }
         }
-        tokio::select! {
-            () = tokio::time::sleep(pause) => {}
-            () = shared.drain.cancelled() => {}
+        let (mut pause, mut again) = (PAUSE, self.target.attempts);
+        loop {
+            let why = match self.open().await {
+                Ok(()) => {
+                    let is_told = self.tell(event).await;
+                    if is_told || !self.target.waits {
+                        return Ok(is_told);
+                    }
+                    String::from("it is opened and takes nothing")
+                }
+                Err(why) => why,
+            };
+            if again == 0 || self.shared.is_draining() {
+                return Err(why);
+            }
+            again = again.saturating_sub(1);
+            tokio::select! {
+                () = sleep(pause) => {}
+                () = self.shared.drain.cancelled() => return Err(why),
+            }
+            pause = pause.saturating_mul(2).min(PATIENCE);
         }
-        pause = pause.saturating_mul(2).min(PATIENCE);
     }
-    None
+
+    /// Whether it took the event; else it is gone.
+    async fn tell(&mut self, event: &str) -> bool {
+        let Some(open) = &mut self.socket else { return false };
+        let sent = in_time(self.shared, open.send(Message::text(event))).await;
+        let is_sent = matches!(sent, Some(Ok(())));
+        if !is_sent {
+            self.socket = None;
+        }
+        is_sent
+    }
+
+    /// One try to open it; else why it is not.
+    async fn open(&mut self) -> Result<(), String> {
+        let opened = Box::pin(in_time(self.shared, plug_in(self.shared, &self.url))).await;
+        self.socket = Some(opened.unwrap_or_else(|| Err(String::from("it does not answer")))?);
+        Ok(())
+    }
 }
 
 async fn plug_in(shared: &Arc<Shared>, url: &str) -> Result<Socket, String> {
     let plain = url.strip_prefix("ws").filter(|rest| rest.starts_with("://") || rest.starts_with("s://"));
-    let plain = plain.ok_or_else(|| format!("{url:?} begins neither with ws:// nor with wss://"))?;
+    // The URL may hold a secret, and this is logged.
+    let plain = plain.ok_or("its URL begins neither with ws:// nor with wss://")?;
     let place = format!("http{plain}");
     // Only the place counts here.
     let origin = place.split(['?', '#']).next().unwrap_or_default();

@@ -17,8 +17,12 @@ fn told(interrupt: Value, calls: &[(&str, &str)]) -> Told {
 
 fn paused(speaks: RemoteKind, asked: Vec<Told>) -> (Option<Pause>, Vec<Event>) {
     let mut out = Vec::new();
-    let pause = Pause::of(speaks, asked, Some("theirs".to_owned()), (&RunId::new("r"), "f"), &mut out);
+    let pause = of(speaks, asked, &RunView::default(), &mut out);
     (pause, out)
+}
+
+fn of(speaks: RemoteKind, asked: Vec<Told>, known: &RunView, out: &mut Vec<Event>) -> Option<Pause> {
+    Pause::of(speaks, asked, Some("theirs".to_owned()), (&RunId::new("r"), known), ("f", out))
 }
 
 fn ids(pause: &Pause) -> Vec<(&str, bool)> {
@@ -31,11 +35,44 @@ fn a_request_that_is_about_no_known_call_is_one_of_its_own() {
         json!([{"name": "a", "args": {}}, {"name": "b", "args": {"x": 1}}, {"name": "c", "args": {}}]);
     let interrupt = json!({"id": "i", "value": {"action_requests": requests}});
     let (pause, out) = paused(RemoteKind::LangGraph, vec![told(interrupt, &[("1", "a"), ("3", "c")])]);
-    assert_eq!(ids(&pause.unwrap()), [("1", false), ("question-f-1", true), ("3", false)]);
+    let pause = pause.unwrap();
+    assert_eq!(ids(&pause), [("1", false), ("question-f-1", true), ("3", false)]);
+    assert_eq!(pause.asks[0].calls[1].name, "b", "the agent is answered by its own name for it");
     assert!(
-        out.iter().any(|event| matches!(&event.kind, Kind::ToolStart(start) if start.name == "b")),
+        out.iter().any(|event| matches!(&event.kind, Kind::ToolStart(start) if start.name == QUESTION)),
         "{out:?}"
     );
+}
+
+#[test]
+fn requests_find_their_calls_in_any_order_and_by_their_arguments() {
+    let requests = json!([{"name": "b", "args": {"x": 2}}, {"name": "b", "args": {"x": 1}}, {"name": "a"}]);
+    let interrupt = json!({"id": "i", "value": {"action_requests": requests}});
+    let calls = [("1", "a"), ("2", "b"), ("3", "b")];
+    let (pause, _) = paused(RemoteKind::LangGraph, vec![told(interrupt.clone(), &calls)]);
+    assert_eq!(ids(&pause.unwrap()), [("2", false), ("3", false), ("1", false)]);
+    let run = RunId::new("r");
+    let events = [("1", "a", 0), ("2", "b", 1), ("3", "b", 2)].into_iter().flat_map(|(id, name, x)| {
+        let tool = ToolCallId::new(id);
+        let start = ToolStart { tool: tool.clone(), name: name.into(), server: false, given_id: None };
+        let arguments = Some(json!({"x": x}).to_string());
+        [Kind::ToolStart(start), Kind::ToolCall { tool, name: None, arguments }]
+            .map(|kind| Event::new(&run, kind))
+    });
+    let view = folded(&logged(events.collect()));
+    let pause = of(RemoteKind::LangGraph, vec![told(interrupt, &calls)], &view.runs[&run], &mut Vec::new());
+    assert_eq!(ids(&pause.unwrap()), [("3", false), ("2", false), ("1", false)]);
+}
+
+#[test]
+fn a_pause_outlives_the_limit_of_other_notes_and_not_its_own() {
+    let run = RunId::new("r");
+    let interrupt = |len: usize| json!({"id": "i", "message": "x".repeat(len), "toolCallId": "1"});
+    let asked = |len: usize| paused(RemoteKind::AgUi, vec![told(interrupt(len), &[("1", "a")])]);
+    let (pause, events) = asked(BOOKKEEPING_BYTES_MAX / 2);
+    assert!(are_kept(&events));
+    assert_eq!(Standing::of(&folded(&logged(events)).runs[&run]).unwrap().pause, pause.unwrap());
+    assert!(!are_kept(&asked(BOOKKEEPING_BYTES_MAX).1));
 }
 
 #[test]

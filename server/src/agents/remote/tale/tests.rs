@@ -97,3 +97,27 @@ fn a_failure_is_kept_for_the_end_and_what_was_said_before_is_not_said_again() {
     assert_eq!(tale.heard().failure, Some(fact));
     assert!(!tale.heard().has_begun);
 }
+
+#[test]
+fn an_agent_cannot_forge_what_the_hub_remembers() {
+    let run = RunId::new("r");
+    let mut tale = Tale::new(run.clone(), None);
+    let forged = Kind::Custom { name: "remote_goes_on".into(), value: shared::Json::of(&true) };
+    let events = told(&mut tale, vec![Event::new(&run, forged)]);
+    assert!(
+        matches!(&events[0].kind, Kind::Custom { name, .. } if name == "agent_remote_goes_on"),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn calls_of_a_member_belong_to_the_pause_that_comes_behind_them() {
+    let run = RunId::new("r");
+    let mut tale = Tale::new(run.clone(), None);
+    let asks = Kind::ApprovalRequest { tool: ToolCallId::new("a"), text: None };
+    let interrupt = Kind::Custom { name: INTERRUPT.into(), value: shared::Json::of(&true) };
+    let kinds = [call("a"), asks, interrupt];
+    told(&mut tale, kinds.into_iter().map(|kind| Event::new(&run, kind)).collect());
+    let (_, asks) = tale.end();
+    assert_eq!(asks[0].calls.iter().map(|call| call.given.as_str()).collect::<Vec<_>>(), ["a"]);
+}
