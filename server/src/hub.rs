@@ -148,7 +148,16 @@ impl Hub {
         // Nothing is read back meanwhile that is about to go.
         let _nobody_reads: Vec<_> = self.reading_back.iter().map(Mutex::lock).collect();
         let in_memory = |id: &ConversationId| self.conversations.contains_key(id);
-        Ok(self.log.retain(rule, now, &in_memory)?.len())
+        let gone = self.log.retain(rule, now, &in_memory)?;
+        // What was to be told of them would bring their rows back into lists that begin again without them.
+        self.changed.lock().retain(|changed| {
+            let stays = !gone.contains(changed.id());
+            if !stays {
+                changed.listed.store(false, Ordering::Release);
+            }
+            stays
+        });
+        Ok(gone.len())
     }
 
     fn stripe(&self, id: &ConversationId) -> usize {

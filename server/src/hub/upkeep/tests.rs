@@ -90,3 +90,23 @@ fn i7_over_the_bounds_the_longest_idle_leave_first() {
     assert!(hub.conversations.is_empty(), "the bound is in bytes too");
     assert_eq!(hub.total(), 10);
 }
+
+#[test]
+fn what_is_gone_from_the_log_is_told_to_no_list_any_more() {
+    let directory = tempfile::tempdir().unwrap();
+    let (hub, hand) = hub(&directory);
+    let now = 1_800_000_000_000;
+    crate::clock::travel(now);
+    hub.watch(true);
+    says(&hub, "first", vec![start(), end()]);
+    rounds(&hub, &hand, now + 600_000, Bounds::idle_after(LONG));
+    crate::clock::travel(now + 600_000);
+    says(&hub, "second", vec![start(), end()]);
+    hand.write();
+    let rule = crate::log::Retention { age_ms: None, bytes: None, conversations: Some(1) };
+    assert_eq!(hub.retain(&rule, now + 600_000).unwrap(), 1);
+    let told: Vec<String> = hub.take_changed().iter().map(|row| row.conversation.to_string()).collect();
+    assert_eq!(told, ["second"]);
+    says(&hub, "first", vec![start()]);
+    assert_eq!(hub.take_changed().len(), 1, "one of that name that begins anew is told");
+}
