@@ -1,4 +1,6 @@
-//! Times, sizes and counts as people read them.
+//! Times, sizes, counts and money as people read them.
+
+use crate::event::Cost;
 
 /// A finished duration: `840 ms`, `1.2 s`, `14 s`, `2:41`, `1:04:09`.
 pub fn duration(ms: u64) -> String {
@@ -57,8 +59,9 @@ pub fn count(n: u64) -> String {
     }
 }
 
-/// Money, `picos` 10⁻¹² of `currency`, to two digits that say something: `$0.0042`, `$1.27`, `€0.35`, `12.08 CHF`.
-pub fn cost(picos: u64, currency: &str) -> String {
+/// Money, to two digits that say something: `$0.0042`, `$1.27`, `€0.35`, `12.08 CHF`.
+pub fn cost(cost: Cost) -> String {
+    let picos = cost.picos();
     let places = match picos {
         10_000_000_000.. => 2,
         0 => 0,
@@ -72,11 +75,11 @@ pub fn cost(picos: u64, currency: &str) -> String {
         0 => rounded.to_string(),
         _ => format!("{}.{:0width$}", rounded / scale, rounded % scale, width = places as usize),
     };
-    match currency {
+    match cost.currency().as_str() {
         "USD" => format!("${amount}"),
         "EUR" => format!("€{amount}"),
         "GBP" => format!("£{amount}"),
-        _ => format!("{amount} {currency}"),
+        currency => format!("{amount} {currency}"),
     }
 }
 

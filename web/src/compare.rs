@@ -173,7 +173,7 @@ impl Tally {
             let (read, written) = (self.usage.input_tokens, self.usage.output_tokens);
             words.push(format!("{} → {} tokens", format::grouped(read), format::grouped(written)));
         }
-        words.extend(self.usage.cost.map(|cost| format::cost(cost.picos(), cost.currency().as_str())));
+        words.extend(self.usage.cost.map(format::cost));
         words.join(" · ")
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of the edges between units.
 
 use super::*;
+use crate::event::Currency;
 
 #[test]
 fn durations_change_unit_where_the_eye_expects_it() {
@@ -72,6 +73,7 @@ fn moments_are_told_in_utc() {
 
 #[test]
 fn money_has_two_digits_that_say_something() {
+    let money = |picos, currency: &str| cost(Cost::new(picos, Currency::parse(currency).unwrap()));
     for (picos, said) in [
         (0, "$0"),
         (1, "$0.000000000001"),
@@ -82,7 +84,7 @@ fn money_has_two_digits_that_say_something() {
         (1_274_999_999_999, "$1.27"),
         (u64::MAX, "$18446744.07"),
     ] {
-        assert_eq!(cost(picos, "USD"), said);
+        assert_eq!(money(picos, "USD"), said);
     }
-    assert_eq!([cost(350_000_000_000, "EUR"), cost(12_080_000_000_000, "CHF")], ["€0.35", "12.08 CHF"]);
+    assert_eq!([money(350_000_000_000, "EUR"), money(12_080_000_000_000, "CHF")], ["€0.35", "12.08 CHF"]);
 }

@@ -118,7 +118,7 @@ fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl
         let tokens = branch.with(|it| it.as_ref().and_then(|it| it.tokens)).filter(|n| *n > 0);
         let cost = branch.with(|it| it.as_ref().and_then(|it| it.cost));
         let tokens = tokens.map(|n| format!("{} tok", format::count(n)));
-        let cost = cost.map(|cost| format::cost(cost.picos(), cost.currency().as_str()));
+        let cost = cost.map(format::cost);
         tokens.into_iter().chain(cost).collect::<Vec<_>>().join(" · ")
     };
     let named = agent.as_ref().map(ToString::to_string);

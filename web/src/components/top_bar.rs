@@ -190,7 +190,7 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         let tokens = newest.with(|run| run.as_ref().map_or(0, |run| run.tokens));
         let tokens = (tokens > 0).then(|| format!("{} tokens", format::count(tokens)));
         let cost = newest.with(|run| run.as_ref().and_then(|run| run.cost));
-        let cost = cost.map(|cost| format::cost(cost.picos(), cost.currency().as_str()));
+        let cost = cost.map(format::cost);
         let is_running = store.running.get();
         let rate = is_running.then(|| {
             store.now.track();

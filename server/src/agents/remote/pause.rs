@@ -198,7 +198,7 @@ impl Standing {
         match &answered.arguments {
             arguments if call.is_question && answered.approved => {
                 let output = arguments.as_ref().map_or_else(|| Json::of(&true), Json::of);
-                kinds.push(Kind::ToolResult(result(tool.clone(), output)));
+                kinds.push(Kind::ToolResult(ToolResult::new(tool.clone(), output, false)));
             }
             Some(arguments) => {
                 let (tool, arguments) = (tool.clone(), Some(arguments.to_string()));
@@ -250,19 +250,6 @@ fn opened(run: &RunId, tool: &ToolCallId, arguments: Value, text: Option<String>
     let call = Kind::ToolCall { tool: tool.clone(), name: None, arguments: Some(arguments.to_string()) };
     let asks = Kind::ApprovalRequest { tool: tool.clone(), text };
     [Kind::ToolStart(start), call, asks].map(|kind| Event::new(run, kind))
-}
-
-fn result(tool: ToolCallId, output: Json) -> ToolResult {
-    ToolResult {
-        tool,
-        output,
-        is_error: false,
-        queued_ms: None,
-        exec_ms: None,
-        files: None,
-        embeds: None,
-        reference: None,
-    }
 }
 
 #[cfg(test)]

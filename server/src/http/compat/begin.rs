@@ -177,16 +177,7 @@ fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given])
         for given in results {
             let waits = run.tools.get(&given.tool).is_some_and(|tool| tool.state == ToolState::Pending);
             if waits && !run.is_running() {
-                let result = ToolResult {
-                    tool: given.tool.clone(),
-                    output: given.output.clone(),
-                    is_error: given.is_error,
-                    queued_ms: None,
-                    exec_ms: None,
-                    files: None,
-                    embeds: None,
-                    reference: None,
-                };
+                let result = ToolResult::new(given.tool.clone(), given.output.clone(), given.is_error);
                 said.push(id, Kind::ToolResult(result));
             }
         }
