@@ -94,13 +94,10 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
 /// The newest steps while the tile is subscribed to, at a pace that can be read.
 fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> {
     let lines = RwSignal::new(Vec::new());
-    Effect::new(move |was: Option<Option<IntervalHandle>>| {
-        if let Some(old) = was.flatten() {
-            old.clear();
-        }
+    Effect::new(move |_| {
         if !is_subscribed.get() {
             lines.set(Vec::new());
-            return None;
+            return;
         }
         let look = move || {
             let newest = store.view(wall::lines);
@@ -109,7 +106,10 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
             }
         };
         look();
-        set_interval_with_handle(look, Duration::from_millis(TICK_MS)).ok()
+        // Also a tile that is taken away looks no more.
+        if let Ok(handle) = set_interval_with_handle(look, Duration::from_millis(TICK_MS)) {
+            on_cleanup(move || handle.clear());
+        }
     });
     lines
 }
