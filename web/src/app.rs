@@ -8,10 +8,12 @@ use crate::browser;
 use crate::components::{Beside, Groups, title};
 use crate::drop;
 use crate::keys;
+use crate::link::Status;
 use crate::navigation::{self, Navigation};
 use crate::pages::{Bare, Full};
 use crate::session;
 use crate::settings;
+use crate::speech::{self, Asking};
 use crate::store::{Store, Tab};
 
 /// Starts the page.
@@ -131,13 +133,15 @@ fn settle(store: Store, navigation: Navigation) {
     });
 }
 
-/// Says politely when a run is over, for readers who listen.
+/// Tells readers who listen what happened: politely that a run is over, at once that the link is lost or that a call needs
+/// approval.
 fn speak(store: Store) {
-    Effect::new(move |was: Option<bool>| {
-        let runs = store.running.get();
+    Effect::new(move |was: Option<((Option<ConversationId>, u32), bool)>| {
+        let looked = (store.conversation.get(), store.recordings.get());
+        let now = (looked, store.running.get());
         // A tile of the wall that is looked at comes and goes without a word.
         let is_told = !store.wall.get_untracked() && store.replay.with_untracked(Option::is_none);
-        if was == Some(true) && !runs && is_told {
+        if is_told && speech::has_ended(was.as_ref(), &now) {
             let status = store.view(|view| view.runs.values().next_back().map(|run| run.status));
             let words = match status {
                 Some(RunStatus::Error) => "The run failed",
@@ -147,6 +151,23 @@ fn speak(store: Store) {
             };
             store.spoken.set(words.to_owned());
         }
-        runs
+        now
+    });
+    Effect::new(move |was: Option<Status>| {
+        let now = store.status.get();
+        if was.is_some_and(|was| now.is_lost_since(&was)) {
+            store.spoken.interrupt("Connection lost".to_owned());
+        }
+        now
+    });
+    let asking = StoredValue::new_local(Asking::default());
+    Effect::new(move |_| {
+        store.track_fleet();
+        let words = asking.try_update_value(|asking| {
+            store.model(|model| model.fleet().and_then(|rows| asking.hear(rows.values())))
+        });
+        if let Some(words) = words.flatten() {
+            store.spoken.interrupt(words);
+        }
     });
 }

@@ -26,6 +26,7 @@ mod replay;
 mod run;
 mod settings;
 mod status_bar;
+mod strip;
 mod text;
 mod thinking;
 mod tile;

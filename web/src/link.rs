@@ -14,6 +14,10 @@
 use shared::backoff;
 use shared::code::CloseCode;
 
+mod ending;
+
+pub use ending::{Ending, ending};
+
 /// Longest time from the first try to the welcome, in milliseconds.
 const HANDSHAKE_MS: u64 = 10_000;
 
@@ -35,7 +39,7 @@ enum Phase {
     /// Until the next try; without a time while the machine is offline.
     Waiting { until: Option<u64> },
     /// The hub does not want us back.
-    Ended { why: String },
+    Ended { code: u16, why: String },
 }
 
 /// What happens to the link.
@@ -98,6 +102,8 @@ pub enum Status {
     Connecting,
     /// Frames flow.
     Up,
+    /// The socket is there, but nothing came for longer than two heartbeats: so many seconds. Nobody knows whether it is dead.
+    Silent(u64),
     /// The link was lost.
     Reconnecting {
         /// Until the next try, in milliseconds; 0 while it is tried.
@@ -112,7 +118,24 @@ pub enum Status {
     /// The machine has no network.
     Offline,
     /// The hub does not want us back.
-    Ended(String),
+    Ended {
+        /// The close code.
+        code: u16,
+        /// What the hub said; may be empty.
+        why: String,
+    },
+}
+
+impl Status {
+    /// Whether a socket is there, though it may be silent.
+    pub fn has_socket(&self) -> bool {
+        matches!(self, Self::Up | Self::Silent(_))
+    }
+
+    /// Whether a link that was there is gone: `was` is how it stood before.
+    pub fn is_lost_since(&self, was: &Self) -> bool {
+        was.has_socket() && !self.has_socket()
+    }
 }
 
 /// See the head of this file. Times are milliseconds of any one clock.
@@ -121,7 +144,8 @@ pub struct Link {
     phase: Phase,
     attempt: u32,
     lost_at: Option<u64>,
-    is_offline: bool,
+    /// Since when the machine says that it has no network.
+    offline_at: Option<u64>,
     /// What the hub said before it closed the socket.
     bye: Option<(bool, u64, String)>,
 }
@@ -137,7 +161,7 @@ impl Link {
             }
             Input::Welcomed { hb_ms } => {
                 self.phase = Phase::Up { heard: now, hb_ms };
-                (self.attempt, self.lost_at, self.bye, self.is_offline) = (0, None, None, false);
+                (self.attempt, self.lost_at, self.bye, self.offline_at) = (0, None, None, None);
                 Act::Subscribe
             }
             Input::Heard => {
@@ -153,14 +177,14 @@ impl Link {
             Input::Closed { code, reason } => self.closed(code, reason, now, random),
             Input::Tick => self.tick(now, random),
             Input::Wake => {
-                self.is_offline = false;
+                self.offline_at = None;
                 match self.phase {
                     Phase::Waiting { .. } => self.connect(now),
                     _ => self.tick(now, random),
                 }
             }
             Input::Offline => {
-                self.is_offline = true;
+                self.offline_at = Some(now);
                 if let Phase::Waiting { until } = &mut self.phase {
                     *until = None;
                 }
@@ -178,7 +202,7 @@ impl Link {
         let bye = self.bye.take();
         let (may_return, retry_ms, why) = bye.unwrap_or((true, 0, reason));
         if !may_return || !CloseCode::may_reconnect(code) {
-            self.phase = Phase::Ended { why };
+            self.phase = Phase::Ended { code, why };
             return Act::Rest;
         }
         self.wait(retry_ms, now, random);
@@ -192,7 +216,7 @@ impl Link {
             0 => backoff::wait_ms(self.attempt, random),
             asked => backoff::asked_ms(asked, random),
         };
-        self.phase = Phase::Waiting { until: (!self.is_offline).then(|| now.saturating_add(wait)) };
+        self.phase = Phase::Waiting { until: self.offline_at.is_none().then(|| now.saturating_add(wait)) };
     }
 
     fn tick(&mut self, now: u64, random: u64) -> Act {
@@ -216,8 +240,8 @@ impl Link {
     /// What the reader is told at `now`.
     pub fn status(&self, now: u64) -> Status {
         let in_ms = match &self.phase {
-            Phase::Up { .. } => return Status::Up,
-            Phase::Ended { why } => return Status::Ended(why.clone()),
+            Phase::Up { heard, hb_ms } => return self.up(*heard, *hb_ms, now),
+            Phase::Ended { code, why } => return Status::Ended { code: *code, why: why.clone() },
             Phase::Waiting { until: None } => return Status::Offline,
             Phase::Waiting { until: Some(until) } => until.saturating_sub(now),
             Phase::Idle | Phase::Connecting { .. } | Phase::Greeting { .. } => 0,
@@ -228,6 +252,16 @@ impl Link {
         let since = self.lost_at.unwrap_or(now);
         let is_stale = now.saturating_sub(since) > STALE_MS;
         Status::Reconnecting { in_ms, attempt: self.attempt, since, is_stale }
+    }
+
+    /// How a socket stands that is there.
+    fn up(&self, heard: u64, hb_ms: u64, now: u64) -> Status {
+        // Whatever the machine says of its network: what was heard after that came over one.
+        if self.offline_at.is_some_and(|at| heard <= at) {
+            return Status::Offline;
+        }
+        let silent_ms = now.saturating_sub(heard);
+        if silent_ms > hb_ms.saturating_mul(2) { Status::Silent(silent_ms / 1000) } else { Status::Up }
     }
 
     /// Whether frames may be sent.

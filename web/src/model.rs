@@ -304,7 +304,7 @@ impl Model {
             }
         }) {
             Outcome::Subscribed { why } => {
-                self.is_resyncing = false;
+                (self.is_resyncing, self.problem) = (false, None);
                 self.marks.answered(why);
             }
             Outcome::Live => {

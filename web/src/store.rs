@@ -25,6 +25,7 @@ mod recording;
 mod replay;
 mod reveal;
 mod timeline;
+mod voice;
 mod wall;
 
 pub(crate) use faces::{Over, Sheet, Tab};
@@ -32,6 +33,7 @@ use paint::Painter;
 pub(crate) use recording::Opened;
 pub(crate) use replay::Replaying;
 pub(crate) use reveal::{agent_key, card_id, message_id, part_id, run_id, steps_key, thinking_key};
+use voice::Voice;
 
 /// A sub-agent: its run and its id.
 pub(crate) type AgentKey = (RunId, AgentId);
@@ -117,8 +119,8 @@ pub(crate) struct Parts {
     runner: StoredValue<replay::Running, LocalStorage>,
     /// What the page tells of the replay, while the past is looked at.
     pub(crate) replay: RwSignal<Option<Replaying>>,
-    /// The polite announcement.
-    pub(crate) spoken: RwSignal<String>,
+    /// What is said to readers who listen.
+    pub(crate) spoken: Voice,
     /// The first conversation that came while the page showed how to make one.
     pub(crate) first: RwSignal<Option<String>>,
     /// How many watch the conversation, as the hub last said.
@@ -214,7 +216,7 @@ impl Store {
             agent: RwSignal::new(None),
             replay: RwSignal::new(None),
             runner: StoredValue::new_local(replay::Running::default()),
-            spoken: RwSignal::new(String::new()),
+            spoken: Voice::new(),
             first: RwSignal::new(None),
             viewers: RwSignal::new(0),
             rtt_ms: RwSignal::new(None),

@@ -4,15 +4,18 @@ use leptos::prelude::*;
 
 use super::copy::Copy;
 use super::icon::icon;
+use super::status_bar::Reload;
 use crate::browser;
-use crate::link::Status;
+use crate::link::{Ending, Status, ending};
 use crate::starts::starts;
 use crate::store::use_store;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Why {
     Loading,
     NoHub,
+    Ended(Ending),
+    Refused(String),
     NothingYet,
     NoConversation,
     NothingRead,
@@ -27,22 +30,23 @@ pub(super) fn Empty() -> impl IntoView {
         store.track_fleet();
         store.track_items();
         store.live.track();
-        let (has_fleet, is_known) = store.model(|model| (model.fleet().is_some(), model.is_known()));
+        let (has_fleet, is_known, problem) = store
+            .model(|model| (model.fleet().is_some(), model.is_known(), model.problem().map(str::to_owned)));
         if store.recording.with(Option::is_some) {
             return Why::NothingRead;
         }
         if store.fresh.get() && store.conversation.with(Option::is_none) {
             return Why::Fresh;
         }
+        // What the hub says against it is the answer, whatever else is known.
+        if let Some(problem) = problem.filter(|_| store.status.with(Status::has_socket)) {
+            return Why::Refused(problem);
+        }
         match store.status.get() {
-            Status::Up if store.conversation.with(Option::is_some) => {
-                if is_known && store.live.get() {
-                    Why::NothingYet
-                } else {
-                    Why::Loading
-                }
+            Status::Up | Status::Silent(_) if store.conversation.with(Option::is_some) => {
+                if is_known && store.live.get() { Why::NothingYet } else { Why::Loading }
             }
-            Status::Up => {
+            Status::Up | Status::Silent(_) => {
                 if has_fleet {
                     Why::NoConversation
                 } else {
@@ -50,6 +54,7 @@ pub(super) fn Empty() -> impl IntoView {
                 }
             }
             Status::Connecting => Why::Loading,
+            Status::Ended { code, .. } => Why::Ended(ending(code)),
             _ => Why::NoHub,
         }
     });
@@ -62,12 +67,14 @@ pub(super) fn Empty() -> impl IntoView {
             view! { <p class="empty meta">"Nothing of it can be shown yet. Above stands what was read and in which dialect."</p> }
                 .into_any()
         }
-        Why::NothingYet => {
-            match store.model(|model| model.problem().map(str::to_owned)) {
-                Some(problem) => view! { <div class="empty"><h2>{problem}</h2></div> }.into_any(),
-                None => view! { <Starts title="Nothing has happened here yet" /> }.into_any(),
-            }
+        Why::Refused(problem) => {
+            view! { <div class="empty" data-t="refused"><h2>{problem}</h2></div> }.into_any()
         }
+        Why::Ended(Ending { title, advice }) => view! {
+            <div class="empty" data-t="ended"><h2>{title}</h2><p>{advice} " " <Reload /></p></div>
+        }
+        .into_any(),
+        Why::NothingYet => view! { <Starts title="Nothing has happened here yet" /> }.into_any(),
         Why::NoConversation => view! { <Starts title="Connect an agent" /> }.into_any(),
     }
     }

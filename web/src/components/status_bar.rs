@@ -5,7 +5,7 @@ use shared::frame::LogHealth;
 
 use crate::browser;
 use crate::format;
-use crate::link::Status;
+use crate::link::{Ending, Status, ending};
 use crate::store::{Over, Store, use_store};
 
 /// Without an event for this long while a run goes on, the page says that it is quiet; in milliseconds.
@@ -33,8 +33,13 @@ fn words(store: Store) -> (&'static str, String) {
             ("reconnecting", format!("Reconnecting in {} s ({attempt})", in_ms.div_ceil(1000)))
         }
         Status::Offline => ("offline", "Offline".to_owned()),
-        Status::Ended(why) if why.is_empty() => ("ended", "The hub ended the connection".to_owned()),
-        Status::Ended(why) => ("ended", format!("The hub ended the connection: {why}")),
+        Status::Silent(seconds) => {
+            ("silent", format!("No word for {}", format::clock(seconds.saturating_mul(1000))))
+        }
+        Status::Ended { code, why } => {
+            let Ending { title, .. } = ending(code);
+            ("ended", if why.is_empty() { title.to_owned() } else { format!("{title}: {why}") })
+        }
     }
 }
 
@@ -67,8 +72,16 @@ pub(crate) fn Connection() -> impl IntoView {
             {move || is_away().then(|| view! {
                 " · " <button type="button" class="link" on:click=move |_| store.retry_now()>"Now"</button>
             })}
+            {move || (words.get().0 == "ended").then(|| view! { " · " <Reload /> })}
         </span>
     }
+}
+
+/// What helps when the hub does not want this page back.
+#[component]
+pub(super) fn Reload() -> impl IntoView {
+    let reload = |_| drop(browser::window().location().reload());
+    view! { <button type="button" class="link" data-t="reload" on:click=reload>"Reload"</button> }
 }
 
 /// What an operator must know of a log that cannot write.
@@ -132,7 +145,8 @@ pub(crate) fn StatusBar() -> impl IntoView {
             <button type="button" class="plain" on:click=move |_| store.toggle_over(Over::Help)>
                 <kbd>"?"</kbd> " keys"
             </button>
-            <span class="sr" role="status" aria-live="polite">{move || store.spoken.get()}</span>
+            <span class="sr" role="status" aria-live="polite" data-t="polite">{move || store.spoken.polite.get()}</span>
+            <span class="sr" role="alert" aria-live="assertive" data-t="alarm">{move || store.spoken.alarm.get()}</span>
         </footer>
     }
 }

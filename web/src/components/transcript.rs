@@ -13,6 +13,7 @@ use super::empty::Empty;
 use super::message::Message;
 use super::recording::RecordingBar;
 use super::run::Run;
+use super::strip::Strip;
 use super::turn::Origin;
 use crate::format;
 use crate::scroll::Scroller;
@@ -39,6 +40,7 @@ pub(crate) fn Transcript() -> impl IntoView {
     view! {
         <main class="stage" hidden=move || store.wall.get()>
             <RecordingBar />
+            <Strip />
             <div class="said">
             <div class="scroll" id="transcript" node_ref=window data-t="transcript" role="log" aria-live="off"
                 aria-label=name tabindex="0"

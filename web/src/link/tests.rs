@@ -10,6 +10,10 @@ fn away(in_ms: u64, attempt: u32, since: u64, is_stale: bool) -> Status {
     Status::Reconnecting { in_ms, attempt, since, is_stale }
 }
 
+fn ended(code: u16, why: &str) -> Status {
+    Status::Ended { code, why: why.to_owned() }
+}
+
 fn up() -> Link {
     let mut link = Link::default();
     assert_eq!(link.step(Input::Start, 0, 0), Act::Connect);
@@ -56,12 +60,12 @@ fn the_hub_decides_whether_and_when_the_page_comes_back() {
     assert_eq!(link.status(0), away(2_000, 1, 0, false));
     let mut link = up();
     link.step(closed(4505), 0, 0);
-    assert_eq!(link.status(0), Status::Ended("why".to_owned()));
+    assert_eq!(link.status(0), ended(4505, "why"));
     assert_eq!(link.step(Input::Wake, 1, 0), Act::Rest);
     let mut link = up();
     link.step(bye(false), 0, 0);
     link.step(closed(1000), 0, 0);
-    assert_eq!(link.status(0), Status::Ended("drain".to_owned()));
+    assert_eq!(link.status(0), ended(1000, "drain"));
 }
 
 #[test]
@@ -72,4 +76,53 @@ fn nothing_is_tried_while_the_machine_is_offline() {
     assert_eq!(link.status(0), Status::Offline);
     assert_eq!(link.step(Input::Tick, 99_000, 0), Act::Rest);
     assert_eq!(link.step(Input::Wake, 99_001, 0), Act::Connect);
+}
+
+#[test]
+fn a_machine_without_network_says_so_at_once_though_the_socket_is_open() {
+    let mut link = up();
+    link.step(Input::Heard, 1_000, 0);
+    link.step(Input::Offline, 2_000, 0);
+    assert_eq!(link.status(2_000), Status::Offline);
+    // A frame came all the same: there is a way to the hub.
+    link.step(Input::Heard, 2_500, 0);
+    assert_eq!(link.status(2_500), Status::Up);
+    // When the socket is gone nothing is tried.
+    link.step(closed(1006), 3_000, 0);
+    assert_eq!(link.status(3_000), Status::Offline);
+    let mut link = up();
+    link.step(Input::Offline, 2_000, 0);
+    link.step(Input::Wake, 3_000, 0);
+    assert_eq!(link.status(3_000), Status::Up);
+}
+
+#[test]
+fn a_socket_without_a_word_is_not_called_live() {
+    let mut link = up();
+    link.step(Input::Heard, 1_000, 0);
+    assert_eq!(link.status(41_000), Status::Up);
+    assert_eq!(link.status(42_000), Status::Silent(41));
+    assert_eq!(link.step(Input::Tick, 42_000, 0), Act::Rest);
+    assert!(link.is_up());
+    link.step(Input::Heard, 42_500, 0);
+    assert_eq!(link.status(42_500), Status::Up);
+}
+
+#[test]
+fn a_link_is_lost_when_its_socket_is_gone() {
+    let gone = [away(0, 1, 0, false), Status::Offline, ended(4500, "")];
+    for status in gone {
+        assert!(status.is_lost_since(&Status::Up) && status.is_lost_since(&Status::Silent(40)));
+        assert!(!status.is_lost_since(&Status::Connecting) && !status.is_lost_since(&Status::Offline));
+    }
+    assert!(!Status::Silent(40).is_lost_since(&Status::Up) && !Status::Up.is_lost_since(&Status::Up));
+}
+
+#[test]
+fn an_end_says_what_to_do() {
+    for code in shared::code::CloseCode::ALL.into_iter().map(CloseCode::number).chain([1000, 1008, 4999]) {
+        let Ending { title, advice } = ending(code);
+        assert!(!title.is_empty() && advice.contains("eload"), "{code}");
+    }
+    assert_ne!(ending(4505), ending(4999));
 }

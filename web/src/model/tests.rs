@@ -162,3 +162,13 @@ fn the_return_of_the_link_is_told_with_what_came_meanwhile() {
     take(&mut model, r#"{"t":"live","sub":2,"seq":0}"#);
     assert_eq!(model.take_mark(), None);
 }
+
+#[test]
+fn what_the_hub_says_against_a_subscription_stands_until_one_is_answered() {
+    let mut model = opened();
+    take(&mut model, r#"{"t":"error","sub":2,"code":"too_many","message":"there is no room"}"#);
+    assert!(!model.is_known() && model.take_touched().replaced);
+    assert_eq!(model.problem(), Some("there is no room"));
+    take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":3}"#);
+    assert_eq!(model.problem(), None);
+}

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 
 use leptos::prelude::*;
-use shared::RunId;
 use shared::event::ToolState;
 use shared::fold::Change;
 use shared::view::Item;
+use shared::{RunId, ToolCallId};
 
 use super::Store;
 use crate::browser::{self, OncePerFrame};
 use crate::latency::CallKey;
 use crate::model::{Model, Touched};
+use crate::speech;
 
 /// Between two paintings while the view catches up, in milliseconds: intermediate states are of no use to anybody.
 const CATCH_UP_MS: u64 = 250;
@@ -61,6 +62,7 @@ struct Word {
     tools: bool,
     items: bool,
     new_rows: usize,
+    failures: Vec<String>,
 }
 
 impl Word {
@@ -123,6 +125,9 @@ impl Store {
         if !self.following.get_untracked() && word.new_rows > 0 {
             self.unseen.update(|n| *n = n.saturating_add(word.new_rows));
         }
+        if !self.wall.get_untracked() {
+            word.failures.into_iter().for_each(|words| self.spoken.set(words));
+        }
         self.tell_words();
         self.tell_mark();
     }
@@ -158,6 +163,7 @@ impl Store {
                         {
                             word.tools = true;
                             word.rows(painter, run, &mut told);
+                            word.failures.extend(failure(model, run, id));
                         }
                     }
                     Change::Run(run) => word.rows(painter, run, &mut told),
@@ -199,6 +205,13 @@ impl Store {
         set(self.running, is_running);
         set(self.seq, seq);
     }
+}
+
+/// What to say of a call that has just failed; nothing of the past, nor of what is only caught up.
+fn failure(model: &Model, run: &RunId, id: &ToolCallId) -> Option<String> {
+    let tool = model.view().runs.get(run)?.tools.get(id)?;
+    let is_now = model.replay().is_none() && model.conversation().is_some() && model.is_live();
+    (is_now && tool.state == ToolState::Error).then(|| speech::failure(&tool.name, tool.latency_ms()))
 }
 
 /// Sets a signal if that changes it.

@@ -1,0 +1,30 @@
+//! What stands over a conversation that is not as the hub has it: since when it is old, or what the hub says against it.
+
+use leptos::prelude::*;
+
+use crate::browser;
+use crate::link::Status;
+use crate::store::use_store;
+
+/// The strip; nothing while all is well.
+#[component]
+pub(super) fn Strip() -> impl IntoView {
+    let store = use_store();
+    let stale = Memo::new(move |_| match store.status.get() {
+        Status::Reconnecting { is_stale: true, since, .. } => Some(since),
+        _ => None,
+    });
+    let problem = Memo::new(move |_| {
+        store.conversation.track();
+        store.seq.track();
+        store.track_items();
+        let is_there = store.status.with(Status::has_socket) && store.recording.with(Option::is_none);
+        store.model(|model| model.problem().filter(|_| is_there && model.is_known()).map(str::to_owned))
+    });
+    let words = move || match stale.get() {
+        Some(since) => Some(format!("Shown as of {}", browser::time_of_day(since))),
+        None => problem.get(),
+    };
+    let state = move || if stale.get().is_some() { "stale" } else { "refused" };
+    move || words().map(|words| view! { <p class="strip num" data-t="strip" data-state=state>{words}</p> })
+}

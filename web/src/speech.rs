@@ -1,0 +1,108 @@
+//! What is said to readers who listen: what is worth a word, and not more often than they can hear.
+
+use std::collections::{HashMap, VecDeque};
+
+use shared::ConversationId;
+use shared::frame::ConversationRow;
+
+use crate::fleet;
+
+/// Between two polite messages, in milliseconds.
+pub const GAP_MS: u64 = 3_000;
+
+/// Polite messages that wait; of more the oldest are left out.
+pub const WAITING_MAX: usize = 4;
+
+/// What is to be done next with the polite messages.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// None waits.
+    Rest,
+    /// Say this.
+    Say(String),
+    /// Look again after so many milliseconds.
+    Wait(u64),
+}
+
+/// The polite messages that wait.
+#[derive(Debug, Default)]
+pub struct Speech {
+    waiting: VecDeque<String>,
+    said_at: Option<u64>,
+}
+
+impl Speech {
+    /// Takes a message.
+    pub fn add(&mut self, words: String) {
+        if words.is_empty() || self.waiting.back() == Some(&words) {
+            return;
+        }
+        if self.waiting.len() >= WAITING_MAX {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(words);
+    }
+
+    /// What to do at `now`, by any one clock.
+    pub fn next(&mut self, now: u64) -> Next {
+        let since = self.said_at.map_or(GAP_MS, |at| now.saturating_sub(at));
+        match GAP_MS.saturating_sub(since) {
+            _ if self.waiting.is_empty() => Next::Rest,
+            0 => {
+                self.said_at = Some(now);
+                self.waiting.pop_front().map_or(Next::Rest, Next::Say)
+            }
+            wait => Next::Wait(wait),
+        }
+    }
+}
+
+/// The conversations that wait for a person, as far as is known.
+#[derive(Debug, Default)]
+pub struct Asking(Option<HashMap<ConversationId, u64>>);
+
+impl Asking {
+    /// Takes the list as it is now; what to say, if more calls wait than before. What waits when the list first comes is
+    /// there to be read.
+    pub fn hear<'a>(&mut self, rows: impl Iterator<Item = &'a ConversationRow>) -> Option<String> {
+        let asking: Vec<&ConversationRow> = rows.filter(|row| row.approvals > 0).collect();
+        let now = asking.iter().map(|row| (row.conversation.clone(), row.approvals)).collect();
+        let before = self.0.replace(now)?;
+        let is_new =
+            |row: &&ConversationRow| before.get(&row.conversation).is_none_or(|n| row.approvals > *n);
+        let new: Vec<&ConversationRow> = asking.into_iter().filter(is_new).collect();
+        match new.as_slice() {
+            [] => None,
+            [row] => Some(format!("Needs approval: {}", fleet::title(row))),
+            rows => Some(format!("{} conversations need approval", rows.len())),
+        }
+    }
+}
+
+/// Whether what was looked at has ended before the reader's eyes: `was` and `now` say what is looked at and whether it runs.
+pub fn has_ended<T: PartialEq>(was: Option<&(T, bool)>, now: &(T, bool)) -> bool {
+    was.is_some_and(|(looked, ran)| *looked == now.0 && *ran && !now.1)
+}
+
+/// A call that failed, after so many milliseconds where that is known.
+pub fn failure(tool: &str, took_ms: Option<u64>) -> String {
+    match took_ms {
+        Some(ms) if ms >= 1_000 => format!("{tool} failed after {}", spoken(ms)),
+        _ => format!("{tool} failed"),
+    }
+}
+
+/// A duration as it is said aloud.
+fn spoken(ms: u64) -> String {
+    let seconds = ms.saturating_add(500) / 1000;
+    let said = |n: u64, unit: &str| {
+        let n = usize::try_from(n).unwrap_or(usize::MAX);
+        (n > 0).then(|| crate::format::counted(n, unit))
+    };
+    let words =
+        [said(seconds / 3600, "hour"), said(seconds / 60 % 60, "minute"), said(seconds % 60, "second")];
+    words.into_iter().flatten().take(2).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;
