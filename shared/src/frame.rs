@@ -10,15 +10,16 @@ use serde::{Deserialize, Serialize};
 use crate::code::ErrorCode;
 use crate::command::{Command, Done};
 use crate::envelope::Envelope;
-use crate::event::{Origin, RunStatus};
 use crate::ids::{ConversationId, PublisherId};
 use crate::position::{Epoch, Position, Seq};
 use crate::view::View;
 
 mod read;
+mod row;
 mod wish;
 
 pub use read::{ClientFrameError, ServerFrameError, are_numbered, parse_client, parse_server};
+pub use row::{ConversationRow, RowCall};
 pub use wish::Wish;
 
 /// The one version of the protocol that there is.
@@ -432,65 +433,6 @@ impl Durability {
             Self::Synced => "synced",
         }
     }
-}
-
-/// A conversation in the list: enough to draw its row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ConversationRow {
-    /// Its name.
-    pub conversation: ConversationId,
-    /// What it is about.
-    pub title: Option<String>,
-    /// Where it was taken from, when it is a fork.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub forked_from: Option<Origin>,
-    /// How its newest run stands; nothing before the first.
-    pub state: Option<RunStatus>,
-    /// Whether that run goes on but nobody has spoken for it for a while.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub stalled: bool,
-    /// What it does now, or how it ended, in a few words.
-    pub activity: Option<String>,
-    /// The life of its log.
-    pub epoch: Epoch,
-    /// The newest seq.
-    pub head: Seq,
-    /// When its newest run began.
-    pub started_at: u64,
-    /// When its newest run ended.
-    pub ended_at: Option<u64>,
-    /// When the newest event was taken.
-    pub at: u64,
-    /// Runs in all.
-    pub runs: u64,
-    /// Calls of the newest run.
-    pub tools: u64,
-    /// Calls of the newest run that failed.
-    pub failed: u64,
-    /// Calls of the newest run that wait for a person.
-    pub approvals: u64,
-    /// Sub-agents of the newest run.
-    pub agents: u64,
-    /// What was odd, in all.
-    pub anomalies: u64,
-    /// How many watch.
-    #[serde(default)]
-    pub viewers: u64,
-    /// The call of the newest run that executes longest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call: Option<RowCall>,
-}
-
-/// A call that executes, as the list tells of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RowCall {
-    /// The tool.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub name: CompactString,
-    /// Since when, by the hub's clock, in milliseconds since 1970.
-    pub since: u64,
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ async fn calls_are_filtered_ordered_and_gone_through_by_keys() {
     page.screenshot("tools-sorted-light").await;
     let chip = |word: &str| {
         format!(
-            "[...document.querySelectorAll('.chip')].find(it => it.textContent.startsWith('{word}')).click()"
+            "[...document.querySelectorAll('.tools .chip')].find(it => it.textContent.startsWith('{word}')).click()"
         )
     };
     page.run(&chip("slow")).await;

@@ -10,6 +10,7 @@ mod finding; // a word everywhere, links, commands, keys
 mod first; // an empty hub, the first event, what opens by itself
 mod heal; // reload, crash of the hub
 mod kinds; // results in their own form
+mod list; // the list of conversations: rows, conditions, pages, width
 mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came
 mod reading; // nothing jumps, choices stay

@@ -36,12 +36,57 @@ async fn after_a_cut_the_page_says_that_it_is_back() {
     let page = Page::open(DESKTOP).await;
     page.goto(&format!("http://{}/c/c", relay.address())).await;
     page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+    // Readers who listen are told at once.
+    page.run(HEAR).await;
     relay.cut();
     let head = publisher.says(ANSWER).await.seq;
+    page.run_until("return window.heard.alarm", |heard| heard[0] == "Connection lost").await;
     page.painted(head).await;
     // How much that is depends on whether the words or the cut are faster.
     page.text_until("mark", |text| text.starts_with("reconnected ")).await;
     page.holds("return document.querySelector('[data-t=connection]').dataset.state === 'live'").await;
+    page.close().await;
+}
+
+/// Notes what is said to readers who listen, from here on.
+const HEAR: &str = "window.heard = {polite: [], alarm: []};
+    for (const name of ['polite', 'alarm']) {
+        const region = document.querySelector(`[data-t=${name}]`);
+        new MutationObserver(() => region.textContent && window.heard[name].push(region.textContent))
+            .observe(region, {childList: true, characterData: true, subtree: true});
+    }";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_happens_is_said_to_readers_who_listen_and_nothing_that_did_not() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says(OPENING).await.seq;
+    let mut other = hub.publisher("done").await;
+    other.says_all(&[OPENING, r#"{"k":"run.end","run":"r","status":"complete"}"#]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.holds("return document.querySelectorAll('[data-t=conversation-row]').length === 2").await;
+    page.run(HEAR).await;
+    let fails = r#"
+        {"k":"tool.call","run":"r","tool":"t","name":"run_sql","arguments":"{}"}
+        {"k":"tool.result","run":"r","tool":"t","output":"no","is_error":true,"exec_ms":4020}"#;
+    publisher.says(fails).await;
+    let polite = "return window.heard.polite.join()";
+    page.run_until(polite, |said| said == "run_sql failed after 4 seconds").await;
+    let asks = r#"
+        {"k":"tool.call","run":"r","tool":"u","name":"deploy","arguments":"{}"}
+        {"k":"approval.request","run":"r","tool":"u","text":"Deploy?"}"#;
+    publisher.says(asks).await;
+    page.run_until("return window.heard.alarm.join()", |said| said == "Needs approval: Quarterly report")
+        .await;
+    // From a run that goes on to one that is over: nothing ended.
+    page.run("document.querySelector('[data-t=conversation-row][data-conversation=done]').click()").await;
+    page.holds("return !document.querySelector('[data-t=transcript]').hasAttribute('data-running')").await;
+    page.run("document.querySelector('[data-t=conversation-row][data-conversation=c]').click()").await;
+    page.painted(head).await;
+    page.holds("return document.querySelector('[data-t=transcript]').hasAttribute('data-running')").await;
+    publisher.says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await;
+    page.run_until(polite, |said| said == "run_sql failed after 4 seconds,Answer complete").await;
     page.close().await;
 }
 

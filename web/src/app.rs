@@ -55,6 +55,9 @@ fn App() -> impl IntoView {
         });
     });
     speak(store);
+    if !is_bare {
+        store.note_seen();
+    }
     browser::every(1_000, move || {
         store.set_now();
     });

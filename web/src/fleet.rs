@@ -1,15 +1,23 @@
 //! The list of conversations: which group a row stands in, in which order, and what its lines say.
 
+use std::collections::HashMap;
+
 use shared::ConversationId;
 use shared::event::RunStatus;
 use shared::frame::{ConversationRow, RowCall};
 
 use crate::format;
+use crate::seen::Seen;
+
+mod filter;
+
+pub use filter::{CHIPS, Filter, has_chip, with_chip};
 
 /// The groups, in the order in which they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
-    /// A call waits for consent, the newest run failed, nobody speaks for it any more, or a call does not come back.
+    /// A call waits for consent, the newest run failed and the reader has not seen it, nobody speaks for it any more, or a
+    /// call does not come back.
     NeedsYou,
     /// A run goes on.
     Running,
@@ -45,9 +53,9 @@ pub enum Line {
 pub struct List {
     /// The lines, in order.
     pub lines: Vec<Line>,
-    /// How many conversations each group has, in the order of [`Group::ALL`].
+    /// How many conversations each group of these lines has, in the order of [`Group::ALL`].
     pub counts: [usize; 3],
-    /// Rows that would stand elsewhere, or are not shown yet, because the reader's pointer is in the list.
+    /// Rows that would stand in another group, or are not shown yet, because the reader's pointer is in the list.
     pub held_back: usize,
 }
 
@@ -65,10 +73,10 @@ pub fn stuck(row: &ConversationRow, now: u64) -> Option<&RowCall> {
 }
 
 /// Where a conversation stands at the hub's time `now`.
-pub fn group(row: &ConversationRow, now: u64) -> Group {
+pub fn group(row: &ConversationRow, now: u64, seen: &Seen) -> Group {
     match row.state {
         _ if row.approvals > 0 => Group::NeedsYou,
-        Some(RunStatus::Error) => Group::NeedsYou,
+        Some(RunStatus::Error) if !seen.knows_end(row) => Group::NeedsYou,
         Some(RunStatus::Running) if row.stalled || stuck(row, now).is_some() => Group::NeedsYou,
         Some(RunStatus::Running) => Group::Running,
         _ => Group::Recent,
@@ -108,14 +116,20 @@ pub fn activity(row: &ConversationRow) -> String {
     match (row.state, said) {
         (None, _) => "no run yet".to_owned(),
         (Some(RunStatus::Running), _) if row.stalled => "stalled · no word from its publisher".to_owned(),
+        _ if row.approvals > 0 => match row.asks.as_deref() {
+            Some(tool) => format!("waiting for approval · {tool}"),
+            None => "waiting for approval".to_owned(),
+        },
         (Some(RunStatus::Complete), _) => {
+            if let Some(answer) = row.answer.as_deref().filter(|text| !text.trim().is_empty()) {
+                return crate::preview::one_line(answer);
+            }
             let tools = usize::try_from(row.tools).unwrap_or(usize::MAX);
             let tools =
                 if tools > 0 { format!(" · {}", format::counted(tools, "tool")) } else { String::new() };
             took.map_or_else(|| format!("Done{tools}"), |took| format!("Done in {took}{tools}"))
         }
         (_, Some(text)) => crate::preview::one_line(text),
-        (Some(RunStatus::Running), None) if row.approvals > 0 => "waiting for approval".to_owned(),
         (Some(RunStatus::Running), None) => "working".to_owned(),
         (Some(RunStatus::Error), None) => "failed".to_owned(),
         (Some(RunStatus::Cancelled), None) => "cancelled".to_owned(),
@@ -133,48 +147,76 @@ pub fn line(row: &ConversationRow, now: u64) -> String {
     }
 }
 
-/// Orders `rows` as they stand at the hub's time `now`. Those that run stand by their start, so that work does not shuffle them; the others by their newest
+/// The call that a running conversation is known by: its time grows while it is looked at.
+pub fn call(row: &ConversationRow, now: u64) -> Option<&RowCall> {
+    let is_plain = row.state == Some(RunStatus::Running) && row.approvals == 0 && !row.stalled;
+    row.call.as_ref().filter(|call| is_plain && !is_stuck(call.since, now))
+}
+
+/// Says that there are more conversations than rows; nothing where all are there.
+pub fn extent(rows: usize, total: u64) -> Option<String> {
+    (total > rows as u64)
+        .then(|| format!("newest {} of {}", format::grouped(rows as u64), format::grouped(total)))
+}
+
+/// What an order depends on beside the rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish<'a> {
+    /// What is let through.
+    pub filter: &'a Filter,
+    /// The hub's time.
+    pub now: u64,
+    /// What the reader has seen.
+    pub seen: &'a Seen,
+}
+
+/// Orders `rows` as they stand. Those that run stand by their start, so that work does not shuffle them; the others by their newest
 /// event. With `frozen`, the lines that were drawn before, nothing moves and nothing new comes in between.
 pub fn arrange<'a>(
     rows: impl Iterator<Item = &'a ConversationRow>,
-    filter: &str,
-    now: u64,
+    wish: Wish<'_>,
     frozen: Option<&List>,
 ) -> List {
-    let filter = filter.trim().to_lowercase();
-    let matches = |row: &&ConversationRow| {
-        let hit = |text: &str| text.to_lowercase().contains(&filter);
-        filter.is_empty() || hit(title(row)) || hit(row.conversation.as_str()) || hit(state(row))
-    };
-    let mut rows: Vec<&ConversationRow> = rows.filter(matches).collect();
-    rows.sort_by_key(|row| {
-        let time = if group(row, now) == Group::Running { row.started_at } else { row.at };
-        (group(row, now), std::cmp::Reverse(time))
+    let Wish { filter, now, seen } = wish;
+    let fits = rows.filter(|row| filter.fits(row, now));
+    let mut rows: Vec<(Group, &ConversationRow)> = fits.map(|row| (group(row, now, seen), row)).collect();
+    rows.sort_by_key(|(group, row)| {
+        let time = if *group == Group::Running { row.started_at } else { row.at };
+        (*group, std::cmp::Reverse(time))
     });
-    let counts = Group::ALL.map(|wanted| rows.iter().filter(|row| group(row, now) == wanted).count());
+    let counts = Group::ALL.map(|wanted| rows.iter().filter(|(group, _)| *group == wanted).count());
     let mut lines = Vec::with_capacity(rows.len().saturating_add(3));
     let mut last = None;
-    for row in rows {
-        let group = group(row, now);
+    for (group, row) in rows {
         if last != Some(group) {
             last = Some(group);
             lines.push(Line::Head(group));
         }
         lines.push(Line::Row(row.conversation.clone()));
     }
-    let List { lines, held_back, .. } = match frozen {
+    match frozen {
         Some(frozen) if !frozen.lines.is_empty() => hold(&lines, frozen),
-        _ => List { lines, ..List::default() },
-    };
-    List { lines, counts, held_back }
+        _ => List { lines, counts, held_back: 0 },
+    }
 }
 
-/// The old lines, and how many of the new ones stand elsewhere.
+/// The old lines, and how many of the new ones are not among them, or in another group.
 fn hold(lines: &[Line], frozen: &List) -> List {
-    let elsewhere =
-        |(at, line): &(usize, &Line)| matches!(line, Line::Row(_)) && frozen.lines.get(*at) != Some(*line);
-    let held_back = lines.iter().enumerate().filter(elsewhere).count();
-    List { lines: frozen.lines.clone(), held_back, ..List::default() }
+    let drawn: HashMap<&ConversationId, Group> = grouped(&frozen.lines).collect();
+    let held_back = grouped(lines).filter(|(id, group)| drawn.get(id) != Some(group)).count();
+    List { held_back, ..frozen.clone() }
+}
+
+/// The conversations of `lines`, each with the group under whose head it stands.
+fn grouped(lines: &[Line]) -> impl Iterator<Item = (&ConversationId, Group)> {
+    let mut under = Group::Recent;
+    lines.iter().filter_map(move |line| match line {
+        Line::Head(group) => {
+            under = *group;
+            None
+        }
+        Line::Row(id) => Some((id, under)),
+    })
 }
 
 #[cfg(test)]

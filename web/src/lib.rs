@@ -29,6 +29,7 @@ pub mod plain;
 pub mod replay;
 pub mod route;
 pub mod search;
+pub mod seen;
 pub mod speech;
 pub mod starts;
 pub mod timeline;

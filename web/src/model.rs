@@ -8,10 +8,11 @@ use shared::frame::{ClientFrame, ConversationRow, ServerFrame, Sub, SubMode, Wis
 use shared::limits::EPHEMERA_MAX;
 use shared::recording::Told;
 use shared::tracker::{Outcome, Tracker};
-use shared::{ConversationId, Envelope, Epoch, Seq, View};
+use shared::{ConversationId, Envelope, Epoch, Position, Seq, View};
 
 use crate::latency::CallKey;
 
+mod list;
 mod mark;
 mod recording;
 mod replay;
@@ -64,6 +65,8 @@ pub struct Model {
     kept: Vec<(ConversationId, Tracker)>,
     fleet: IndexMap<ConversationId, ConversationRow>,
     has_fleet: bool,
+    /// Conversations in all, as the hub counts them.
+    total: u64,
     tickers: Tickers,
     marks: Marks,
     progress: IndexMap<CallKey, ToolProgress>,
@@ -71,6 +74,8 @@ pub struct Model {
     /// The hub's clock minus ours, in milliseconds.
     ahead_ms: Option<i64>,
     event_at: Option<u64>,
+    /// The last seq that was there when the hub answered the subscription.
+    missed_from: Seq,
     viewers: u64,
     is_resyncing: bool,
     problem: Option<String>,
@@ -92,9 +97,9 @@ impl Model {
         }
     }
 
-    /// The newest seq that the hub spoke of.
-    pub fn head(&self) -> Seq {
-        self.tracker.head()
+    /// Where it stands; nothing before the hub has answered.
+    pub fn position(&self) -> Option<Position> {
+        self.tracker.position()
     }
 
     /// Whether everything there is has arrived.
@@ -111,11 +116,6 @@ impl Model {
     /// Whether anything was ever known of the conversation.
     pub fn is_known(&self) -> bool {
         self.tracker.position().is_some()
-    }
-
-    /// The list, by name; nothing before the hub has sent it.
-    pub fn fleet(&self) -> Option<&IndexMap<ConversationId, ConversationRow>> {
-        self.has_fleet.then_some(&self.fleet)
     }
 
     /// What a conversation of the list did last, the newest last.
@@ -140,9 +140,11 @@ impl Model {
             .map(|(_, tokens)| tokens)
     }
 
-    /// When the newest event came, by our clock.
+    /// When the newest event that is known of was taken, by the hub's clock: a state that came whole has no times, but the
+    /// list does.
     pub fn event_at(&self) -> Option<u64> {
-        self.event_at
+        let listed = self.conversation.as_ref().and_then(|id| self.fleet.get(id)).map(|row| row.at);
+        self.event_at.max(listed).filter(|at| *at > 0)
     }
 
     /// How many watch the conversation; 0 before the hub has said it.
@@ -150,10 +152,11 @@ impl Model {
         self.viewers
     }
 
-    /// How far a catching up is, from 0 to 1000; nothing when everything is there.
-    pub fn caught_up(&self) -> Option<u64> {
+    /// How many of the events that were missed are there again, and how many those are; nothing when everything is there.
+    pub fn caught_up(&self) -> Option<(u64, u64)> {
         let (seq, head) = (self.tracker.view().seq, self.tracker.head());
-        (!self.is_live() && head > seq).then(|| seq.saturating_mul(1000) / head)
+        let missed = head.saturating_sub(self.missed_from);
+        (!self.is_live() && head > seq).then(|| (seq.saturating_sub(self.missed_from).min(missed), missed))
     }
 
     /// What the hub said against the subscription.
@@ -255,18 +258,9 @@ impl Model {
                 self.ahead_ms = None;
                 self.hear_time(welcome.ts, now);
             }
-            ServerFrame::Fleet { sub: FLEET, full, rows, ts, .. } => {
+            ServerFrame::Fleet { sub: FLEET, full, rows, ts, total } => {
                 self.hear_time(*ts, now);
-                if std::mem::take(full) {
-                    self.fleet.clear();
-                    self.tickers.keep_those_of(rows);
-                }
-                for row in &*rows {
-                    self.tickers.take(row);
-                }
-                self.fleet.extend(rows.drain(..).map(|row| (row.conversation.clone(), row)));
-                self.has_fleet = true;
-                self.touched.fleet = true;
+                self.take_rows(*full, rows, *total);
             }
             ServerFrame::Hb { ts, heads } => {
                 self.hear_time(*ts, now);
@@ -305,6 +299,7 @@ impl Model {
         }) {
             Outcome::Subscribed { why } => {
                 (self.is_resyncing, self.problem) = (false, None);
+                self.missed_from = self.tracker.view().seq;
                 self.marks.answered(why);
             }
             Outcome::Live => {
@@ -320,7 +315,7 @@ impl Model {
                 }
             }
             Outcome::Applied(events) => {
-                self.event_at = Some(now);
+                self.event_at = self.event_at.max(events.iter().map(|event| event.at).max());
                 for event in events {
                     hear_ephemeral(&mut self.progress, &mut self.rate, &mut self.touched, event, now);
                 }

@@ -1,6 +1,6 @@
 //! What is said to readers who listen: what is worth a word, and not more often than they can hear.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use shared::ConversationId;
 use shared::frame::ConversationRow;
@@ -59,7 +59,7 @@ impl Speech {
 
 /// The conversations that wait for a person, as far as is known.
 #[derive(Debug, Default)]
-pub struct Asking(Option<HashMap<ConversationId, u64>>);
+pub struct Asking(Option<Vec<(ConversationId, u64)>>);
 
 impl Asking {
     /// Takes the list as it is now; what to say, if more calls wait than before. What waits when the list first comes is
@@ -68,8 +68,8 @@ impl Asking {
         let asking: Vec<&ConversationRow> = rows.filter(|row| row.approvals > 0).collect();
         let now = asking.iter().map(|row| (row.conversation.clone(), row.approvals)).collect();
         let before = self.0.replace(now)?;
-        let is_new =
-            |row: &&ConversationRow| before.get(&row.conversation).is_none_or(|n| row.approvals > *n);
+        let known = |row: &ConversationRow| before.iter().find(|(id, _)| *id == row.conversation);
+        let is_new = |row: &&ConversationRow| known(row).is_none_or(|(_, n)| row.approvals > *n);
         let new: Vec<&ConversationRow> = asking.into_iter().filter(is_new).collect();
         match new.as_slice() {
             [] => None,

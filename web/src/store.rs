@@ -24,6 +24,7 @@ mod paint;
 mod recording;
 mod replay;
 mod reveal;
+mod seen;
 mod timeline;
 mod voice;
 mod wall;
@@ -119,6 +120,8 @@ pub(crate) struct Parts {
     runner: StoredValue<replay::Running, LocalStorage>,
     /// What the page tells of the replay, while the past is looked at.
     pub(crate) replay: RwSignal<Option<Replaying>>,
+    /// What the reader has seen of each conversation.
+    pub(crate) seen: RwSignal<crate::seen::Seen>,
     /// What is said to readers who listen.
     pub(crate) spoken: Voice,
     /// The first conversation that came while the page showed how to make one.
@@ -216,6 +219,7 @@ impl Store {
             agent: RwSignal::new(None),
             replay: RwSignal::new(None),
             runner: StoredValue::new_local(replay::Running::default()),
+            seen: RwSignal::new(seen::kept()),
             spoken: Voice::new(),
             first: RwSignal::new(None),
             viewers: RwSignal::new(0),

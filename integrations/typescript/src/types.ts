@@ -974,8 +974,12 @@ export interface ConversationRow {
   agents: number;
   /** What was odd, in all. */
   anomalies: number;
+  /** The beginning of the last text of the newest run, once that is complete. */
+  answer?: string;
   /** Calls of the newest run that wait for a person. */
   approvals: number;
+  /** The tool of the first call of the newest run that waits for a person. */
+  asks?: string;
   /** When the newest event was taken. */
   at: number;
   /** The call of the newest run that executes longest. */
@@ -992,6 +996,8 @@ export interface ConversationRow {
   forked_from?: Origin;
   /** The newest seq. */
   head: number;
+  /** The model of the newest run. */
+  model?: string;
   /** Runs in all. */
   runs: number;
   /** Whether that run goes on but nobody has spoken for it for a while. */

@@ -1,12 +1,16 @@
 //! A conversation as a row of the list.
 
-use shared::event::ToolState;
+use shared::event::{PartKind, RunStatus, ToolState};
 use shared::frame::{ConversationRow, RowCall};
-use shared::view::{Item, RunView, View};
+use shared::preview;
+use shared::view::{Item, PartView, RunView, View};
 use shared::{ConversationId, Epoch};
 
 /// Longest title and activity in a row, in characters.
 const TEXT_CHARS_MAX: usize = 200;
+
+/// Longest beginning of an answer in a row, in characters: about what a line of the list has room for.
+const ANSWER_CHARS_MAX: usize = 80;
 
 /// The row of the conversation `id`; `at` is when its newest event was taken.
 pub(crate) fn row(
@@ -41,6 +45,9 @@ pub(crate) fn row(
         anomalies: view.anomalies.total,
         viewers: viewers as u64,
         call: newest.filter(|run| run.is_running()).and_then(executing),
+        asks: newest.and_then(asking),
+        model: newest.and_then(|run| run.model.as_deref().map(short)),
+        answer: newest.and_then(answer),
     }
 }
 
@@ -70,6 +77,27 @@ fn executing(run: &RunView) -> Option<RowCall> {
     Some(RowCall { name: short(&tool.name).into(), since })
 }
 
+/// The tool of the first call that waits for a person.
+fn asking(run: &RunView) -> Option<String> {
+    let tool = run.tools.values().find(|tool| tool.state == ToolState::Approval)?;
+    Some(short(&tool.name))
+}
+
+/// The beginning of what the run said last, on one line.
+fn answer(run: &RunView) -> Option<String> {
+    if run.status != RunStatus::Complete {
+        return None;
+    }
+    let is_text = |part: &&PartView| part.agent.is_none() && part.kind == PartKind::Text;
+    let mut texts = run.parts.values().rev().filter(is_text).map(|part| part.body.text.trim());
+    let last = texts.find(|text| !text.is_empty())?;
+    let line = preview::one_line(last);
+    Some(line.chars().take(ANSWER_CHARS_MAX).collect())
+}
+
 fn short(text: &str) -> String {
     text.chars().take(TEXT_CHARS_MAX).collect()
 }
+
+#[cfg(test)]
+mod tests;

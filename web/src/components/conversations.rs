@@ -1,17 +1,20 @@
 //! The list of conversations.
 
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use shared::ConversationId;
 use shared::event::RunStatus;
-use shared::frame::ConversationRow;
+use shared::frame::{ConversationRow, RowCall};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, FocusEvent};
 
+use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
 use super::recording::OpenRecording;
 use crate::browser;
-use crate::fleet::{self, Group, Line, List};
+use crate::fleet::{self, Filter, Group, Line, List, Wish};
 use crate::format;
+use crate::model::Model;
 use crate::route;
 use crate::store::{Sheet, Store, use_store};
 use crate::window;
@@ -20,20 +23,22 @@ use crate::window;
 #[component]
 pub(crate) fn Conversations() -> impl IntoView {
     let store = use_store();
-    let filter = RwSignal::new(String::new());
+    let text = RwSignal::new(String::new());
+    let filter = Memo::new(move |_| text.with(|text| Filter::parse(text)));
+    let page = RwSignal::new(0_usize);
     let (pointed, focused) = (RwSignal::new(false), RwSignal::new(false));
     let resort = Trigger::new();
     let clock = slow_clock(store);
     let list = Memo::new(move |old: Option<&List>| {
         store.track_fleet();
         resort.track();
-        let filter = filter.get();
+        let (filter, now) = (filter.get(), clock.get());
         let frozen = old.filter(|_| (pointed.get() || focused.get()) && filter.is_empty());
-        store
-            .model(|model| {
-                model.fleet().map(|rows| fleet::arrange(rows.values(), &filter, clock.get(), frozen))
-            })
-            .unwrap_or_default()
+        let arranged = |model: &Model| {
+            let rows = model.fleet()?.values();
+            Some(store.seen.with(|seen| fleet::arrange(rows, Wish { filter: &filter, now, seen }, frozen)))
+        };
+        store.model(arranged).unwrap_or_default()
     });
     let held = move || list.with(|list| list.held_back);
     let sort = move |_| {
@@ -41,9 +46,12 @@ pub(crate) fn Conversations() -> impl IntoView {
         focused.set(false);
         resort.notify();
     };
-    let lines =
-        move || list.with(|list| list.lines.iter().take(window::CONVERSATIONS).cloned().collect::<Vec<_>>());
-    let more = move || list.with(|list| list.lines.len().saturating_sub(window::CONVERSATIONS));
+    let lines = move || {
+        list.with(|list| {
+            let first = first_line(page.get(), list.lines.len());
+            list.lines.iter().skip(first).take(window::CONVERSATIONS).cloned().collect::<Vec<_>>()
+        })
+    };
     view! {
         <nav class="list" class:sheet=move || store.sheet.get() == Sheet::List aria-label="Conversations"
             on:pointerenter=move |_| pointed.set(true) on:pointerleave=move |_| pointed.set(false)
@@ -51,8 +59,9 @@ pub(crate) fn Conversations() -> impl IntoView {
             <div class="search">
                 {icon("#find", "")}
                 <input type="search" id="filter" placeholder="Filter" aria-label="Filter conversations"
-                    on:input=move |event| filter.set(event_target_value(&event)) />
+                    prop:value=move || text.get() on:input=move |event| text.set(event_target_value(&event)) />
             </div>
+            <Chips text=text />
             <span class="list-tools">
                 {move || store.agents.with(|agents| !agents.is_empty()).then(|| view! {
                     <a class="plain" data-in="" href=route::NEW title="New conversation (n)" data-t="new"
@@ -73,9 +82,91 @@ pub(crate) fn Conversations() -> impl IntoView {
                         Line::Row(id) => view! { <Row id=id clock=clock /> }.into_any(),
                     }}
                 </For>
-                {move || (more() > 0).then(|| view! { <p class="meta pad">{more()} " more: use the filter"</p> })}
+                <Pager list=list page=page />
+                <Older />
             </div>
         </nav>
+    }
+}
+
+/// The first line of a page of the list; pages are counted from 0, and the last one is never empty.
+fn first_line(page: usize, lines: usize) -> usize {
+    page.min(lines.saturating_sub(1) / window::CONVERSATIONS).saturating_mul(window::CONVERSATIONS)
+}
+
+/// The conditions that can be put into the filter.
+#[component]
+fn Chips(text: RwSignal<String>) -> impl IntoView {
+    let chips = fleet::CHIPS.map(|chip| {
+        let put = move |_| {
+            text.update(|text| *text = fleet::with_chip(text, chip));
+            browser::focus("filter");
+        };
+        view! {
+            <button type="button" class="chip" on:click=put
+                aria-pressed=move || text.with(|text| fleet::has_chip(text, chip)).to_string()>{chip}</button>
+        }
+    });
+    view! { <div class="chips filters" role="group" aria-label="Conditions" data-t="filter-chips">{chips}</div> }
+}
+
+/// To the other lines, where there are more than are on the page.
+#[component]
+fn Pager(list: Memo<List>, page: RwSignal<usize>) -> impl IntoView {
+    let count = Memo::new(move |_| list.with(|list| list.lines.len()));
+    let first = Memo::new(move |_| first_line(page.get(), count.get()));
+    let turn = move |to: usize| {
+        page.set(to);
+        if let Ok(Some(rows)) = browser::document().query_selector(".list .rows") {
+            rows.set_scroll_top(0);
+        }
+    };
+    move || {
+        let (from, all) = (first.get(), count.get());
+        let (at, pages) = (from / window::CONVERSATIONS, all.div_ceil(window::CONVERSATIONS));
+        let next = at.saturating_add(1);
+        (all > window::CONVERSATIONS).then(|| {
+            view! {
+                <p class="pager pad num" data-t="list-pager">
+                    <button type="button" class="chip" prop:disabled=at == 0
+                        on:click=move |_| turn(at.saturating_sub(1))>"Back"</button>
+                    " page " {next} " of " {pages} " "
+                    <button type="button" class="chip" prop:disabled=next == pages
+                        on:click=move |_| turn(next)>"Next"</button>
+                </p>
+            }
+        })
+    }
+}
+
+/// Says that the hub has more conversations than the list, and asks for them.
+#[component]
+fn Older() -> impl IntoView {
+    let store = use_store();
+    let words = Memo::new(move |_| {
+        store.track_fleet();
+        store.model(|model| fleet::extent(model.fleet()?.len(), model.total()))
+    });
+    let failure = RwSignal::new(None::<String>);
+    let is_asked = RwSignal::new(false);
+    let ask = move |_| {
+        let Some(path) = store.model(Model::older_path).filter(|_| !is_asked.get_untracked()) else { return };
+        is_asked.set(true);
+        spawn_local(async move {
+            let answer = browser::fetch_text(&path).await;
+            is_asked.set(false);
+            failure.set(answer.and_then(|answer| store.take_older(&answer)).err());
+        });
+    };
+    move || {
+        words.get().map(|words| {
+            view! {
+                <p class="meta pad num" data-t="older">
+                    {words} " · " <button type="button" class="link" prop:disabled=move || is_asked.get() on:click=ask>"Older"</button>
+                    {move || failure.get().map(|why| view! { " · " <span class="err">{why}</span> })}
+                </p>
+            }
+        })
     }
 }
 
@@ -92,10 +183,15 @@ pub(super) fn slow_clock(store: Store) -> Memo<u64> {
 }
 
 /// The icon and class of a conversation.
-pub(super) fn shape_of(row: Option<&ConversationRow>, is_current: bool) -> (&'static str, &'static str) {
+pub(super) fn shape_of(
+    row: Option<&ConversationRow>,
+    is_current: bool,
+    now: u64,
+) -> (&'static str, &'static str) {
     match row {
         Some(row) if row.approvals > 0 => ("#hand", "appr"),
         Some(row) if row.stalled => ("#broken", "slow"),
+        Some(row) if fleet::stuck(row, now).is_some() => ("#clock", "slow"),
         Some(ConversationRow { state: Some(status), .. }) => run_icon(*status, is_current),
         _ => ("#dot", "gone"),
     }
@@ -115,6 +211,8 @@ struct Shown {
     state: &'static str,
     row: ConversationRow,
     at: u64,
+    /// The call whose time grows.
+    call: Option<RowCall>,
 }
 
 impl Shown {
@@ -124,6 +222,7 @@ impl Shown {
             line: fleet::line(row, now),
             state: fleet::state(row),
             row: row.clone(),
+            call: fleet::call(row, now).cloned(),
             at: if row.state == Some(RunStatus::Running) && !row.stalled { u64::MAX } else { row.at },
         }
     }
@@ -141,10 +240,10 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
         let now = clock.get();
         store.model(|model| model.fleet()?.get(&own).map(|row| Shown::of(row, now)))
     });
-    let is_current = move || store.conversation.with(|open| open.as_ref() == Some(&id));
+    let is_current = Memo::new(move |_| store.conversation.with(|open| open.as_ref() == Some(&id)));
     let text = move |read: fn(&Shown) -> String| row.with(|row| row.as_ref().map(read)).unwrap_or_default();
     let shape = Signal::derive(move || {
-        row.with(|row| shape_of(row.as_ref().map(|row| &row.row), store.is_current()))
+        row.with(|row| shape_of(row.as_ref().map(|row| &row.row), store.is_current(), clock.get()))
     });
     let age = move || {
         let at = row.with(|row| row.as_ref().map_or(0, |row| row.at));
@@ -154,15 +253,31 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
             at => format::age(store.now.get().saturating_sub(at)),
         }
     };
+    let line = move || {
+        row.with(|row| match row.as_ref().map(|row| (row, row.call.as_ref())) {
+            Some((_, Some(call))) => format!("{} · {}", call.name, span_text(Span::Since(call.since, 0))),
+            Some((row, None)) => row.line.clone(),
+            None => String::new(),
+        })
+    };
+    let is_unread = Memo::new(move |_| {
+        let is_new = |row: &Shown| store.seen.with(|seen| seen.is_unread(&row.row));
+        !is_current.get() && row.with(|row| row.as_ref().is_some_and(is_new))
+    });
+    let failed = Memo::new(move |_| row.with(|row| row.as_ref().map_or(0, |row| row.row.failed)));
     let state = move || row.with(|row| row.as_ref().map_or("", |row| row.state));
     view! {
         <a class="conv" data-in="" data-t="conversation-row" data-conversation=name data-state=state href=path
-            aria-current=move || is_current().then_some("true")
+            aria-current=move || is_current.get().then_some("true")
             on:click=move |_| store.sheet.set(Sheet::None)>
             <StateIcon shape=shape />
             <span class="n">{move || text(|row| row.title.clone())}</span>
             <span class="t num">{age}</span>
-            <span class="d">{move || text(|row| row.line.clone())}</span>
+            <span class="d">{line}</span>
+            {move || (failed.get() > 0).then(|| view! { <span class="e err num">{failed.get()} " failed"</span> })}
+            {move || is_unread.get().then(|| view! {
+                <i class="unread" role="img" aria-label="unread" title="Something came since you looked"></i>
+            })}
         </a>
     }
 }

@@ -14,6 +14,7 @@ use crate::store::use_store;
 enum Why {
     Loading,
     NoHub,
+    Offline,
     Ended(Ending),
     Refused(String),
     NothingYet,
@@ -54,14 +55,19 @@ pub(super) fn Empty() -> impl IntoView {
                 }
             }
             Status::Connecting => Why::Loading,
+            Status::Offline => Why::Offline,
             Status::Ended { code, .. } => Why::Ended(ending(code)),
-            _ => Why::NoHub,
+            Status::Reconnecting { .. } => Why::NoHub,
         }
     });
     move || {
         match why.get() {
         Why::Loading => view! { <p class="empty meta">"Loading…"</p> }.into_any(),
         Why::NoHub => view! { <NoHub /> }.into_any(),
+        Why::Offline => view! {
+            <div class="empty"><h2>"This machine has no network"</h2><p>"The page connects by itself as soon as there is one."</p></div>
+        }
+        .into_any(),
         Why::Fresh => view! { <Fresh /> }.into_any(),
         Why::NothingRead => {
             view! { <p class="empty meta">"Nothing of it can be shown yet. Above stands what was read and in which dialect."</p> }

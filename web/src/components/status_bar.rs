@@ -6,6 +6,7 @@ use shared::frame::LogHealth;
 use crate::browser;
 use crate::format;
 use crate::link::{Ending, Status, ending};
+use crate::model::Model;
 use crate::store::{Over, Store, use_store};
 
 /// Without an event for this long while a run goes on, the page says that it is quiet; in milliseconds.
@@ -16,11 +17,14 @@ fn words(store: Store) -> (&'static str, String) {
     match store.status.get() {
         Status::Connecting => ("connecting", "Connecting…".to_owned()),
         Status::Up if !store.live.get() => {
-            let (seq, head) = (store.seq.get(), store.model(crate::model::Model::head));
-            (
-                "catching-up",
-                format!("Catching up {} / {}", format::grouped(seq), format::grouped(head.max(seq))),
-            )
+            store.seq.track();
+            let words = match store.model(Model::caught_up) {
+                Some((there, missed)) => {
+                    format!("Catching up {} / {}", format::grouped(there), format::grouped(missed))
+                }
+                None => "Catching up…".to_owned(),
+            };
+            ("catching-up", words)
         }
         Status::Up => ("live", quiet(store).unwrap_or_else(|| live(store))),
         Status::Reconnecting { is_stale: true, since, .. } => {
@@ -53,10 +57,15 @@ fn quiet(store: Store) -> Option<String> {
     if !store.running.get() {
         return None;
     }
-    store.now.track();
-    let at = store.model(crate::model::Model::event_at)?;
-    let ms = browser::now_ms().saturating_sub(at);
+    let ms = since_event(store)?;
     (ms >= QUIET_MS).then(|| format!("Live · quiet {}", format::clock(ms)))
+}
+
+/// How long ago the newest event was, in milliseconds.
+fn since_event(store: Store) -> Option<u64> {
+    store.now.track();
+    store.conversation.track();
+    store.model(|model| Some(model.hub_time(browser::now_ms()).saturating_sub(model.event_at()?)))
 }
 
 /// The state of the link.
@@ -64,7 +73,7 @@ fn quiet(store: Store) -> Option<String> {
 pub(crate) fn Connection() -> impl IntoView {
     let store = use_store();
     let words = Memo::new(move |_| words(store));
-    let is_away = move || matches!(words.get().0, "reconnecting" | "stale");
+    let is_away = move || matches!(words.get().0, "reconnecting" | "stale" | "offline");
     view! {
         <span class="connection" data-t="connection" data-state=move || words.get().0>
             <span class="dot"></span>
@@ -118,12 +127,7 @@ pub(crate) fn StatusBar() -> impl IntoView {
         };
         (seq > 0).then(|| format!("seq {}", format::grouped(seq)))
     });
-    let last = move || {
-        store.now.track();
-        store.conversation.track();
-        let at = store.model(crate::model::Model::event_at)?;
-        Some(format!("last event {} ago", format::short_age(browser::now_ms().saturating_sub(at))))
-    };
+    let last = move || since_event(store).map(|ms| format!("last event {} ago", format::short_age(ms)));
     let anomalies = Memo::new(move |_| {
         store.seq.track();
         let n = store.view(|view| view.anomalies.total);

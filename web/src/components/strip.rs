@@ -19,7 +19,9 @@ pub(super) fn Strip() -> impl IntoView {
         store.seq.track();
         store.track_items();
         let is_there = store.status.with(Status::has_socket) && store.recording.with(Option::is_none);
-        store.model(|model| model.problem().filter(|_| is_there && model.is_known()).map(str::to_owned))
+        store.model(|model| {
+            model.problem().filter(|_| is_there && !model.view().items.is_empty()).map(str::to_owned)
+        })
     });
     let words = move || match stale.get() {
         Some(since) => Some(format!("Shown as of {}", browser::time_of_day(since))),

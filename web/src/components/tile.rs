@@ -7,7 +7,7 @@ use shared::ConversationId;
 use shared::event::RunStatus;
 use shared::frame::{ConversationRow, RowCall};
 
-use super::conversations::shape_of;
+use super::conversations::{shape_of, slow_clock};
 use super::icon::{StateIcon, icon};
 use crate::browser;
 use crate::fleet;
@@ -45,10 +45,13 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
         store.live.get() && store.conversation.with(|open| id.with_value(|id| open.as_ref() == Some(id)))
     });
     let live = live_lines(store, is_subscribed);
+    let clock = slow_clock(store);
     let read = move |read: fn(&Shown) -> String| tile.with(|it| it.as_ref().map(read)).unwrap_or_default();
     let shape = Signal::derive(move || {
-        tile.with(|tile| shape_of(tile.as_ref().map(|tile| &tile.row), store.is_current()))
+        tile.with(|tile| shape_of(tile.as_ref().map(|tile| &tile.row), store.is_current(), clock.get()))
     });
+    let is_stuck =
+        move || tile.with(|it| it.as_ref().is_some_and(|it| fleet::stuck(&it.row, clock.get()).is_some()));
     let lines = move || {
         let live = live.get();
         if live.is_empty() {
@@ -67,7 +70,7 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
         });
     };
     view! {
-        <a class="tile" data-in="" data-t="tile" data-conversation=name href=href
+        <a class="tile" class:stuck=is_stuck data-in="" data-t="tile" data-conversation=name href=href
             data-state=move || tile.with(|it| it.as_ref().map_or("", |it| fleet::state(&it.row)))
             data-subscribed=move || is_subscribed.get().then_some("")
             on:pointerenter=move |_| enter() on:pointerleave=move |_| leave()

@@ -136,7 +136,8 @@ fn Progress() -> impl IntoView {
     });
     move || {
         part.get().map(|part| {
-            let width = format!("{}%", part / 10);
+            let (there, missed) = part;
+            let width = format!("{}%", there.saturating_mul(100) / missed.max(1));
             view! { <i class="progress" role="presentation" style:width=width></i> }
         })
     }

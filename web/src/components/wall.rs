@@ -8,7 +8,8 @@ use web_sys::{Element, FocusEvent, HtmlElement, KeyboardEvent};
 
 use super::tile::Tile;
 use crate::browser;
-use crate::fleet::{self, Line, List};
+use crate::fleet::{self, Filter, Line, List, Wish};
+use crate::model::Model;
 use crate::store::use_store;
 use crate::wall::{self, TILES};
 
@@ -23,12 +24,17 @@ pub(crate) fn Wall() -> impl IntoView {
     let wanted_page = RwSignal::new(0_usize);
     let resort = Trigger::new();
     let clock = super::conversations::slow_clock(store);
+    let everything = Filter::default();
     let list = Memo::new(move |was: Option<&List>| {
         store.track_fleet();
         resort.track();
         let frozen = was.filter(|_| pointed.get() || focused.get());
-        let rows = |model: &crate::model::Model| {
-            model.fleet().map(|rows| fleet::arrange(rows.values(), "", clock.get(), frozen))
+        let rows = |model: &Model| {
+            let rows = model.fleet()?.values();
+            let now = clock.get();
+            Some(
+                store.seen.with(|seen| fleet::arrange(rows, Wish { filter: &everything, now, seen }, frozen)),
+            )
         };
         store.model(rows).unwrap_or_default()
     });
@@ -64,7 +70,7 @@ pub(crate) fn Wall() -> impl IntoView {
             on:focusout=move |event| if !stays(&event) { focused.set(false) }
             on:keydown=move |event| move_focus(&event)>
             <div class="wall-head">
-                <p class="meta num">{move || words(&list.get(), all.with(Vec::len))}</p>
+                <p class="meta num">{move || words(&list.get(), all.with(Vec::len), store.model(Model::total))}</p>
                 <span class="grow"></span>
                 {move || (held() > 0).then(|| view! {
                     <button type="button" class="resort num" on:click=sort>{held()} " changed · sort again"</button>
@@ -82,9 +88,12 @@ pub(crate) fn Wall() -> impl IntoView {
 }
 
 /// How many there are, and how many of them need a person or run.
-fn words(list: &List, all: usize) -> String {
+fn words(list: &List, all: usize, total: u64) -> String {
     let [needs, running, _] = list.counts;
-    let mut words = vec![crate::format::counted(all, "conversation")];
+    let mut words = match fleet::extent(all, total) {
+        Some(extent) => vec![format!("{extent} conversations")],
+        None => vec![crate::format::counted(all, "conversation")],
+    };
     words.extend((needs > 0).then(|| format!("{needs} need you")));
     words.extend((running > 0).then(|| format!("{running} running")));
     words.join(" · ")

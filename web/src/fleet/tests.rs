@@ -25,7 +25,16 @@ fn row(name: &str, state: Option<RunStatus>, at: u64) -> ConversationRow {
         anomalies: 0,
         viewers: 0,
         call: None,
+        asks: None,
+        model: None,
+        answer: None,
     }
+}
+
+/// As a reader sees it who was never here before.
+fn arranged(rows: &[ConversationRow], filter: &str, now: u64, frozen: Option<&List>) -> List {
+    let (filter, seen) = (Filter::parse(filter), Seen::default());
+    arrange(rows.iter(), Wish { filter: &filter, now, seen: &seen }, frozen)
 }
 
 fn names(list: &List) -> Vec<&str> {
@@ -48,10 +57,10 @@ fn trouble_stands_first_then_work_then_the_rest() {
         row("failed", Some(RunStatus::Error), 4),
         asks,
     ];
-    let list = arrange(rows.iter(), "", 0, None);
+    let list = arranged(&rows, "", 0, None);
     assert_eq!(names(&list), ["Needs you", "failed", "asks", "Running", "runs", "Recent", "new", "old"]);
     assert_eq!(list.counts, [2, 1, 2]);
-    assert_eq!(names(&arrange(rows.iter(), " FAIL", 0, None)), ["Needs you", "failed"]);
+    assert_eq!(names(&arranged(&rows, " FAIL", 0, None)), ["Needs you", "failed"]);
 }
 
 #[test]
@@ -61,7 +70,7 @@ fn what_nobody_speaks_for_and_a_call_that_hangs_need_a_person() {
     let mut hangs = row("hangs", Some(RunStatus::Running), 2);
     hangs.call = Some(RowCall { name: "run_sql".into(), since: 1_000 });
     let rows = [stalled, hangs, row("runs", Some(RunStatus::Running), 3)];
-    let at = |now| arrange(rows.iter(), "", now, None);
+    let at = |now| arranged(&rows, "", now, None);
     assert_eq!(names(&at(1_000)), ["Needs you", "stalled", "Running", "runs", "hangs"]);
     assert_eq!(names(&at(1_000 + STUCK_MS)), ["Needs you", "hangs", "stalled", "Running", "runs"]);
     assert_eq!(line(&rows[1], 1_000 + STUCK_MS), "run_sql has run for 5 m");
@@ -73,19 +82,23 @@ fn a_running_conversation_keeps_its_place_while_it_works() {
     let mut early = row("early", Some(RunStatus::Running), 1);
     early.at = 100;
     let late = row("late", Some(RunStatus::Running), 2);
-    assert_eq!(names(&arrange([early, late].iter(), "", 0, None)), ["Running", "late", "early"]);
+    assert_eq!(names(&arranged(&[early, late], "", 0, None)), ["Running", "late", "early"]);
 }
 
 #[test]
 fn nothing_moves_under_the_pointer() {
     let before = [row("a", Some(RunStatus::Complete), 2), row("b", Some(RunStatus::Complete), 1)];
-    let drawn = arrange(before.iter(), "", 0, None);
+    let drawn = arranged(&before, "", 0, None);
     let after =
         [row("a", Some(RunStatus::Complete), 2), row("b", Some(RunStatus::Running), 9), row("c", None, 10)];
-    let held = arrange(after.iter(), "", 0, Some(&drawn));
+    let held = arranged(&after, "", 0, Some(&drawn));
     assert_eq!(held.lines, drawn.lines);
-    assert!(held.held_back > 0);
-    assert_eq!(arrange(before.iter(), "", 0, Some(&drawn)).held_back, 0);
+    assert_eq!(held.held_back, 2, "one in another group and one that is new");
+    assert_eq!(held.counts, [0, 0, 2], "as many as are shown");
+    // The same rows in another order are no news.
+    let turned = [row("a", Some(RunStatus::Complete), 2), row("b", Some(RunStatus::Complete), 3)];
+    assert_eq!(arranged(&turned, "", 0, Some(&drawn)).held_back, 0);
+    assert_eq!(arranged(&before, "", 0, Some(&drawn)).held_back, 0);
 }
 
 #[test]
@@ -99,4 +112,47 @@ fn the_second_line_says_what_goes_on_or_how_it_ended() {
     assert_eq!(activity(&failed), "upstream refused");
     assert_eq!(activity(&row("a", None, 0)), "no run yet");
     assert_eq!(title(&done), "a");
+    done.answer = Some("Revenue rose\nby 4 %.".to_owned());
+    assert_eq!(activity(&done), "Revenue rose by 4 %.");
+    let mut asks = row("a", Some(RunStatus::Running), 0);
+    asks.activity = Some("reading the list".to_owned());
+    asks.approvals = 1;
+    assert_eq!(activity(&asks), "waiting for approval");
+    asks.asks = Some("deploy".to_owned());
+    assert_eq!(line(&asks, 0), "waiting for approval · deploy");
+}
+
+#[test]
+fn a_failure_that_was_seen_asks_for_nobody() {
+    let rows = [row("seen", Some(RunStatus::Error), 4), row("unseen", Some(RunStatus::Error), 5)];
+    let mut seen = Seen::default();
+    seen.see(&rows[0].conversation, &shared::Position { epoch: Epoch::new("e"), seq: 1 }, 4);
+    let all = Filter::default();
+    let list =
+        |rows: &[ConversationRow]| arrange(rows.iter(), Wish { filter: &all, now: 9, seen: &seen }, None);
+    assert_eq!(names(&list(&rows)), ["Needs you", "unseen", "Recent", "seen"]);
+    // It failed again.
+    let again = [ConversationRow { head: 2, ..row("seen", Some(RunStatus::Error), 6) }];
+    assert_eq!(names(&list(&again)), ["Needs you", "seen"]);
+}
+
+#[test]
+fn a_conversation_is_known_by_its_call_while_that_is_all_there_is() {
+    let mut runs = row("a", Some(RunStatus::Running), 0);
+    runs.call = Some(RowCall { name: "run_sql".into(), since: 1_000 });
+    assert!(call(&runs, 15_000).is_some());
+    assert!(call(&runs, 1_000 + STUCK_MS).is_none());
+    for other in [
+        ConversationRow { approvals: 1, ..runs.clone() },
+        ConversationRow { stalled: true, ..runs.clone() },
+        ConversationRow { state: Some(RunStatus::Complete), ..runs },
+    ] {
+        assert!(call(&other, 15_000).is_none());
+    }
+}
+
+#[test]
+fn a_list_says_that_it_is_not_all() {
+    assert_eq!(extent(500, 3_204).as_deref(), Some("newest 500 of 3,204"));
+    assert_eq!(extent(500, 500), None);
 }

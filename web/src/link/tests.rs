@@ -120,7 +120,7 @@ fn a_link_is_lost_when_its_socket_is_gone() {
 
 #[test]
 fn an_end_says_what_to_do() {
-    for code in shared::code::CloseCode::ALL.into_iter().map(CloseCode::number).chain([1000, 1008, 4999]) {
+    for code in CloseCode::ALL.into_iter().map(CloseCode::number).chain([1000, 1008, 4999]) {
         let Ending { title, advice } = ending(code);
         assert!(!title.is_empty() && advice.contains("eload"), "{code}");
     }

@@ -166,9 +166,68 @@ fn the_return_of_the_link_is_told_with_what_came_meanwhile() {
 #[test]
 fn what_the_hub_says_against_a_subscription_stands_until_one_is_answered() {
     let mut model = opened();
-    take(&mut model, r#"{"t":"error","sub":2,"code":"too_many","message":"there is no room"}"#);
+    take(&mut model, r#"{"t":"error","sub":2,"code":"unknown_conversation","message":"there is no room"}"#);
     assert!(!model.is_known() && model.take_touched().replaced);
     assert_eq!(model.problem(), Some("there is no room"));
     take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":3}"#);
     assert_eq!(model.problem(), None);
+}
+
+#[test]
+fn the_newest_event_is_as_old_as_the_hub_says() {
+    let mut model = opened();
+    assert_eq!(model.event_at(), None);
+    let subbed = |head: u64| format!(r#"{{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":{head}}}"#);
+    take(&mut model, &subbed(3));
+    take(&mut model, &batch(1, 3, EVENTS));
+    assert_eq!(model.event_at(), Some(7), "not when it came");
+    let row = r#"{"conversation":"demo","title":null,"state":"running","activity":null,"epoch":"e","head":3,
+        "started_at":1,"ended_at":null,"at":900,"runs":1,"tools":0,"failed":0,"approvals":0,"agents":0,"anomalies":0}"#;
+    take(&mut model, &format!(r#"{{"t":"fleet","sub":1,"full":true,"rows":[{row}],"ts":1400,"total":1}}"#));
+    assert_eq!(model.event_at(), Some(900), "a state that came whole has no times");
+}
+
+#[test]
+fn catching_up_counts_what_was_missed() {
+    let mut model = opened();
+    let subbed = |head: u64| format!(r#"{{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":{head}}}"#);
+    take(&mut model, &subbed(3));
+    assert_eq!(model.caught_up(), Some((0, 3)));
+    take(&mut model, &batch(1, 3, EVENTS));
+    take(&mut model, r#"{"t":"live","sub":2,"seq":3}"#);
+    assert_eq!(model.caught_up(), None);
+    model.disconnected();
+    take(&mut model, &subbed(1_003));
+    assert_eq!(model.caught_up(), Some((0, 1_000)));
+    take(&mut model, &batch(4, 253, "[]"));
+    assert_eq!(model.caught_up(), Some((250, 1_000)));
+}
+
+#[test]
+fn more_conversations_than_the_hub_sends_are_paged_to() {
+    let mut model = Model::default();
+    let row = |name: &str, at: u64| {
+        format!(
+            r#"{{"conversation":"{name}","title":null,"state":"complete","activity":null,"epoch":"e","head":1,
+            "started_at":1,"ended_at":2,"at":{at},"runs":1,"tools":0,"failed":0,"approvals":0,"agents":0,"anomalies":0}}"#
+        )
+    };
+    let (new, odd) = (row("new", 9), row("a b", 5));
+    assert_eq!(model.older_path(), None);
+    take(
+        &mut model,
+        &format!(r#"{{"t":"fleet","sub":1,"full":true,"rows":[{new},{odd}],"ts":5,"total":4}}"#),
+    );
+    assert_eq!(model.total(), 4);
+    assert_eq!(model.older_path().as_deref(), Some("/v1/conversations?limit=500&after=5%3Aa%20b"));
+    assert!(!model.take_older("no list"));
+    // What changed meanwhile is newer than what the page says.
+    let page = format!(r#"{{"conversations":[{},{}],"total":4}}"#, row("new", 1), row("old", 2));
+    assert!(model.take_older(&page) && model.take_touched().fleet);
+    let ats: Vec<u64> = model.fleet().unwrap().values().map(|row| row.at).collect();
+    assert_eq!(ats, [9, 5, 2]);
+    take(&mut model, &format!(r#"{{"t":"fleet","sub":1,"full":false,"rows":[{odd}],"ts":5,"total":3}}"#));
+    assert_eq!(model.older_path(), None);
+    take(&mut model, &format!(r#"{{"t":"fleet","sub":1,"full":true,"rows":[{new}],"ts":5,"total":1}}"#));
+    assert_eq!((model.total(), model.fleet().unwrap().len()), (1, 1));
 }

@@ -1177,10 +1177,16 @@ class _ConversationRow(TypedDict):
 class ConversationRow(_ConversationRow, total=False):
     """A conversation in the list: enough to draw its row."""
 
+    answer: str
+    """The beginning of the last text of the newest run, once that is complete."""
+    asks: str
+    """The tool of the first call of the newest run that waits for a person."""
     call: RowCall
     """The call of the newest run that executes longest."""
     forked_from: Origin
     """Where it was taken from, when it is a fork."""
+    model: str
+    """The model of the newest run."""
     stalled: bool
     """Whether that run goes on but nobody has spoken for it for a while."""
 

@@ -88,6 +88,9 @@ fn nameless(id: &ConversationId) -> ConversationRow {
         anomalies: 0,
         viewers: 0,
         call: None,
+        asks: None,
+        model: None,
+        answer: None,
     }
 }
 

@@ -112,6 +112,9 @@ fn row(name: &str, view: &shared::View, at: u64) -> ConversationRow {
         anomalies: 0,
         viewers: 0,
         call: None,
+        asks: None,
+        model: None,
+        answer: None,
     }
 }
 

@@ -1,0 +1,45 @@
+//! What a row of the list says beside numbers.
+
+use shared::Envelope;
+use shared::fold::fold;
+
+use super::*;
+
+fn row_after(lines: &str) -> ConversationRow {
+    let mut view = View::default();
+    for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        fold(&mut view, &Envelope::parse(line).unwrap(), &mut |_| {});
+    }
+    row(&ConversationId::parse("c").unwrap(), &Epoch::new("e"), &view, 9, 0)
+}
+
+const ASKS: &str = r#"
+    {"k":"run.start","run":"r","model":"qwen3-4b","seq":1,"at":1}
+    {"k":"part.delta","run":"r","part":"p","text":"Let me see.","seq":2,"at":1}
+    {"k":"status","run":"r","text":"reading the list","seq":3,"at":1}
+    {"k":"tool.call","run":"r","tool":"t","name":"deploy","arguments":"{}","seq":4,"at":2}
+    {"k":"tool.state","run":"r","tool":"t","state":"approval","seq":5,"at":3}"#;
+
+#[test]
+fn a_row_names_the_model_and_what_waits_for_a_person() {
+    let row = row_after(ASKS);
+    assert_eq!(
+        (row.model.as_deref(), row.asks.as_deref(), row.answer),
+        (Some("qwen3-4b"), Some("deploy"), None)
+    );
+}
+
+#[test]
+fn a_row_of_a_finished_run_has_the_beginning_of_its_last_text() {
+    let long = "so it is ".repeat(30);
+    let ends = format!(
+        r#"{ASKS}
+        {{"k":"tool.result","run":"r","tool":"t","output":"done","seq":6,"at":4}}
+        {{"k":"part.delta","run":"r","part":"q","text":"Revenue rose\nby 4 %, {long}","seq":7,"at":5}}
+        {{"k":"run.end","run":"r","status":"complete","seq":8,"at":6}}"#
+    );
+    let row = row_after(&ends);
+    let answer = row.answer.unwrap();
+    assert!(answer.starts_with("Revenue rose by 4 %, so it is"), "{answer}");
+    assert_eq!((answer.chars().count(), row.asks), (ANSWER_CHARS_MAX, None));
+}

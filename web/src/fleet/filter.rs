@@ -1,0 +1,225 @@
+//! What the reader wants to see of the list: words, and conditions such as `state:running` or `slower:10s`.
+
+use shared::event::RunStatus;
+use shared::frame::ConversationRow;
+
+use super::{state, title};
+
+/// Conditions that the page offers; those that end in a colon want a word.
+pub const CHIPS: [&str; 7] =
+    ["state:", "model:", "tool:", "has:error", "has:approval", "depth:>0", "slower:10s"];
+
+/// One condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Term {
+    /// Stands in the title, the name or the state.
+    Word(String),
+    /// The state, or its beginning.
+    State(String),
+    /// In the name of the model.
+    Model(String),
+    /// In the name of the call that executes or waits for a person.
+    Tool(String),
+    Error,
+    Approval,
+    /// With sub-agents, or without.
+    Agents(bool),
+    /// The call that executes, else the run, took longer than so many milliseconds.
+    Slower(u64),
+}
+
+/// All of them hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter(Vec<Term>);
+
+impl Filter {
+    /// What `text` says. What is no condition is a word.
+    pub fn parse(text: &str) -> Self {
+        Self(text.to_lowercase().split_whitespace().filter_map(term).collect())
+    }
+
+    /// Whether it lets everything through.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it lets `row` through, at the hub's time `now`.
+    pub fn fits(&self, row: &ConversationRow, now: u64) -> bool {
+        self.0.iter().all(|term| term.fits(row, now))
+    }
+}
+
+/// The condition that `word` is; nothing while one still lacks its word.
+fn term(word: &str) -> Option<Term> {
+    let plain = || Some(Term::Word(word.to_owned()));
+    let Some((key, value)) = word.split_once(':') else { return plain() };
+    let owned = || value.to_owned();
+    match (key, value) {
+        ("state" | "model" | "tool" | "has" | "depth" | "slower", "") => None,
+        ("state", "failed") => Some(Term::State("error".to_owned())),
+        ("state", "done") => Some(Term::State("complete".to_owned())),
+        ("state", _) => Some(Term::State(owned())),
+        ("model", _) => Some(Term::Model(owned())),
+        ("tool", _) => Some(Term::Tool(owned())),
+        ("has", "error") => Some(Term::Error),
+        ("has", "approval") => Some(Term::Approval),
+        ("depth", ">0") => Some(Term::Agents(true)),
+        ("depth", "0") => Some(Term::Agents(false)),
+        ("slower", _) => duration(value).map(Term::Slower).or_else(plain),
+        _ => plain(),
+    }
+}
+
+/// `10s`, `500ms`, `2m`, `1h`; a number alone means seconds. In milliseconds.
+fn duration(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match text.strip_prefix(digits)? {
+        "ms" => 1,
+        "" | "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(scale)
+}
+
+impl Term {
+    fn fits(&self, row: &ConversationRow, now: u64) -> bool {
+        let has = |text: &str, word: &str| text.to_lowercase().contains(word);
+        match self {
+            Self::Word(word) => {
+                has(title(row), word) || has(row.conversation.as_str(), word) || has(state(row), word)
+            }
+            Self::State(word) => state(row).starts_with(word),
+            Self::Model(word) => row.model.as_deref().is_some_and(|model| has(model, word)),
+            Self::Tool(word) => {
+                let call = row.call.as_ref().map(|call| call.name.as_str());
+                call.into_iter().chain(row.asks.as_deref()).any(|tool| has(tool, word))
+            }
+            Self::Error => row.failed > 0 || row.state == Some(RunStatus::Error),
+            Self::Approval => row.approvals > 0,
+            Self::Agents(wanted) => (row.agents > 0) == *wanted,
+            Self::Slower(ms) => took(row, now) > *ms,
+        }
+    }
+}
+
+/// How long the call that executes has taken, else the newest run.
+fn took(row: &ConversationRow, now: u64) -> u64 {
+    match (&row.call, row.ended_at) {
+        (Some(call), _) => now.saturating_sub(call.since),
+        (None, Some(end)) => end.saturating_sub(row.started_at),
+        (None, None) if row.state == Some(RunStatus::Running) => now.saturating_sub(row.started_at),
+        (None, None) => 0,
+    }
+}
+
+/// Whether `text` has the condition `chip`.
+pub fn has_chip(text: &str, chip: &str) -> bool {
+    text.split_whitespace()
+        .any(|word| if chip.ends_with(':') { word.starts_with(chip) } else { word == chip })
+}
+
+/// `text` with the condition `chip`, or without it where it is there.
+pub fn with_chip(text: &str, chip: &str) -> String {
+    let is_other = |word: &&str| !has_chip(word, chip);
+    let mut words: Vec<&str> = text.split_whitespace().filter(is_other).collect();
+    if !has_chip(text, chip) {
+        words.push(chip);
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of the conditions.
+
+    use super::*;
+
+    fn row(more: &str) -> ConversationRow {
+        let row = format!(
+            r#"{{"conversation":"night-import","title":"Nightly Import","state":"running","activity":null,"epoch":"e","head":1,
+            "started_at":1000,"ended_at":null,"at":1,"runs":1,"tools":0,"anomalies":0,{more}}}"#
+        );
+        serde_json::from_str(&row).unwrap()
+    }
+
+    fn rows() -> [ConversationRow; 3] {
+        [
+            row(
+                r#""failed":0,"approvals":0,"agents":2,"model":"Qwen3-4B","call":{"name":"run_sql","since":1000}"#,
+            ),
+            row(r#""failed":1,"approvals":1,"agents":0,"model":"gpt-5","asks":"deploy""#),
+            ConversationRow {
+                state: Some(RunStatus::Error),
+                ended_at: Some(3_000),
+                ..row(r#""failed":0,"approvals":0,"agents":0"#)
+            },
+        ]
+    }
+
+    /// Which of the rows a text lets through, a second after the start and twenty seconds after it.
+    fn fits(text: &str, now: u64) -> Vec<usize> {
+        let filter = Filter::parse(text);
+        rows().iter().enumerate().filter(|(_, row)| filter.fits(row, now)).map(|(at, _)| at).collect()
+    }
+
+    #[test]
+    fn every_condition_finds_what_it_says() {
+        let cases: [(&str, &[usize]); 20] = [
+            ("", &[0, 1, 2]),
+            ("state:running", &[0]),
+            ("state:run", &[0]),
+            ("STATE:Approval", &[1]),
+            ("state:failed", &[2]),
+            ("model:qwen", &[0]),
+            ("tool:sql", &[0]),
+            ("tool:deploy", &[1]),
+            ("has:error", &[1, 2]),
+            ("has:approval", &[1]),
+            ("depth:>0", &[0]),
+            ("depth:0", &[1, 2]),
+            ("nightly", &[0, 1, 2]),
+            ("night model:gpt", &[1]),
+            ("has:error has:approval", &[1]),
+            ("import approval", &[1]),
+            ("nothing", &[]),
+            // A condition that is still being typed hides nothing.
+            ("state:", &[0, 1, 2]),
+            ("night slower:", &[0, 1, 2]),
+            ("model:nothing", &[]),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(fits(text, 2_000), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn slower_asks_the_call_that_executes_else_the_run() {
+        assert_eq!(fits("slower:10s", 2_000), Vec::<usize>::new());
+        assert_eq!(fits("slower:10s", 21_000), [0, 1]);
+        assert_eq!(fits("slower:1500ms", 1_000), [2]);
+        assert_eq!(fits("slower:1", 1_000), [2]);
+        assert_eq!(
+            (duration("2m"), duration("1h"), duration("s"), duration("9x")),
+            (Some(120_000), Some(3_600_000), None, None)
+        );
+    }
+
+    #[test]
+    fn what_is_no_condition_is_a_word() {
+        for text in ["who:me", "has:wings", "slower:soon", "depth:>1", "http://x"] {
+            assert_eq!(Filter::parse(text).0, [Term::Word(text.to_owned())], "{text}");
+        }
+        assert!(Filter::parse("  model: ").is_empty());
+    }
+
+    #[test]
+    fn a_chip_is_put_in_and_taken_out() {
+        assert_eq!(with_chip("", "has:error"), "has:error");
+        assert_eq!(with_chip("night has:error", "has:error"), "night");
+        assert_eq!(with_chip("night", "state:"), "night state:");
+        assert_eq!(with_chip("state:run night", "state:"), "night");
+        assert!(has_chip("state:run", "state:") && !has_chip("has:errors", "has:error"));
+    }
+}

@@ -1,0 +1,59 @@
+//! What the reader has seen, noted while it is on the screen and kept in the browser.
+
+use leptos::prelude::*;
+
+use super::Store;
+use crate::browser;
+use crate::seen::Seen;
+
+/// Its name among the settings.
+const SETTING: &str = "seen";
+
+/// How often it is kept, in milliseconds: it is long, and changes with every look.
+const KEEP_MS: i32 = 10_000;
+
+/// As it was kept last.
+pub(super) fn kept() -> Seen {
+    Seen::parse(browser::setting(SETTING).as_deref(), browser::now_ms())
+}
+
+impl Store {
+    /// Notes once a second what is seen, for as long as the page lives.
+    pub(crate) fn note_seen(self) {
+        Effect::new(move |_| {
+            self.now.track();
+            let is_looked_at = self.live.get() && !self.wall.get() && !browser::document().hidden();
+            if !is_looked_at || self.replay.with(Option::is_some) || self.recording.with(Option::is_some) {
+                return;
+            }
+            let looked = self
+                .model(|model| Some((model.conversation()?.clone(), model.position()?, model.event_at()?)));
+            let Some((conversation, position, at)) = looked else { return };
+            let mut seen = self.seen.get_untracked();
+            if seen.see(&conversation, &position, at) {
+                self.seen.set(seen);
+            }
+        });
+        browser::every(KEEP_MS, move || self.keep_seen());
+        browser::listen(&browser::window(), "pagehide", move |_: web_sys::Event| self.keep_seen());
+    }
+
+    /// Takes a page of older conversations; why not, where that is none.
+    pub(crate) fn take_older(self, answer: &str) -> Result<(), String> {
+        let is_taken = self.model.try_update_value(|model| model.take_older(answer)).unwrap_or(false);
+        self.ask_painting();
+        if is_taken { Ok(()) } else { Err("The hub's answer is no list.".to_owned()) }
+    }
+
+    fn keep_seen(self) {
+        let other = kept();
+        let mut seen = self.seen.get_untracked();
+        seen.join(other.clone());
+        if seen != other {
+            browser::keep_setting(SETTING, &seen.text());
+        }
+        if self.seen.with_untracked(|own| *own != seen) {
+            self.seen.set(seen);
+        }
+    }
+}
