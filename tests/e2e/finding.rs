@@ -76,7 +76,33 @@ async fn other_conversations_are_searched_and_a_link_goes_to_the_very_place() {
     let another = Page::open(DESKTOP).await;
     another.goto(&hub.url("/c/old?level=Steps&run=r&tool=t2")).await;
     another.holds(in_view).await;
+    // A place is gone from the address once it is shown; a reload goes where the reader is then.
+    another.holds("return !/run=|tool=/.test(location.search)").await;
     another.close().await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_address_holds_what_is_looked_at() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?level=All&find=sales")).await;
+    page.painted(head).await;
+    let says = |name: &str| format!("return new URLSearchParams(location.search).get('{name}')");
+    let level = "return document.querySelector('.seg [aria-pressed=true]').textContent";
+    page.run_until(level, |level| level == "All").await;
+    page.run_until(&says("level"), |level| level == "All").await;
+    page.run("document.activeElement.blur()").await;
+    page.press("1").await;
+    page.run_until(&says("level"), |level| level == "Answer").await;
+    page.run_until(&says("find"), |word| word == "sales").await;
+    page.run("const it = document.getElementById('find-word'); it.value = 'region'; it.dispatchEvent(new Event('input', {bubbles: true}))").await;
+    page.run_until(&says("find"), |word| word == "region").await;
+    page.reload().await;
+    page.painted(head).await;
+    page.run_until(level, |level| level == "Answer").await;
+    page.run_until("return document.getElementById('find-word')?.value", |word| word == "region").await;
     page.close().await;
 }
 

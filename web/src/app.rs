@@ -11,6 +11,7 @@ use crate::keys;
 use crate::link::Status;
 use crate::navigation::{self, Navigation};
 use crate::pages::{Bare, Full};
+use crate::route;
 use crate::session;
 use crate::settings;
 use crate::speech::{self, Asking};
@@ -88,6 +89,8 @@ fn look(store: Store, navigation: Navigation) {
         }
         store.compared.set(looks.compare);
         wanted.set(looks.place);
+        // The address that was gone to says nothing of how it is looked at.
+        browser::after(0, move || store.write_address(&route::KEPT));
     });
     Effect::new(move |_| {
         let Some(place) = wanted.get() else { return };
@@ -96,7 +99,10 @@ fn look(store: Store, navigation: Navigation) {
         if is_shown && store.live.get() {
             wanted.set(None);
             // The rows are made by the painting that goes on now.
-            browser::after(0, move || store.reveal_text(&place));
+            browser::after(0, move || {
+                store.reveal_text(&place);
+                store.write_address(&route::PLACE);
+            });
         }
     });
 }

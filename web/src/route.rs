@@ -91,12 +91,19 @@ pub fn link(conversation: &ConversationId, looks: &Looks) -> String {
     path_of(conversation) + &looks.query()
 }
 
-/// `query` with the height of the timeline in it, and everything else as it was.
-pub fn with_timeline(query: &str, drawer: Drawer) -> String {
-    let others = query.trim_start_matches('?').split('&');
-    let others = others.filter(|pair| !pair.is_empty() && !pair.starts_with("timeline="));
-    let own = (drawer != Drawer::Closed).then(|| format!("timeline={}", drawer.word()));
-    let pairs: Vec<String> = others.map(str::to_owned).chain(own).collect();
+/// What an address keeps up with while the reader looks.
+pub const KEPT: [&str; 3] = ["level", "find", "timeline"];
+
+/// What names a place in the conversation; gone from the address once the place is shown.
+pub const PLACE: [&str; 4] = ["run", "tool", "part", "message"];
+
+/// `query` with what `looks` says in the place of `names`, and everything else as it was.
+pub fn with_looks(query: &str, names: &[&str], looks: &Looks) -> String {
+    let own = looks.query();
+    let is_other = |pair: &&str| !names.contains(&pair.split_once('=').map_or(*pair, |(name, _)| name));
+    let others = query.trim_start_matches('?').split('&').filter(is_other);
+    let pairs = others.chain(own.trim_start_matches('?').split('&'));
+    let pairs: Vec<&str> = pairs.filter(|pair| !pair.is_empty()).collect();
     if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
 }
 
@@ -210,11 +217,19 @@ mod tests {
     }
 
     #[test]
-    fn the_height_of_the_timeline_stands_beside_what_else_the_address_says() {
-        assert_eq!(with_timeline("", Drawer::Low), "?timeline=168");
-        assert_eq!(with_timeline("?timeline=168&level=All", Drawer::Tall), "?level=All&timeline=320");
-        assert_eq!(with_timeline("?timeline=168", Drawer::Closed), "");
-        assert_eq!(with_timeline("?find=a%20b", Drawer::Closed), "?find=a%20b");
+    fn what_is_looked_at_stands_beside_what_else_the_address_says() {
+        let low = Looks { timeline: Some(Drawer::Low), ..Looks::default() };
+        let kept = |query: &str, looks: &Looks| with_looks(query, &KEPT, looks);
+        assert_eq!(kept("", &low), "?timeline=168");
+        assert_eq!(kept("?timeline=320&compare=b&level=All", &low), "?compare=b&timeline=168");
+        assert_eq!(kept("?timeline=168&find=a%20b", &Looks::default()), "");
+        let find = Looks { level: Some(Level::All), find: Some("a&b".to_owned()), ..Looks::default() };
+        assert_eq!(kept("?run=r&tool=t", &find), "?run=r&tool=t&level=All&find=a%26b");
+        // A place is named until it is shown.
+        assert_eq!(
+            with_looks("?run=r&tool=t&view=bare&find=x", &PLACE, &Looks::default()),
+            "?view=bare&find=x"
+        );
     }
 
     #[test]

@@ -32,7 +32,7 @@ const ZOOM: f64 = 0.5;
 #[component]
 pub(crate) fn Timeline() -> impl IntoView {
     let store = use_store();
-    store.keep_drawer_in_address();
+    store.keep_looks_in_address();
     let is_open = Memo::new(move |_| store.drawer.get() != Drawer::Closed);
     move || is_open.get().then(|| view! { <Open /> })
 }

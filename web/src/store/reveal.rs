@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use shared::view::Item;
 use shared::{AgentId, MessageId, PartId, RunId, ToolCallId};
 
-use super::{Sheet, Store, Tab};
+use super::{Sheet, Store};
 use crate::browser;
 use crate::find::Place;
 use crate::latency::CallKey;
@@ -18,12 +18,10 @@ impl Store {
     /// The address of what is looked at, with `place` in view; nothing where no conversation is.
     pub(crate) fn link(self, place: Option<Place>) -> Option<String> {
         let conversation = self.conversation.get_untracked()?;
-        let query = self.query.get_untracked();
-        let is_finding = self.tab.get_untracked() == Tab::Find && !query.trim().is_empty();
         let looks = Looks {
             level: Some(self.level.get_untracked()),
             place,
-            find: is_finding.then(|| query.trim().to_owned()),
+            find: self.finding(),
             timeline: Some(self.drawer.get_untracked()).filter(|drawer| *drawer != Drawer::Closed),
             compare: self.compared.get_untracked(),
         };

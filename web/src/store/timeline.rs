@@ -1,11 +1,15 @@
-//! The timeline's height, which the address keeps, and looking at one sub-agent alone.
+//! The timeline's height, what of the page the address keeps, and looking at one sub-agent alone.
 
 use leptos::prelude::*;
 
 use super::{AgentKey, Sheet, Store, Tab};
 use crate::browser;
-use crate::route::{self, Looks};
+use crate::open::Level;
+use crate::route::{self, KEPT, Looks};
 use crate::timeline::Drawer;
+
+/// How long the reader does not type before the address has the word, in milliseconds.
+const TYPED_MS: i32 = 300;
 
 /// The reader's setting: the height that it opens with.
 const SETTING: &str = "timeline";
@@ -33,19 +37,56 @@ impl Store {
         self.drawer.set(drawer);
     }
 
-    /// Keeps the height in the address, for as long as the page lives.
-    pub(crate) fn keep_drawer_in_address(self) {
+    /// Keeps what is looked at in the address, for as long as the page lives.
+    pub(crate) fn keep_looks_in_address(self) {
         Effect::new(move |_| {
             self.conversation.track();
-            let drawer = self.drawer.get();
-            let location = browser::window().location();
-            let (path, query) =
-                (location.pathname().unwrap_or_default(), location.search().unwrap_or_default());
-            let wanted = route::with_timeline(&query, drawer);
-            if wanted != query {
-                browser::replace_address(&format!("{path}{wanted}"));
-            }
+            self.drawer.track();
+            self.level.track();
+            self.write_address(&["level", "timeline"]);
         });
+        Effect::new(move |_| {
+            self.tab.track();
+            let query = self.query.get();
+            // Browsers take no more than a few changes of the address a second.
+            browser::after(TYPED_MS, move || {
+                if self.query.with_untracked(|now| *now == query) {
+                    self.write_address(&KEPT);
+                }
+            });
+        });
+    }
+
+    /// Writes what is looked at into the address in the place of `names`, which leave it where nothing is to be said.
+    pub(crate) fn write_address(self, names: &[&str]) {
+        if self.is_bare || self.wall.get_untracked() {
+            return;
+        }
+        let location = browser::window().location();
+        let (path, query) = (location.pathname().unwrap_or_default(), location.search().unwrap_or_default());
+        let is_kept = |name: &str| names.contains(&name);
+        let is_conversation = route::conversation_of(&path).is_some();
+        let level = self.level.get_untracked();
+        let own = browser::setting("level").and_then(|word| Level::parse(&word)).unwrap_or_default();
+        let is_plain = level == Level::default() && own == level;
+        let drawer = self.drawer.get_untracked();
+        let looks = Looks {
+            level: (is_kept("level") && is_conversation && !is_plain).then_some(level),
+            find: self.finding().filter(|_| is_kept("find") && is_conversation),
+            timeline: (is_kept("timeline") && drawer != Drawer::Closed).then_some(drawer),
+            ..Looks::default()
+        };
+        let wanted = route::with_looks(&query, names, &looks);
+        if wanted != query {
+            browser::replace_address(&format!("{path}{wanted}"));
+        }
+    }
+
+    /// What is looked for; nothing while nobody does.
+    pub(super) fn finding(self) -> Option<String> {
+        let query = self.query.get_untracked();
+        let is_finding = self.tab.get_untracked() == Tab::Find && !query.trim().is_empty();
+        is_finding.then(|| query.trim().to_owned())
     }
 
     /// Reduces transcript, tools and timeline to a sub-agent, or shows everything again.
