@@ -9,6 +9,7 @@ mod composer;
 mod consent;
 mod conversations;
 mod copy;
+mod edge;
 mod elapsed;
 mod empty;
 mod find;

@@ -8,6 +8,7 @@ use shared::frame::{ConversationRow, RowCall};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, FocusEvent};
 
+use super::edge::Edge;
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
 use super::recording::OpenRecording;
@@ -15,6 +16,7 @@ use crate::browser;
 use crate::fleet::{self, Filter, Group, Line, List, Wish};
 use crate::format;
 use crate::model::Model;
+use crate::panes::Pane;
 use crate::route;
 use crate::store::{Sheet, Store, use_store};
 use crate::window;
@@ -85,6 +87,7 @@ pub(crate) fn Conversations() -> impl IntoView {
                 <Pager list=list page=page />
                 <Older />
             </div>
+            <Edge pane=Pane::List />
         </nav>
     }
 }

@@ -3,9 +3,11 @@
 use leptos::prelude::*;
 
 use super::agents::Agents;
+use super::edge::Edge;
 use super::find::Find;
 use super::icon::icon;
 use super::tools::Tools;
+use crate::panes::Pane;
 use crate::store::{Sheet, Tab, use_store};
 
 /// The panel.
@@ -29,6 +31,7 @@ pub(crate) fn Panel() -> impl IntoView {
                     {icon("#cross", "")}
                 </button>
             </div>
+            <Edge pane=Pane::Panel />
             {move || match store.tab.get() {
                 Tab::Tools => view! { <Tools /> }.into_any(),
                 Tab::Agents => view! { <Agents /> }.into_any(),

@@ -13,6 +13,7 @@ use crate::browser::{self, OncePerFrame};
 use crate::latency::CallKey;
 use crate::model::{Model, Touched};
 use crate::speech;
+use crate::spinners;
 
 /// Between two paintings while the view catches up, in milliseconds: intermediate states are of no use to anybody.
 const CATCH_UP_MS: u64 = 250;
@@ -30,6 +31,10 @@ pub(super) struct Painter {
     painted_at: u64,
     is_waiting: bool,
     n_items: usize,
+    /// Rings of the list, as it was when it last changed.
+    n_listed: usize,
+    /// Whether all rings stand still.
+    is_still: bool,
 }
 
 impl Painter {
@@ -128,6 +133,7 @@ impl Store {
         if !self.wall.get_untracked() {
             word.failures.into_iter().for_each(|words| self.spoken.set(words));
         }
+        self.still_rings(touched.fleet);
         self.tell_words();
         self.tell_mark();
     }
@@ -176,6 +182,23 @@ impl Store {
             }
         });
         word
+    }
+
+    /// Lets the rings stand still while there are too many of them.
+    fn still_rings(self, is_list_new: bool) {
+        let stands = self.painter.try_update_value(|painter| {
+            let in_view = self.model(|model| {
+                if is_list_new {
+                    painter.n_listed = model.fleet().map_or(0, |rows| spinners::of_rows(rows.values()));
+                }
+                spinners::of_view(model.view())
+            });
+            let stands = spinners::stand(painter.is_still, painter.n_listed.saturating_add(in_view));
+            (std::mem::replace(&mut painter.is_still, stands) != stands).then_some(stands)
+        });
+        if let (Some(stands), Some(body)) = (stands.flatten(), browser::document().body()) {
+            drop(body.class_list().toggle_with_force("still", stands));
+        }
     }
 
     /// Tells for a while that the link came back.

@@ -1,0 +1,104 @@
+//! How wide the list and the panel stand beside the conversation.
+
+/// What stands beside the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pane {
+    /// The list of conversations, before it.
+    List,
+    /// The tools, behind it.
+    Panel,
+}
+
+/// How far one press of a key moves an edge, in pixels.
+const STEP_PX: u32 = 16;
+
+impl Pane {
+    /// The narrowest and the widest, in pixels.
+    pub fn bounds(self) -> (u32, u32) {
+        match self {
+            Self::List => (220, 400),
+            Self::Panel => (320, 560),
+        }
+    }
+
+    /// Its name among the settings, and behind `--` among the styles.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::List => "list-width",
+            Self::Panel => "panel-width",
+        }
+    }
+
+    /// What its edge is called.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::List => "Width of the list",
+            Self::Panel => "Width of the tools",
+        }
+    }
+
+    /// The width that was kept as `word`; the usual one where none was.
+    pub fn parse(self, word: Option<&str>) -> u32 {
+        let usual = match self {
+            Self::List => 280,
+            Self::Panel => 384,
+        };
+        word.and_then(|word| word.parse().ok()).map_or(usual, |px| self.fitting(px))
+    }
+
+    /// The width when its edge, pulled at the width `from`, has gone `px` pixels to the right.
+    pub fn pulled(self, from: u32, px: i32) -> u32 {
+        let wider = if self == Self::List { px } else { px.saturating_neg() };
+        self.fitting(from.saturating_add_signed(wider))
+    }
+
+    /// The width after `key` was pressed on its edge; nothing for a key that does not move it.
+    pub fn pressed(self, from: u32, key: &str) -> Option<u32> {
+        let step = i32::try_from(STEP_PX).unwrap_or(i32::MAX);
+        let (narrowest, widest) = self.bounds();
+        match key {
+            "ArrowLeft" => Some(self.pulled(from, step.saturating_neg())),
+            "ArrowRight" => Some(self.pulled(from, step)),
+            "Home" => Some(narrowest),
+            "End" => Some(widest),
+            _ => None,
+        }
+    }
+
+    fn fitting(self, px: u32) -> u32 {
+        let (narrowest, widest) = self.bounds();
+        px.clamp(narrowest, widest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of the widths.
+
+    use super::*;
+
+    #[test]
+    fn an_edge_goes_where_it_is_pulled_as_far_as_it_may() {
+        assert_eq!((Pane::List.pulled(280, 40), Pane::Panel.pulled(384, 40)), (320, 344));
+        assert_eq!((Pane::List.pulled(280, 999), Pane::List.pulled(280, -999)), (400, 220));
+        assert_eq!((Pane::Panel.pulled(384, -999), Pane::Panel.pulled(384, i32::MIN)), (560, 560));
+    }
+
+    #[test]
+    fn keys_move_an_edge_the_way_they_point() {
+        assert_eq!(Pane::List.pressed(280, "ArrowRight"), Some(296));
+        assert_eq!(Pane::Panel.pressed(384, "ArrowRight"), Some(368));
+        assert_eq!(
+            (Pane::List.pressed(280, "Home"), Pane::Panel.pressed(384, "End")),
+            (Some(220), Some(560))
+        );
+        assert_eq!(Pane::List.pressed(280, "j"), None);
+    }
+
+    #[test]
+    fn a_kept_width_is_one_that_fits() {
+        assert_eq!((Pane::List.parse(None), Pane::Panel.parse(None)), (280, 384));
+        assert_eq!((Pane::List.parse(Some("300")), Pane::List.parse(Some("9"))), (300, 220));
+        assert_eq!(Pane::Panel.parse(Some("wide")), 384);
+    }
+}
