@@ -5,6 +5,7 @@ mod agents; // sub-agents in the panel, one of them alone
 mod bounded; // as many elements whatever is said
 mod calls; // the panel of calls, what stays visible when steps are folded
 mod control; // the hub's agents commanded, forks, comparisons
+mod copying; // what is copied is what there is
 mod delivery; // packed, kept, policed
 mod finding; // a word everywhere, links, commands, keys
 mod first; // an empty hub, the first event, what opens by itself

@@ -206,31 +206,36 @@ pub(crate) fn after(ms: i32, work: impl FnOnce() + 'static) {
     drop(window().set_timeout_with_callback_and_timeout_and_arguments_0(work.unchecked_ref(), ms));
 }
 
-/// Puts `text` on the clipboard, byte for byte.
-pub(crate) fn copy(text: &str) {
+/// Puts `text` on the clipboard, byte for byte; `told` hears whether the browser did so.
+pub(crate) fn copy(text: &str, told: impl FnOnce(bool) + 'static) {
     let navigator = window().navigator();
     let has_clipboard =
         js_sys::Reflect::get(&navigator, &"clipboard".into()).is_ok_and(|it| !it.is_undefined());
-    if has_clipboard {
-        // The page cannot do more about a refusal than the browser's own message does.
-        drop(navigator.clipboard().write_text(text));
-    } else {
-        copy_by_selection(text);
+    if !has_clipboard {
+        return told(copy_by_selection(text).unwrap_or(false));
     }
+    // Asked at once: browsers refuse what comes long after the reader's click.
+    let asked = navigator.clipboard().write_text(text);
+    wasm_bindgen_futures::spawn_local(async move { told(JsFuture::from(asked).await.is_ok()) });
 }
 
-/// The way for pages that came over plain HTTP from another machine, where browsers hide the clipboard.
-fn copy_by_selection(text: &str) -> Option<()> {
+/// The way for pages that came over plain HTTP from another machine, where browsers hide the clipboard. The focus goes
+/// back to where it was.
+fn copy_by_selection(text: &str) -> Option<bool> {
     let document = document();
+    let focused = document.active_element().and_then(|it| it.dyn_into::<HtmlElement>().ok());
     let area: HtmlTextAreaElement = document.create_element("textarea").ok()?.dyn_into().ok()?;
     area.set_value(text);
     document.body()?.append_child(&area).ok()?;
     area.select();
-    let copy: js_sys::Function =
-        js_sys::Reflect::get(&document, &"execCommand".into()).ok()?.dyn_into().ok()?;
-    drop(copy.call1(&document, &"copy".into()));
+    let copy = js_sys::Reflect::get(&document, &"execCommand".into()).ok();
+    let copy = copy.and_then(|it| it.dyn_into::<js_sys::Function>().ok());
+    let done = copy.and_then(|copy| copy.call1(&document, &"copy".into()).ok()?.as_bool());
     area.remove();
-    Some(())
+    if let Some(focused) = focused {
+        drop(focused.focus());
+    }
+    done
 }
 
 /// Lets the console call `answer` as `window.name()`.

@@ -39,6 +39,7 @@ mod transcript;
 mod turn;
 mod wall;
 
+pub(crate) use body::copy_result;
 pub(crate) use compare::Beside;
 pub(crate) use conversations::Conversations;
 pub(crate) use overlay::Overlay;

@@ -7,6 +7,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, KeyboardEvent};
 
 use crate::browser;
+use crate::components::copy_result;
 use crate::find::Place;
 use crate::open::Level;
 use crate::store::{Over, Sheet, Store, Tab};
@@ -330,28 +331,23 @@ fn focused_place() -> Option<Place> {
 }
 
 fn copy_output(store: Store) {
-    let text = focused_place().and_then(|place| {
-        store.view(|view| match &place {
-            Place::Tool(run, id) => view.runs.get(run)?.tools.get(id).map(|tool| match &tool.result {
-                Some(result) => result.to_text().into_owned(),
-                None => tool.output.text.clone(),
-            }),
-            Place::Part(run, id) => Some(view.runs.get(run)?.parts.get(id)?.body.text.clone()),
-            Place::Message(id) => Some(view.messages.get(id)?.text.clone()),
-        })
-    });
-    match text {
-        Some(text) => {
-            browser::copy(&text);
-            store.spoken.set("Copied".to_owned());
+    let place = focused_place();
+    let text = match place {
+        Some(Place::Tool(run, id)) => return copy_result(store, run, id),
+        Some(Place::Part(run, id)) => {
+            store.view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.clone()))
         }
+        Some(Place::Message(id)) => store.view(|view| Some(view.messages.get(&id)?.text.clone())),
+        None => None,
+    };
+    match text {
+        Some(text) => store.copy(&text, "Copied", |_| {}),
         None => store.spoken.set("No row has the focus".to_owned()),
     }
 }
 
 fn copy_link(store: Store) {
     if let Some(link) = store.link(focused_place()) {
-        browser::copy(&link);
-        store.spoken.set("Link copied".to_owned());
+        store.copy(&link, "Link copied", |_| {});
     }
 }

@@ -36,6 +36,7 @@ pub mod spinners;
 pub mod starts;
 pub mod timeline;
 pub mod wall;
+pub mod whole;
 pub mod window;
 
 pub use shared::{flow, format, preview};

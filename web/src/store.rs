@@ -19,6 +19,7 @@ use crate::scroll::Scroller;
 use crate::timeline::Drawer;
 
 mod control;
+mod copy;
 mod faces;
 mod paint;
 mod recording;

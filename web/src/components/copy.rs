@@ -1,4 +1,4 @@
-//! Buttons that copy: the exact bytes, not what is drawn.
+//! Buttons that copy: the exact bytes, not what is drawn. They say "Copied" only when the browser has done it.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -10,6 +10,49 @@ use crate::store::{Store, use_store};
 /// How long a button says that it has copied, in milliseconds.
 const SAID_MS: i32 = 1_500;
 
+/// What a button says of what became of a click, for a while.
+#[derive(Clone, Copy)]
+pub(super) struct Said {
+    store: Store,
+    words: RwSignal<Option<&'static str>>,
+}
+
+impl Said {
+    /// Nothing yet.
+    pub(super) fn new(store: Store) -> Self {
+        Self { store, words: RwSignal::new(None) }
+    }
+
+    /// Copies `text`, and says whether that was done.
+    pub(super) fn copy(self, text: &str) {
+        self.store.copy(text, "Copied", move |is_done| {
+            self.say(if is_done { "Copied" } else { "Not copied" });
+        });
+    }
+
+    /// Says `words` for a while. The button may be gone by then.
+    pub(super) fn say(self, words: &'static str) {
+        self.words.try_set(Some(words));
+        browser::after(SAID_MS, move || {
+            self.words.try_set(None);
+        });
+    }
+}
+
+/// The button; `label` stands on it while there is nothing to say.
+#[component]
+pub(super) fn CopyButton(
+    said: Said,
+    label: impl Fn() -> &'static str + Send + 'static,
+    press: impl Fn() + 'static,
+) -> impl IntoView {
+    view! {
+        <button type="button" class="copy" data-t="furniture" on:click=move |_| press()>
+            {move || said.words.get().unwrap_or_else(&label)}
+        </button>
+    }
+}
+
 /// A button that copies what `text` gives when it is clicked.
 #[component]
 pub(super) fn Copy(
@@ -19,22 +62,8 @@ pub(super) fn Copy(
     #[prop(default = "Copy")]
     label: &'static str,
 ) -> impl IntoView {
-    let store = use_store();
-    let said = RwSignal::new(false);
-    let copy = move |_| {
-        browser::copy(&text());
-        said.set(true);
-        store.spoken.set("Copied".to_owned());
-        browser::after(SAID_MS, move || {
-            // The button may be gone by then.
-            said.try_set(false);
-        });
-    };
-    view! {
-        <button type="button" class="copy" data-t="furniture" on:click=copy>
-            {move || if said.get() { "Copied" } else { label }}
-        </button>
-    }
+    let said = Said::new(use_store());
+    view! { <CopyButton said=said label=move || label press=move || said.copy(&text()) /> }
 }
 
 /// Copies the code of the block whose button was clicked: blocks are built by hand and have no listeners of their own.
@@ -45,8 +74,8 @@ pub(super) fn copy_code(event: &MouseEvent, store: Store) {
         button.closest(".code").ok().flatten().and_then(|block| block.query_selector("pre").ok().flatten());
     let Some(code) = code else { return };
     let text = code.text_content().unwrap_or_default();
-    browser::copy(&text);
-    store.spoken.set("Copied".to_owned());
-    button.set_text_content(Some("Copied"));
-    browser::after(SAID_MS, move || button.set_text_content(Some("Copy")));
+    store.copy(&text, "Copied", move |is_done| {
+        button.set_text_content(Some(if is_done { "Copied" } else { "Not copied" }));
+        browser::after(SAID_MS, move || button.set_text_content(Some("Copy")));
+    });
 }

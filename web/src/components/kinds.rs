@@ -15,29 +15,30 @@ use tree::Tree;
 /// Rows, lines or pieces that are shown at first, and how many more a click shows.
 const STEP: usize = 100;
 
-/// The result `text` of the tool `name` in its own form.
-pub(super) fn draw(name: &str, text: String) -> AnyView {
+/// The result `text` of the tool `name` in its own form. `is_cut` tells whether of plain text only the beginning is shown
+/// at first.
+pub(super) fn draw(name: &str, text: String, is_cut: bool) -> AnyView {
     match kinds::kind(name, &text) {
-        Kind::Plain => plain(text),
+        Kind::Plain => plain(text, is_cut),
         Kind::Json => view! { <Tree json=text /> }.into_any(),
         Kind::Markdown(text) => view! { <Declared text=text /> }.into_any(),
         Kind::Table(table) => view! { <TableOf table=table /> }.into_any(),
         Kind::Diff(lines) => view! { <Lines lines=lines /> }.into_any(),
         Kind::Terminal(pieces) => terminal(pieces),
         Kind::Parts(parts) => {
-            let parts = parts.into_iter().map(part).collect_view();
+            let parts = parts.into_iter().map(|it| part(it, is_cut)).collect_view();
             view! { <div class="parts" data-t="parts">{parts}</div> }.into_any()
         }
     }
 }
 
-fn plain(text: String) -> AnyView {
-    view! { <Text shown=Shown { text, is_json: false, is_cut: true } /> }.into_any()
+fn plain(text: String, is_cut: bool) -> AnyView {
+    view! { <Text shown=Shown { text, is_json: false, is_cut } /> }.into_any()
 }
 
-fn part(part: Part) -> AnyView {
+fn part(part: Part, is_cut: bool) -> AnyView {
     match part {
-        Part::Text(text) => plain(text),
+        Part::Text(text) => plain(text, is_cut),
         Part::Markdown(text) => view! { <Declared text=text /> }.into_any(),
         Part::Json(text) => view! { <Tree json=text /> }.into_any(),
         Part::Image(url) => view! { <img class="file" alt="An image of the result" src=url /> }.into_any(),
@@ -152,7 +153,7 @@ fn terminal(pieces: Vec<Piece>) -> AnyView {
 /// Files and embeds that came with a result.
 pub(super) fn attached(things: Vec<Attached>) -> AnyView {
     let things = things.into_iter().map(|thing| match thing {
-        Attached::File(file) => part(file),
+        Attached::File(file) => part(file, true),
         Attached::Page(html) => view! { <Page html=html /> }.into_any(),
     });
     view! { <div class="parts" data-t="attached">{things.collect_view()}</div> }.into_any()

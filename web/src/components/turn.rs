@@ -6,7 +6,6 @@ use shared::event::RunStatus;
 use shared::{MessageId, RunId};
 
 use super::icon::icon;
-use crate::browser;
 use crate::control::{self, At};
 use crate::fleet;
 use crate::format;
@@ -46,14 +45,12 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
 
 /// Copies the turn that begins with the message `id`.
 pub(crate) fn copy_turn(store: Store, id: &MessageId) {
-    browser::copy(&store.view(|view| control::turn(view, id)));
-    store.spoken.set("Copied".to_owned());
+    store.copy(&store.view(|view| control::turn(view, id)), "Copied", |_| {});
 }
 
 fn copy_link(store: Store, id: &MessageId) {
     if let Some(link) = store.link(Some(crate::find::Place::Message(id.clone()))) {
-        browser::copy(&link);
-        store.spoken.set("Link copied".to_owned());
+        store.copy(&link, "Link copied", |_| {});
     }
 }
 

@@ -1,0 +1,90 @@
+//! The times of a call, and the foot of its content: times in short, and the button that copies.
+
+use leptos::prelude::*;
+use shared::event::ToolState;
+
+use super::super::copy::{CopyButton, Said};
+use super::{Ids, Tab, tool, whole};
+use crate::calls::earlier_attempts;
+use crate::format;
+use crate::store::use_store;
+use crate::whole::{Loaded, Side, lost};
+
+/// The times of a call.
+#[component]
+pub(super) fn Timing(ids: Ids) -> impl IntoView {
+    let store = use_store();
+    let rows = move || {
+        let read = tool(store, ids, |tool| {
+            let between = |from: Option<u64>, to: Option<u64>| {
+                Some(format::duration(to?.saturating_sub(from.filter(|ms| *ms > 0)?)))
+            };
+            let queued =
+                tool.queued_ms.map(format::duration).or_else(|| between(tool.pending_at, tool.executing_at));
+            [
+                ("written in", between(Some(tool.started_at), tool.pending_at)),
+                ("queued", queued),
+                ("ran", tool.latency_ms().map(format::duration)),
+                ("from start to end", between(Some(tool.started_at), tool.ended_at)),
+            ]
+        });
+        let rows = read.into_iter().flatten().filter_map(|(name, time)| Some((name, time?)));
+        rows.map(|(name, time)| view! { <tr><th>{name}</th><td class="num">{time}</td></tr> }).collect_view()
+    };
+    let attempts = move || {
+        let told = ids.with_value(|(run, id)| {
+            store.track(&shared::fold::Change::Run(run.clone()));
+            store.view(|view| {
+                let run = view.runs.get(run)?;
+                let told = earlier_attempts(run, id).into_iter().enumerate().filter_map(|(at, before)| {
+                    let tool = run.tools.get(&before)?;
+                    let took = tool.latency_ms().map(|ms| format!(" after {}", format::duration(ms)));
+                    let how = format!("{}{}", tool.state.as_str(), took.unwrap_or_default());
+                    Some((format!("attempt {}", at.saturating_add(1)), how))
+                });
+                Some(told.collect::<Vec<_>>())
+            })
+        });
+        let told = told.unwrap_or_default().into_iter();
+        told.map(|(name, how)| view! { <tr data-t="attempt"><th>{name}</th><td class="num">{how}</td></tr> })
+            .collect_view()
+    };
+    view! { <table class="times"><tbody>{attempts}{rows}</tbody></table> }
+}
+
+/// Times in short, and the copy button of what is shown.
+#[component]
+pub(super) fn Foot(ids: Ids, tab: Memo<Tab>, loaded: RwSignal<Loaded>) -> impl IntoView {
+    let store = use_store();
+    let times = move || {
+        let read = tool(store, ids, |tool| {
+            let queued =
+                tool.queued_ms.filter(|ms| *ms > 0).map(|ms| format!("queued {}", format::duration(ms)));
+            let ran = tool.latency_ms().map(|ms| format!("ran {}", format::duration(ms)));
+            let by = tool.server.then(|| "by the provider".to_owned());
+            [queued, ran, by].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        });
+        read.unwrap_or_default()
+    };
+    let side = move |tab| match tab {
+        Tab::Input => Side::Arguments,
+        Tab::Raw => Side::Raw,
+        Tab::Output | Tab::Timing => Side::Result,
+    };
+    let label = Memo::new(move |_| {
+        let tab = tab.get();
+        let read = tool(store, ids, |tool| match tool.state {
+            _ if lost(tool, side(tab)) > 0 => "Copy the beginning",
+            ToolState::Error if tab == Tab::Output => "Copy error",
+            _ => "Copy",
+        });
+        read.unwrap_or("Copy")
+    });
+    let said = Said::new(store);
+    let press = move || whole::copy(store, ids, side(tab.get_untracked()), loaded, said);
+    view! {
+        <div class="foot meta num"><span>{times}</span><span class="grow"></span>
+            <CopyButton said=said label=move || label.get() press=press />
+        </div>
+    }
+}

@@ -1,0 +1,99 @@
+//! The rest of a result of which the hub sent the beginning only.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use shared::{RunId, ToolCallId};
+
+use super::super::copy::Said;
+use super::{Ids, tool};
+use crate::browser;
+use crate::format;
+use crate::route;
+use crate::store::{Store, use_store};
+use crate::whole::{self, Loaded, Side};
+
+/// Asks the hub for the whole result of a call, as JSON; else why not, for the reader.
+async fn fetch(store: Store, run: &RunId, id: &ToolCallId) -> Result<Arc<str>, String> {
+    let reference = store.view(|view| view.runs.get(run)?.tools.get(id)?.result_ref.clone());
+    let Some((conversation, reference)) = store.conversation.get_untracked().zip(reference) else {
+        return Err("The rest of it is not here.".to_owned());
+    };
+    let text = browser::fetch_text(&route::result_path(&conversation, &reference.hash)).await?;
+    Ok(text.into())
+}
+
+/// Loads the whole result, for everything that shows this call; `then` is called when that is over.
+pub(super) fn load(store: Store, ids: Ids, loaded: RwSignal<Loaded>, then: impl FnOnce() + 'static) {
+    let (run, id) = ids.get_value();
+    loaded.set(Loaded::Loading);
+    spawn_local(async move {
+        let answer = fetch(store, &run, &id).await;
+        // The card may be closed by then.
+        loaded.try_set(answer.map_or_else(Loaded::Failed, Loaded::Yes));
+        then();
+    });
+}
+
+/// Copies a side of a call; loads the whole result before, where only its beginning is here.
+pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<Loaded>, said: Said) {
+    let text = move || {
+        let known = loaded.try_get_untracked()?;
+        untrack(|| tool(store, ids, |tool| whole::copied(tool, side, known.json().map(AsRef::as_ref))))?
+    };
+    if let Some(text) = text() {
+        return said.copy(&text);
+    }
+    said.say("Loading…");
+    load(store, ids, loaded, move || match text() {
+        Some(text) => said.copy(&text),
+        None => {
+            store.spoken.set("Not copied: the rest of the result is not there".to_owned());
+            said.say("Not copied");
+        }
+    });
+}
+
+/// Copies the result of a call that has the focus.
+pub(crate) fn copy_result(store: Store, run: RunId, id: ToolCallId) {
+    let read = move |run: &RunId, id: &ToolCallId, json: Option<&str>| {
+        store.view(|view| whole::copied(view.runs.get(run)?.tools.get(id)?, Side::Result, json))
+    };
+    if let Some(text) = read(&run, &id, None) {
+        return store.copy(&text, "Copied", |_| {});
+    }
+    spawn_local(async move {
+        let json = fetch(store, &run, &id).await;
+        match json.map(|json| read(&run, &id, Some(&json))) {
+            Ok(Some(text)) => store.copy(&text, "Copied", |_| {}),
+            Ok(None) => {}
+            Err(why) => store.spoken.set(format!("Not copied. {why}")),
+        }
+    });
+}
+
+/// A button that loads the whole, while that is not there.
+#[component]
+pub(super) fn Whole(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
+    let store = use_store();
+    let reference = Memo::new(move |_| tool(store, ids, |tool| tool.result_ref.clone()).flatten());
+    let ask = move |_| load(store, ids, loaded, || {});
+    move || {
+        let bytes = format::bytes(reference.get()?.bytes);
+        match loaded.get() {
+            Loaded::No => Some(view! {
+                <button type="button" class="more" data-t="load-all" on:click=ask>{format!("Load all ({bytes})")}</button>
+            }
+            .into_any()),
+            Loaded::Loading => Some(view! { <p class="none meta">{format!("Loading {bytes}…")}</p> }.into_any()),
+            Loaded::Failed(why) => Some(view! {
+                <p class="none err">{why} " "
+                    <button type="button" class="link" on:click=ask>"Try again"</button>
+                </p>
+            }
+            .into_any()),
+            Loaded::Yes(_) => None,
+        }
+    }
+}
