@@ -57,6 +57,17 @@ pub(crate) fn focus(id: &str) {
     }
 }
 
+/// Gives the focus back to `element`, wherever it stands: nothing scrolls.
+pub(crate) fn refocus(element: &HtmlElement) {
+    let options = js_sys::Object::new();
+    // A plain object takes any property.
+    drop(js_sys::Reflect::set(&options, &"preventScroll".into(), &true.into()));
+    let focus = js_sys::Reflect::get(element, &"focus".into()).ok();
+    if let Some(focus) = focus.and_then(|it| it.dyn_into::<js_sys::Function>().ok()) {
+        drop(focus.call1(element, &options));
+    }
+}
+
 /// Gives the focus to the first element of `selector` below the one with the id `id`.
 pub(crate) fn focus_in(id: &str, selector: &str) {
     let inside = document().get_element_by_id(id).and_then(|it| it.query_selector(selector).ok().flatten());
@@ -233,7 +244,7 @@ fn copy_by_selection(text: &str) -> Option<bool> {
     let done = copy.and_then(|copy| copy.call1(&document, &"copy".into()).ok()?.as_bool());
     area.remove();
     if let Some(focused) = focused {
-        drop(focused.focus());
+        refocus(&focused);
     }
     done
 }

@@ -9,6 +9,7 @@ use web_sys::{Element, HtmlElement, KeyboardEvent};
 use crate::browser;
 use crate::components::copy_result;
 use crate::find::Place;
+use crate::keyboard::{Focus, Heard, Press, heard};
 use crate::open::Level;
 use crate::store::{Over, Sheet, Store, Tab};
 use leptos::prelude::*;
@@ -88,7 +89,7 @@ pub(crate) const COMMANDS: [Command; 41] = [
     for_agents(&[","], ",", "Retry, or let the run go on", |store| control::press(store, "go-on")),
     command(&["F"], "F", "Fork from the turn", control::fork),
     command(&["C"], "C", "Copy the turn", control::copy),
-    command(&["g d"], "g d", "Compare with another conversation", |store| store.over.set(Over::Compare)),
+    command(&["g d"], "g d", "Compare with another conversation", |store| store.lay(Over::Compare)),
     command(&["/"], "/ Ctrl F", "Find", find),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
     command(&["s"], "s", "Tools", Store::toggle_tools),
@@ -102,11 +103,11 @@ pub(crate) const COMMANDS: [Command; 41] = [
     command(&["g a"], "g a", "Agents", |store| store.inspect(None)),
     command(&["g l"], "g l", "Filter conversations", focus_filter),
     command(&["g w"], "g w", "All conversations as tiles, and back", Store::toggle_wall),
-    command(&["g s"], "g s", "Settings", |store| store.over.set(Over::Settings)),
-    command(&["g e"], "g e", "Export", |store| store.over.set(Over::Export)),
+    command(&["g s"], "g s", "Settings", |store| store.lay(Over::Settings)),
+    command(&["g e"], "g e", "Export", |store| store.lay(Over::Export)),
     command(&["y"], "y", "Copy the output of the row", copy_output),
     command(&["Y"], "Y", "Copy a link to the row", copy_link),
-    command(&[], "Ctrl K", "All commands and conversations", |store| store.over.set(Over::Palette)),
+    command(&[], "Ctrl K", "All commands and conversations", |store| store.lay(Over::Palette)),
     command(&["?"], "?", "Keys", |store| store.toggle_over(Over::Help)),
     command(&["Escape"], "Esc", "Close", close),
 ];
@@ -124,6 +125,10 @@ thread_local! {
     static PREFIX_AT: Cell<u64> = const { Cell::new(0) };
 }
 
+/// Boxes and lists that scroll by themselves, where they have the focus.
+const BOXES: &str =
+    "[tabindex='0']:not(#transcript), .list, .tools, .drawer, .wall, [role=listbox], [role=slider]";
+
 /// Listens for as long as the page lives.
 pub(crate) fn listen(store: Store) {
     browser::listen(&browser::document(), "keydown", move |event: KeyboardEvent| {
@@ -131,48 +136,49 @@ pub(crate) fn listen(store: Store) {
             return;
         }
         let key = event.key();
-        let is_taken = if event.ctrl_key() || event.meta_key() {
-            with_control(store, &key)
-        } else if event.alt_key() {
-            false
-        } else if replay::press(store, &event) {
-            true
-        } else if is_in_input(&event) {
-            match key.as_str() {
-                "Escape" if store.over.get_untracked() != Over::Nothing => press(store, "Escape"),
-                "Escape" => leave_input(),
-                "F3" => press_f3(store, &event),
-                _ => false,
-            }
-        } else if key == "F3" {
-            press_f3(store, &event)
-        } else {
-            let is_single = key.chars().count() == 1 && key != "?";
-            !(is_single && store.keys_off.get_untracked()) && press(store, &key)
+        let pressed = Press {
+            key: &key,
+            is_control: event.ctrl_key() || event.meta_key(),
+            is_alt: event.alt_key(),
+            focus: focus_of(&event),
+            is_covered: store.over.get_untracked() != Over::Nothing,
+            is_bare: store.is_bare,
+            is_off: store.keys_off.get_untracked(),
         };
+        let is_plain = !pressed.is_control && !pressed.is_alt;
+        let is_taken = (is_plain && replay::press(store, &event)) || obey(store, &event, heard(pressed));
         if is_taken {
             event.prevent_default();
         }
     });
 }
 
-fn with_control(store: Store, key: &str) -> bool {
-    match key {
-        "k" | "K" => store.toggle_over(Over::Palette),
-        "f" | "F" => find(store),
-        _ => return false,
+/// Does what was heard; false where the browser is to do what it does.
+fn obey(store: Store, event: &KeyboardEvent, heard: Heard) -> bool {
+    match heard {
+        Heard::Nothing => return false,
+        Heard::Palette => store.toggle_over(Over::Palette),
+        Heard::Find => find(store),
+        Heard::Hit => step_hit(store, if event.shift_key() { -1 } else { 1 }),
+        Heard::Leave => return leave_input(),
+        Heard::Up => {
+            store.release();
+            return false;
+        }
+        Heard::Key => return press(store, &event.key()),
     }
     true
 }
 
-fn press_f3(store: Store, event: &KeyboardEvent) -> bool {
-    step_hit(store, if event.shift_key() { -1 } else { 1 });
-    true
-}
-
-fn is_in_input(event: &KeyboardEvent) -> bool {
-    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    target.is_some_and(|it| matches!(it.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"))
+fn focus_of(event: &KeyboardEvent) -> Focus {
+    let Some(target) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else {
+        return Focus::Page;
+    };
+    match target.tag_name().as_str() {
+        "INPUT" | "TEXTAREA" | "SELECT" => Focus::Text,
+        _ if target.closest(BOXES).is_ok_and(|it| it.is_some()) => Focus::Box,
+        _ => Focus::Page,
+    }
 }
 
 fn leave_input() -> bool {
@@ -188,11 +194,6 @@ fn press(store: Store, key: &str) -> bool {
     if key == "g" {
         PREFIX_AT.with(|at| at.set(now));
         return true;
-    }
-    // The browser's own keys that move up: the view no longer follows, the browser moves.
-    if matches!(key, "ArrowUp" | "PageUp" | "Home") {
-        store.release();
-        return false;
     }
     if key == "Escape"
         && store.over.get_untracked() == Over::Nothing
@@ -213,7 +214,7 @@ fn press(store: Store, key: &str) -> bool {
 
 fn close(store: Store) {
     if store.over.get_untracked() != Over::Nothing {
-        store.over.set(Over::Nothing);
+        store.lay(Over::Nothing);
     } else if store.sheet.get_untracked() != Sheet::None {
         store.sheet.set(Sheet::None);
     } else {

@@ -18,6 +18,7 @@ pub mod find;
 pub mod fleet;
 pub mod follow;
 pub mod highlight;
+pub mod keyboard;
 pub mod kinds;
 pub mod latency;
 pub mod link;

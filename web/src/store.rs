@@ -21,6 +21,7 @@ use crate::timeline::Drawer;
 mod control;
 mod copy;
 mod faces;
+mod over;
 mod paint;
 mod recording;
 mod replay;
@@ -96,6 +97,8 @@ pub(crate) struct Parts {
     pub(crate) mark: RwSignal<Option<String>>,
     /// What lies over the page.
     pub(crate) over: RwSignal<Over>,
+    /// What had the focus before.
+    before_over: StoredValue<Option<web_sys::HtmlElement>, LocalStorage>,
     /// Whether single keys do nothing.
     pub(crate) keys_off: RwSignal<bool>,
     /// Whether thinking stays closed while it streams.
@@ -207,6 +210,7 @@ impl Store {
             before_wall: StoredValue::new_local(None),
             mark: RwSignal::new(None),
             over: RwSignal::new(Over::default()),
+            before_over: StoredValue::new_local(None),
             keys_off: RwSignal::new(browser::setting("keys").is_some_and(|word| word == "off")),
             thinking_closed: RwSignal::new(browser::setting("thinking").is_some_and(|word| word == "closed")),
             recording: RwSignal::new(None),
@@ -444,11 +448,6 @@ impl Store {
         } else {
             self.toggle_sheet(Sheet::Tools);
         }
-    }
-
-    /// Lays `over` over the page, or takes it away.
-    pub(crate) fn toggle_over(self, over: Over) {
-        self.over.update(|now| *now = if *now == over { Over::Nothing } else { over });
     }
 
     /// Shows the panel with `tab`: beside the conversation where there is room, else over it.

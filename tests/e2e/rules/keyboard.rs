@@ -38,7 +38,8 @@ async fn all_is_reached(page: &Page, screen: &str) {
     let marked = page.run(MARKED).await;
     let wanted: BTreeSet<String> =
         marked.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-    assert!(wanted.len() > 3, "{screen} has nothing to use: {wanted:?}");
+    // Of a page under a dialog nothing can be used.
+    assert!(!wanted.is_empty(), "{screen} has nothing to use");
     let (mut reached, mut unseen) = (BTreeSet::new(), BTreeSet::new());
     for _ in 0..STOPS_MAX {
         tab(page).await;

@@ -222,7 +222,7 @@ pub(super) fn Choice() -> impl IntoView {
             <input type="text" class="typed" aria-label="A conversation" placeholder="A conversation" node_ref=input
                 on:input=move |event| typed.set(event_target_value(&event)) />
             {move || rows().into_iter().map(|(href, id, title, is_kin)| view! {
-                <a class="option" data-in="" href=href data-t="choice" on:click=move |_| store.over.set(Over::Nothing)>
+                <a class="option" data-in="" href=href data-t="choice" on:click=move |_| store.lay(Over::Nothing)>
                     <strong>{title}</strong> " " <span class="meta">{if is_kin { "same origin".to_owned() } else { id.to_string() }}</span>
                 </a>
             }).collect_view()}

@@ -2,15 +2,21 @@
 
 use leptos::html;
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement, KeyboardEvent};
 
 use super::compare::Choice;
 use super::copy::Copy;
 use super::icon::icon;
 use super::palette::Palette;
 use super::settings::Settings;
+use crate::browser;
 use crate::exports::{self, EXPORTS};
 use crate::keys::COMMANDS;
 use crate::store::{Over, use_store};
+
+/// What Tab goes through in a dialog.
+const CONTROLS: &str = "a[href], button:not([disabled]), input, select, textarea, [tabindex='0']";
 
 /// Whatever is asked for.
 #[component]
@@ -26,7 +32,25 @@ pub(crate) fn Overlay() -> impl IntoView {
     }
 }
 
-/// A dialog with a title and a button that closes it, which has the focus at first. The focus goes back to where it was.
+/// Keeps Tab inside what lies over the page: behind the last of its controls comes the first.
+pub(super) fn go_round(event: &KeyboardEvent) {
+    if event.key() != "Tab" {
+        return;
+    }
+    let of = event.current_target().and_then(|it| it.dyn_into::<Element>().ok());
+    let Some(found) = of.and_then(|it| it.query_selector_all(CONTROLS).ok()) else { return };
+    let last = found.length().saturating_sub(1);
+    let (from, to) = if event.shift_key() { (0, last) } else { (last, 0) };
+    let control = |at| found.get(at).and_then(|it| it.dyn_into::<HtmlElement>().ok());
+    let focused = browser::document().active_element();
+    let is_at_end = control(from).is_some_and(|it| it.is_same_node(focused.as_ref().map(AsRef::as_ref)));
+    if let Some(next) = control(to).filter(|_| is_at_end) {
+        event.prevent_default();
+        drop(next.focus());
+    }
+}
+
+/// A dialog with a title and a button that closes it, which has the focus at first.
 #[component]
 pub(super) fn Dialog(title: &'static str, children: Children) -> impl IntoView {
     let store = use_store();
@@ -37,12 +61,12 @@ pub(super) fn Dialog(title: &'static str, children: Children) -> impl IntoView {
         }
     });
     view! {
-        <div class="veil" on:click=move |_| store.over.set(Over::Nothing)>
+        <div class="veil" on:click=move |_| store.lay(Over::Nothing)>
             <div class="dialog" role="dialog" aria-modal="true" aria-label=title data-t="dialog"
-                on:click=|event| event.stop_propagation()>
+                on:click=|event| event.stop_propagation() on:keydown=|event| go_round(&event)>
                 <div class="atabs"><h2>{title}</h2><span class="grow"></span>
                     <button type="button" class="icon" aria-label="Close" node_ref=close
-                        on:click=move |_| store.over.set(Over::Nothing)>{icon("#cross", "")}</button>
+                        on:click=move |_| store.lay(Over::Nothing)>{icon("#cross", "")}</button>
                 </div>
                 {children()}
             </div>

@@ -4,6 +4,7 @@ use leptos::html;
 use leptos::prelude::*;
 use shared::ConversationId;
 
+use super::overlay::go_round;
 use crate::browser;
 use crate::fleet;
 use crate::keys::{COMMANDS, Command};
@@ -56,7 +57,7 @@ pub(super) fn Palette() -> impl IntoView {
     let lines = StoredValue::new_local(Vec::<Line>::new());
     let choose = move |number: usize| {
         let line = lines.with_value(|lines| lines.get(number).cloned());
-        store.over.set(Over::Nothing);
+        store.lay(Over::Nothing);
         match line {
             Some(Line::Do(command)) => command.run(store),
             Some(Line::Go(conversation, _)) => browser::follow_link(&route::path_of(&conversation)),
@@ -91,9 +92,9 @@ pub(super) fn Palette() -> impl IntoView {
         rows.collect_view()
     };
     view! {
-        <div class="veil top-veil" on:click=move |_| store.over.set(Over::Nothing)>
+        <div class="veil top-veil" on:click=move |_| store.lay(Over::Nothing)>
             <div class="dialog" role="dialog" aria-modal="true" aria-label="Commands" data-t="palette"
-                on:click=|event| event.stop_propagation()>
+                on:click=|event| event.stop_propagation() on:keydown=|event| go_round(&event)>
                 <input type="text" class="typed" placeholder="A command or a conversation" aria-label="A command or a conversation"
                     role="combobox" aria-expanded="true" aria-controls="options" autocomplete="off"
                     aria-activedescendant=move || format!("option-{}", at.get()) node_ref=input

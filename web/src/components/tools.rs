@@ -5,12 +5,13 @@ use std::collections::HashSet;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, KeyboardEvent};
+use web_sys::{Element, Event, HtmlElement, KeyboardEvent};
 
 use super::tool_row::{ToolRow, row_id};
 use crate::agents;
 use crate::browser;
 use crate::calls::{self, Calls, Filter, Sort, Wanted};
+use crate::follow::{Follow, Place};
 use crate::format;
 use crate::latency::{self, CallKey, Group};
 use crate::store::{Store, use_store};
@@ -77,13 +78,24 @@ pub(super) fn Tools() -> impl IntoView {
     });
     let is_by_tool = Memo::new(move |_| wanted.with(|wanted| wanted.sort == Sort::Tool));
     let names = move || names_of(groups, calls, rows);
-    keep_newest_in_view(store, groups, pointed, focused);
+    let follow = StoredValue::new_local(Follow::default());
+    keep_newest_in_view(store, groups, move || {
+        !pointed.get_untracked() && !focused.get_untracked() && follow.with_value(Follow::is_on)
+    });
+    let look = move |event: &Event| {
+        // What the panel does itself to show the newest tells nothing of the reader.
+        if pointed.get_untracked() || focused.get_untracked() {
+            let list = event.current_target().and_then(|it| it.dyn_into::<Element>().ok());
+            follow.update_value(|follow| list.iter().for_each(|it| follow.scrolled(place_of(it), true)));
+        }
+    };
     let row = move |key: CallKey| view! { <ToolRow key=key calls=calls longest=longest /> };
     view! {
         <Chips calls=calls wanted=wanted />
-        <div class="rows" data-t="tool-rows" on:pointerenter=move |_| pointed.set(true)
+        <div class="rows" data-t="tool-rows" on:scroll=move |event| look(&event)
+            on:pointerenter=move |event| { pointed.set(true); look(&event); }
             on:pointerleave=move |_| pointed.set(false)
-            on:focusin=move |_| focused.set(true) on:focusout=move |_| focused.set(false)
+            on:focusin=move |event| { focused.set(true); look(&event); } on:focusout=move |_| focused.set(false)
             on:keydown=move |event| move_focus(&event)>
             {move || if is_by_tool.get() {
                 view! {
@@ -152,7 +164,7 @@ fn Chips(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
         }
     });
     let orders = Sort::ALL.map(|sort| view! { <option value=sort.word()>{sort.word()}</option> });
-    let sort = move |event: leptos::ev::Event| {
+    let sort = move |event: Event| {
         let word = event_target_value(&event);
         if let Some(sort) = Sort::ALL.into_iter().find(|sort| sort.word() == word) {
             wanted.update(|wanted| wanted.sort = sort);
@@ -195,7 +207,7 @@ fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
         };
         agents.into_iter().map(named).collect::<Vec<_>>()
     });
-    let choose = move |event: leptos::ev::Event| {
+    let choose = move |event: Event| {
         let at = event_target_value(&event).parse::<usize>().ok();
         let agent =
             at.and_then(|at| agents.with_untracked(|agents| agents.get(at).map(|(agent, _)| agent.clone())));
@@ -219,17 +231,20 @@ fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
     }
 }
 
-/// While the conversation follows its end, so does the panel: the newest call is in view, unless the reader is there.
-fn keep_newest_in_view(
-    store: Store,
-    groups: Memo<Vec<Group>>,
-    pointed: RwSignal<bool>,
-    focused: RwSignal<bool>,
-) {
+/// Where a list stands.
+fn place_of(list: &Element) -> Place {
+    Place {
+        top: f64::from(list.scroll_top()),
+        window: f64::from(list.client_height()),
+        content: f64::from(list.scroll_height()),
+    }
+}
+
+/// The newest call is in view whenever one comes and `follows` says so: whatever the conversation beside it does.
+fn keep_newest_in_view(store: Store, groups: Memo<Vec<Group>>, follows: impl Fn() -> bool + 'static) {
     Effect::new(move |was: Option<usize>| {
         let count = groups.with(|groups| groups.iter().map(|group| group.calls.len()).sum::<usize>());
-        let is_read = pointed.get_untracked() || focused.get_untracked();
-        if was.is_some_and(|was| was < count) && store.following.get_untracked() && !is_read {
+        if was.is_some_and(|was| was < count) && follows() {
             let newest = store.view(|view| {
                 let (run, newest) = view.runs.iter().next_back()?;
                 Some(row_id(run, newest.tools.keys().next_back()?))

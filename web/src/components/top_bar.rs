@@ -101,9 +101,9 @@ pub(crate) fn TopBar() -> impl IntoView {
             <button type="button" class="icon hide of-conversation" aria-label="Find" title="Find (/)"
                 on:click=move |_| store.show_tab(Tab::Find)>{icon("#find", "")}</button>
             <button type="button" class="icon hide of-conversation" aria-label="Export" title="Export (g e)"
-                on:click=move |_| store.over.set(Over::Export)>{icon("#save", "")}</button>
+                on:click=move |_| store.lay(Over::Export)>{icon("#save", "")}</button>
             <button type="button" class="icon hide" aria-label="Settings" title="Settings (g s)"
-                on:click=move |_| store.over.set(Over::Settings)>{icon("#moon", "")}</button>
+                on:click=move |_| store.lay(Over::Settings)>{icon("#moon", "")}</button>
             <Progress />
         </header>
     }

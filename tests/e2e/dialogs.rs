@@ -1,0 +1,126 @@
+//! What lies over the page has the keys to itself, and gives the focus back; boxes that scroll keep their own keys.
+
+use serde_json::json;
+use tests::browser::DESKTOP;
+use tests::{Hub, Page};
+
+use crate::scene::{CALLS, OPENING, hub_and_publisher};
+
+/// A call of an agent of the hub that waits for consent.
+const ASKS: &str = r#"
+    {"k":"run.start","run":"r","dialect":"runner","name":"helper","title":"Deploy billing"}
+    {"k":"tool.call","run":"r","tool":"t","name":"deploy","arguments":"{\"service\":\"billing\"}"}
+    {"k":"approval.request","run":"r","tool":"t","text":"Deploy to production?"}
+"#;
+
+/// Presses a key that writes nothing.
+async fn key(page: &Page, key: &str, code: u32, modifiers: u32) {
+    for kind in ["rawKeyDown", "keyUp"] {
+        let event = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
+        page.devtools("Input.dispatchKeyEvent", event).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_a_dialog_no_key_approves_anything() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("fanlight.toml");
+    let agent = "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n";
+    std::fs::write(&file, agent).expect("a file");
+    let hub = Hub::start_with(&["--config", file.to_str().expect("a plain path")]).await;
+    let head = hub.publisher("c").await.says(ASKS).await.seq;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.holds("return !!document.querySelector('[data-act=approve]:not([disabled])')").await;
+    page.run("window.pressed = []; document.addEventListener('click', event => pressed.push(event.target.closest('[data-act]')?.dataset.act ?? ''), true)")
+        .await;
+    for dialog in [&["?"][..], &["g", "s"], &["g", "e"]] {
+        for key in dialog {
+            page.press(key).await;
+        }
+        page.holds("return !!document.querySelector('[data-t=dialog]')").await;
+        for key in ["A", "R", "E", "."] {
+            page.press(key).await;
+        }
+        assert_eq!(page.run("return pressed").await, json!([]), "{dialog:?}");
+        key(&page, "Escape", 27, 0).await;
+        page.holds("return !document.querySelector('[data-t=dialog]')").await;
+    }
+    page.press("A").await;
+    assert_eq!(page.run("return pressed").await, json!(["approve"]));
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dialog_keeps_the_focus_and_gives_it_back() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, CALLS]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    let card = "document.querySelector('[data-t=tool-card][data-call=t1] > button')";
+    page.holds(&format!("return !!{card}")).await;
+    page.run(&format!("{card}.focus()")).await;
+    page.press("?").await;
+    page.holds("return !!document.activeElement.closest('[data-t=dialog]')").await;
+    assert_eq!(page.run("return document.querySelector('.app').inert").await, json!(true));
+    for shift in [0, 0, 0, 8, 8] {
+        key(&page, "Tab", 9, shift).await;
+        page.holds("return !!document.activeElement.closest('[data-t=dialog]')").await;
+    }
+    key(&page, "Escape", 27, 0).await;
+    page.holds(&format!("return document.activeElement === {card}")).await;
+    assert_eq!(page.run("return document.querySelector('.app').inert").await, json!(false));
+    // So does the palette, also when its command needs to know where the reader was.
+    key(&page, "k", 75, 2).await;
+    page.holds("return document.activeElement.getAttribute('role') === 'combobox'").await;
+    page.devtools("Input.insertText", json!({"text": "open or close the row"})).await;
+    page.run_until("return document.querySelector('[data-t=option] .n')?.textContent", |it| {
+        it == "Open or close the row"
+    })
+    .await;
+    key(&page, "Enter", 13, 0).await;
+    page.holds(&format!(
+        "return document.activeElement === {card} && {card}.getAttribute('aria-expanded') === 'true'"
+    ))
+    .await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_box_that_scrolls_keeps_its_keys() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says(OPENING).await;
+    let mut head = 0;
+    for n in 0..8 {
+        let lines: String = (0..200).map(|line| format!("line {line} of {n}\n")).collect();
+        let call =
+            json!({"k": "tool.call", "run": "r", "tool": format!("t{n}"), "name": "bash", "arguments": "{}"});
+        let result =
+            json!({"k": "tool.result", "run": "r", "tool": format!("t{n}"), "output": lines, "exec_ms": 5});
+        head = publisher.says(&format!("{call}\n{result}")).await.seq;
+    }
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?level=All&run=r&tool=t0")).await;
+    page.painted(head).await;
+    let pre = "document.querySelector('[data-t=tool-card][data-call=t0] .pre')";
+    page.holds(&format!("return !!{pre}")).await;
+    page.run(&format!("{pre}.focus()")).await;
+    let top = "return Math.round(document.getElementById('transcript').scrollTop)";
+    let before = page.run(top).await;
+    key(&page, "End", 35, 0).await;
+    page.holds(&format!("return {pre}.scrollTop > 100")).await;
+    assert_eq!(page.run(top).await, before, "the conversation moved");
+    page.run("document.activeElement.blur()").await;
+    key(&page, "End", 35, 0).await;
+    page.holds("const it = document.getElementById('transcript'); return it.scrollHeight - it.clientHeight - it.scrollTop <= 8")
+        .await;
+    // What is done in the panel does not end the following of the conversation.
+    page.run("document.querySelector('[data-t=tool-row]').focus()").await;
+    key(&page, "ArrowUp", 38, 0).await;
+    page.press("x").await;
+    page.holds("return [...document.querySelectorAll('header.top button')].some(it => it.textContent.trim().startsWith('Following'))")
+        .await;
+    page.close().await;
+}

@@ -1,0 +1,139 @@
+//! What a key means where it is pressed: for the page, for what lies over it, or for the browser alone.
+
+/// What has the focus, as far as keys of its own go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Focus {
+    /// Something that is typed in.
+    Text,
+    /// A box or a list with a scroll of its own: keys that scroll are its own.
+    Box,
+    /// Anything else.
+    Page,
+}
+
+/// A key that is pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Press<'a> {
+    /// Its name, as the browser says it.
+    pub key: &'a str,
+    /// Whether Ctrl or the Command key is down.
+    pub is_control: bool,
+    /// Whether Alt is down.
+    pub is_alt: bool,
+    /// What has the focus.
+    pub focus: Focus,
+    /// Whether a dialog lies over the page.
+    pub is_covered: bool,
+    /// Whether the page shows the conversation alone: it has no dialogs and nothing to find with.
+    pub is_bare: bool,
+    /// Whether the reader has switched single keys off.
+    pub is_off: bool,
+}
+
+/// What the page does with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing: it is the browser's.
+    Nothing,
+    /// Shows or hides all commands.
+    Palette,
+    /// Shows where to type a word.
+    Find,
+    /// Goes to another hit.
+    Hit,
+    /// Leaves what is typed in.
+    Leave,
+    /// The browser moves up; the view no longer follows the end.
+    Up,
+    /// What the table of keys says.
+    Key,
+}
+
+/// What the page does with a key.
+pub fn heard(press: Press<'_>) -> Heard {
+    let Press { key, focus, .. } = press;
+    if press.is_bare && (press.is_control || matches!(key, "F3" | "/" | "?")) {
+        return Heard::Nothing;
+    }
+    if press.is_control {
+        return match key {
+            "k" | "K" => Heard::Palette,
+            "f" | "F" if !press.is_covered => Heard::Find,
+            _ => Heard::Nothing,
+        };
+    }
+    // Under a dialog nothing may happen that nobody sees.
+    if press.is_covered {
+        let is_heard = key == "Escape" || (key == "?" && focus != Focus::Text);
+        return if is_heard { Heard::Key } else { Heard::Nothing };
+    }
+    if press.is_alt {
+        return Heard::Nothing;
+    }
+    match (focus, key) {
+        (_, "F3") => Heard::Hit,
+        (Focus::Text, "Escape") => Heard::Leave,
+        (Focus::Text, _) | (Focus::Box, "ArrowUp" | "PageUp" | "Home" | "End") => Heard::Nothing,
+        (_, "ArrowUp" | "PageUp" | "Home") => Heard::Up,
+        _ if press.is_off && key.chars().count() == 1 && key != "?" => Heard::Nothing,
+        _ => Heard::Key,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of what is heard where.
+
+    use super::*;
+
+    const PLAIN: Press<'static> = Press {
+        key: "",
+        is_control: false,
+        is_alt: false,
+        focus: Focus::Page,
+        is_covered: false,
+        is_bare: false,
+        is_off: false,
+    };
+
+    #[test]
+    fn under_a_dialog_only_what_opens_and_closes_dialogs_is_heard() {
+        let covered = |key, focus| heard(Press { key, focus, is_covered: true, ..PLAIN });
+        for key in ["A", "R", ".", "j", "End", "F3", "ArrowUp", "/"] {
+            assert_eq!(covered(key, Focus::Page), Heard::Nothing, "{key}");
+        }
+        assert_eq!(covered("Escape", Focus::Text), Heard::Key);
+        assert_eq!(covered("?", Focus::Page), Heard::Key);
+        assert_eq!(covered("?", Focus::Text), Heard::Nothing, "it is typed");
+        let control = |key| heard(Press { key, is_control: true, is_covered: true, ..PLAIN });
+        assert_eq!((control("k"), control("f")), (Heard::Palette, Heard::Nothing));
+    }
+
+    #[test]
+    fn keys_that_scroll_belong_to_what_scrolls() {
+        let at = |key, focus| heard(Press { key, focus, ..PLAIN });
+        for key in ["ArrowUp", "PageUp", "Home", "End"] {
+            assert_eq!(at(key, Focus::Box), Heard::Nothing, "{key}");
+        }
+        assert_eq!((at("End", Focus::Page), at("Home", Focus::Page)), (Heard::Key, Heard::Up));
+        assert_eq!(at("j", Focus::Box), Heard::Key);
+    }
+
+    #[test]
+    fn what_is_typed_is_no_command() {
+        let typed = |key| heard(Press { key, focus: Focus::Text, ..PLAIN });
+        assert_eq!((typed("A"), typed("?"), typed("End")), (Heard::Nothing, Heard::Nothing, Heard::Nothing));
+        assert_eq!((typed("Escape"), typed("F3")), (Heard::Leave, Heard::Hit));
+        let off = |key| heard(Press { key, is_off: true, ..PLAIN });
+        assert_eq!((off("A"), off("?"), off("Escape")), (Heard::Nothing, Heard::Key, Heard::Key));
+    }
+
+    #[test]
+    fn a_page_without_find_leaves_the_browsers_own() {
+        let find = |is_bare| heard(Press { key: "f", is_control: true, is_bare, ..PLAIN });
+        assert_eq!((find(false), find(true)), (Heard::Find, Heard::Nothing));
+        assert_eq!(heard(Press { key: "/", is_bare: true, ..PLAIN }), Heard::Nothing);
+        assert_eq!(heard(Press { key: "End", is_bare: true, ..PLAIN }), Heard::Key);
+        assert_eq!(heard(Press { key: "x", is_alt: true, ..PLAIN }), Heard::Nothing);
+    }
+}

@@ -1,0 +1,44 @@
+//! Dialogs: while one lies over the page, the page itself is out of reach; afterwards the focus is where it was.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
+
+use super::{Over, Store};
+use crate::browser;
+
+/// Everything that a dialog lies over.
+const PAGE: &str = ".app";
+
+impl Store {
+    /// Lays `over` over the page, or takes away what lies there.
+    pub(crate) fn lay(self, over: Over) {
+        let was = self.over.get_untracked();
+        if was == over {
+            return;
+        }
+        // At once, not with the next painting: what comes after this may want to give the focus to something.
+        if was == Over::Nothing {
+            let focused = browser::document().active_element();
+            self.before_over.set_value(focused.and_then(|it| it.dyn_into::<HtmlElement>().ok()));
+        }
+        set_inert(over != Over::Nothing);
+        self.over.set(over);
+        if over == Over::Nothing
+            && let Some(before) = self.before_over.try_update_value(Option::take).flatten()
+        {
+            browser::refocus(&before);
+        }
+    }
+
+    /// Lays `over` over the page, or takes it away.
+    pub(crate) fn toggle_over(self, over: Over) {
+        self.lay(if self.over.get_untracked() == over { Over::Nothing } else { over });
+    }
+}
+
+fn set_inert(is_inert: bool) {
+    if let Ok(Some(page)) = browser::document().query_selector(PAGE) {
+        drop(page.toggle_attribute_with_force("inert", is_inert));
+    }
+}
