@@ -170,3 +170,87 @@ async fn everything_has_a_key_and_the_keys_are_explained() {
     page.screenshot("export-light").await;
     page.close().await;
 }
+
+/// Looks for `word` instead of what was looked for.
+async fn looks_for(page: &Page, word: &str) {
+    page.run("const it = document.getElementById('find-word'); it.focus(); it.select()").await;
+    types(page, word).await;
+    page.holds(&format!("return document.getElementById('find-word').value === {}", json!(word))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hit_is_marked_where_it_stands_whatever_hid_it() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says(OPENING).await;
+    let calls = [
+        ("t1", json!({"path": "needle-arg"}), json!({"a": {"b": {"c": {"d": ["needle-deep"]}}}})),
+        ("t2", json!({"path": "/var"}), json!(format!("{}needle-late", "a line of a log\n".repeat(200)))),
+    ];
+    let mut head = 0;
+    for (name, arguments, output) in calls {
+        let call = json!({"k": "tool.call", "run": "r", "tool": name, "name": "read", "arguments": arguments.to_string()});
+        let result = json!({"k": "tool.result", "run": "r", "tool": name, "output": output, "exec_ms": 5});
+        head = publisher.says(&format!("{call}\n{result}")).await.seq;
+    }
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.press("/").await;
+    page.holds("return document.activeElement?.id === 'find-word'").await;
+    for (word, kind, call, tab) in [
+        ("needle-deep", "result", "t1", "Output"),
+        ("needle-arg", "arguments", "t1", "Input"),
+        ("needle-late", "result", "t2", "Output"),
+    ] {
+        looks_for(&page, word).await;
+        page.run_until(HITS, |hits| hits == &json!([kind])).await;
+        page.run("document.querySelector('[data-t=hit]').click()").await;
+        // The very word is marked in the open side of the card, and can be seen in its box.
+        page.holds(&format!(
+            "const body = document.querySelector('[data-t=tool-card][data-call={call}] .body'), box = body?.querySelector('.pre')?.getBoundingClientRect();
+             const marks = [...(CSS.highlights.get('find') ?? [])].filter(it => body?.contains(it.startContainer));
+             const mark = marks[0]?.getBoundingClientRect(), tab = body?.querySelector('[role=tab][aria-selected=true]')?.textContent;
+             return tab === '{tab}' && marks.length === 1 && marks[0].toString() === '{word}' && mark.top >= box.top && mark.bottom <= box.bottom
+                && mark.top >= 44 && mark.bottom <= innerHeight"
+        ))
+        .await;
+    }
+    // Its own form is one click away.
+    looks_for(&page, "needle-deep").await;
+    page.run_until(HITS, |hits| hits == &json!(["result"])).await;
+    page.run("document.querySelector('[data-t=hit]').click()").await;
+    page.holds("return !!document.querySelector('[data-call=t1] [data-t=own-form]')").await;
+    page.run("document.querySelector('[data-call=t1] [data-t=own-form]').click()").await;
+    page.holds("return !!document.querySelector('[data-call=t1] [data-t=json]')").await;
+    // Nothing is marked any more when nothing is looked for.
+    looks_for(&page, "n").await;
+    page.holds("return !CSS.highlights.has('find')").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pattern_finds_too_and_a_wrong_one_says_so() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.press("/").await;
+    page.holds("return document.activeElement?.id === 'find-word'").await;
+    looks_for(&page, "token (expired|renewed) at \\d{4}-").await;
+    page.text_until("found", |text| text == "Not in this conversation").await;
+    page.run("document.querySelector('[data-t=pattern]').click()").await;
+    page.run_until(HITS, |hits| hits == &json!(["result"])).await;
+    page.run_until("return document.querySelector('[data-t=hit] mark').textContent", |it| {
+        it == "token expired at 2026-"
+    })
+    .await;
+    page.run("document.querySelector('[data-t=hit]').click()").await;
+    page.holds("return [...(CSS.highlights.get('find') ?? [])].some(it => it.startContainer.parentElement.closest('[data-call=t2] .body'))")
+        .await;
+    looks_for(&page, "(expired").await;
+    page.text_until("found", |text| text.starts_with("No such pattern. ")).await;
+    page.run_until(HITS, |hits| hits == &json!([])).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}

@@ -100,7 +100,7 @@ fn look(store: Store, navigation: Navigation) {
             wanted.set(None);
             // The rows are made by the painting that goes on now.
             browser::after(0, move || {
-                store.reveal_text(&place);
+                store.reveal_place(&place);
                 store.write_address(&route::PLACE);
             });
         }

@@ -8,6 +8,8 @@ use wasm_bindgen::{JsCast, convert::FromWasmAbi};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Document, EventTarget, HtmlElement, HtmlTextAreaElement, Response, Window};
 
+use crate::search;
+
 /// The window.
 pub(crate) fn window() -> Window {
     leptos::prelude::window()
@@ -139,7 +141,10 @@ async fn text_of(asked: js_sys::Promise) -> Result<String, String> {
             text.as_string().ok_or_else(|| "The hub's answer is no text.".to_owned())
         }
         404 | 410 => Err("The hub has not kept it.".to_owned()),
-        status => Err(format!("The hub answered {status}.")),
+        status => {
+            let said = JsFuture::from(answer.text().map_err(away)?).await.ok().and_then(|it| it.as_string());
+            Err(search::refusal(status, said.as_deref().unwrap_or_default()))
+        }
     }
 }
 

@@ -4,9 +4,11 @@ mod code;
 pub(crate) mod highlight;
 mod markdown;
 mod nodes;
+mod pattern;
 mod plain;
 
 pub(crate) use markdown::MarkdownBox;
+pub(crate) use pattern::Pattern;
 pub(crate) use plain::PlainBox;
 
 use wasm_bindgen::JsCast;

@@ -6,7 +6,11 @@ use std::ops::Range;
 
 use shared::event::PartKind;
 use shared::view::{Item, RunView, ToolView, TopItem};
-use shared::{MessageId, PartId, RunId, ToolCallId, View};
+use shared::{MessageId, PartId, RunId, ToolCallId, View, format};
+
+mod word;
+
+pub use word::{Matcher, Word};
 
 /// Most hits that are listed.
 pub const HITS_MAX: usize = 200;
@@ -16,9 +20,6 @@ const HITS_IN_TEXT_MAX: usize = 20;
 
 /// Characters before and behind a hit.
 const AROUND_CHARS: usize = 40;
-
-/// Shortest word that is looked for, in bytes: one letter is everywhere.
-const QUERY_BYTES_MIN: usize = 2;
 
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,12 +91,58 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// How many there are of each kind, in the order of [`Kind::ALL`].
     pub counts: [usize; 5],
+    /// Results of which only the beginning is here.
+    pub partly: usize,
 }
 
 impl Found {
     /// How many there are.
     pub fn total(&self) -> usize {
         self.counts.iter().sum()
+    }
+
+    /// What was found, in words: `answer 2 · result 1`.
+    pub fn words(&self) -> String {
+        let kinds = Kind::ALL.into_iter().zip(self.counts).filter(|(_, count)| *count > 0);
+        let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{} {count}", kind.word())).collect();
+        let partly = format!("only the beginning of {}", format::counted(self.partly, "large result"));
+        match (kinds.is_empty(), self.partly) {
+            (true, 0) => "Not in this conversation".to_owned(),
+            (true, _) => format!("Not in what is here: {partly} was searched"),
+            (false, 0) => kinds.join(" · "),
+            (false, _) => format!("{} · {partly} was searched", kinds.join(" · ")),
+        }
+    }
+}
+
+/// A place that somebody wants to see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sought {
+    /// Where the text stands.
+    pub place: Place,
+    /// What it is.
+    pub kind: Kind,
+    /// The number of the hit in it, from 0.
+    pub number: usize,
+}
+
+impl Sought {
+    /// The first hit at `place`: for a call in its result, else in its arguments.
+    pub fn first(view: &View, place: &Place, matcher: &dyn Matcher) -> Option<Self> {
+        let kind = match place {
+            Place::Message(_) => Kind::Message,
+            Place::Part(..) => Kind::Answer,
+            Place::Tool(run, id) => {
+                let tool = view.runs.get(run)?.tools.get(id)?;
+                let holds = |text: &str| !matcher.places(text).is_empty();
+                let is_result = match &tool.result {
+                    Some(result) => holds(&result.to_text()),
+                    None => holds(&tool.output.text),
+                };
+                if is_result || !holds(&tool.arguments.text) { Kind::Result } else { Kind::Arguments }
+            }
+        };
+        Some(Self { place: place.clone(), kind, number: 0 })
     }
 }
 
@@ -107,36 +154,33 @@ struct Seen {
     hits: Vec<Hit>,
 }
 
-/// Looks for one word, again and again.
+/// Looks for one thing, again and again.
 #[derive(Debug, Default)]
 pub struct Finder {
-    query: String,
+    typed: String,
     seen: HashMap<(Place, Kind), Seen>,
 }
 
 impl Finder {
-    /// Where `query` stands in `view`. Upper and lower case are the same.
-    pub fn look(&mut self, view: &View, query: &str) -> Found {
-        let query = query.trim().to_lowercase();
-        if self.query != query {
+    /// Where what `matcher` looks for stands in `view`. `typed` names it: for another one all is read again.
+    pub fn look(&mut self, view: &View, typed: &str, matcher: &dyn Matcher) -> Found {
+        if self.typed != typed {
             self.seen.clear();
-            query.clone_into(&mut self.query);
+            typed.clone_into(&mut self.typed);
         }
         let mut found = Found::default();
-        if query.len() < QUERY_BYTES_MIN {
-            return found;
-        }
         for item in &view.items {
             match item {
                 TopItem::Message(id) => {
                     if let Some(message) = view.messages.get(id) {
                         let place = || Place::Message(id.clone());
-                        self.text(&mut found, Kind::Message, place, &message.role, &message.text);
+                        let text = (message.role.as_str(), message.text.as_str());
+                        self.text(&mut found, matcher, Kind::Message, place, text);
                     }
                 }
                 TopItem::Run(id) => {
                     if let Some(run) = view.runs.get(id) {
-                        self.run(&mut found, id, run);
+                        self.run(&mut found, matcher, id, run);
                     }
                 }
             }
@@ -149,7 +193,7 @@ impl Finder {
         self.seen.clear();
     }
 
-    fn run(&mut self, found: &mut Found, id: &RunId, run: &RunView) {
+    fn run(&mut self, found: &mut Found, matcher: &dyn Matcher, id: &RunId, run: &RunView) {
         for item in &run.items {
             match item {
                 Item::Part(part_id) => {
@@ -160,11 +204,11 @@ impl Finder {
                         _ => Kind::Answer,
                     };
                     let place = || Place::Part(id.clone(), part_id.clone());
-                    self.text(found, kind, place, "", &part.body.text);
+                    self.text(found, matcher, kind, place, ("", &part.body.text));
                 }
                 Item::Tool(tool_id) => {
                     if let Some(tool) = run.tools.get(tool_id) {
-                        self.tool(found, || Place::Tool(id.clone(), tool_id.clone()), tool);
+                        self.tool(found, matcher, || Place::Tool(id.clone(), tool_id.clone()), tool);
                     }
                 }
                 Item::Agent(_) | Item::Note(_) => {}
@@ -172,23 +216,33 @@ impl Finder {
         }
     }
 
-    fn tool(&mut self, found: &mut Found, place: impl Fn() -> Place, tool: &ToolView) {
-        self.text(found, Kind::Arguments, &place, &tool.name, &tool.arguments.text);
+    fn tool(&mut self, found: &mut Found, matcher: &dyn Matcher, place: impl Fn() -> Place, tool: &ToolView) {
+        let name = tool.name.as_str();
+        self.text(found, matcher, Kind::Arguments, &place, (name, &tool.arguments.text));
         match &tool.result {
-            Some(result) => self.text(found, Kind::Result, &place, &tool.name, &result.to_text()),
-            None => self.text(found, Kind::Result, &place, &tool.name, &tool.output.text),
+            Some(result) => self.text(found, matcher, Kind::Result, &place, (name, &result.to_text())),
+            None => self.text(found, matcher, Kind::Result, &place, (name, &tool.output.text)),
         }
+        let is_part = tool.result_ref.is_some() || tool.result_cut > 0;
+        found.partly = found.partly.saturating_add(usize::from(is_part));
     }
 
-    /// Adds the hits of a text, which is read only when it is another than before.
-    fn text(&mut self, found: &mut Found, kind: Kind, place: impl Fn() -> Place, name: &str, text: &str) {
+    /// Adds the hits of a text with its name; it is read only when it is another than before.
+    fn text(
+        &mut self,
+        found: &mut Found,
+        matcher: &dyn Matcher,
+        kind: Kind,
+        place: impl Fn() -> Place,
+        (name, text): (&str, &str),
+    ) {
         let place = place();
         let seen = self.seen.entry((place.clone(), kind)).or_default();
         if seen.len != text.len() {
             seen.len = text.len();
             seen.hits.clear();
             seen.count = 0;
-            for range in ranges(text, &self.query) {
+            for range in matcher.places(text) {
                 if seen.count < HITS_IN_TEXT_MAX {
                     seen.hits.push(hit(kind, &place, name, text, &range, seen.count));
                 }
@@ -202,46 +256,6 @@ impl Finder {
         let room = HITS_MAX.saturating_sub(found.hits.len());
         found.hits.extend(seen.hits.iter().take(room).cloned());
     }
-}
-
-/// Where `query`, in lower case, stands in `text`; hits do not overlap.
-pub fn ranges<'a>(text: &'a str, query: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
-    let first = query.chars().next();
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        let first = first?;
-        let rest = text.get(from..)?;
-        for (at, c) in rest.char_indices() {
-            if (c == first
-                || (!c.is_ascii() || c.is_ascii_uppercase()) && c.to_lowercase().next() == Some(first))
-                && let Some(len) = begins(rest.get(at..)?, query)
-            {
-                let start = from.saturating_add(at);
-                from = start.saturating_add(len.max(1));
-                return Some(start..start.saturating_add(len));
-            }
-        }
-        from = text.len().saturating_add(1);
-        None
-    })
-}
-
-/// How many bytes of `text` are `query` when case does not count; nothing when it begins otherwise.
-fn begins(text: &str, query: &str) -> Option<usize> {
-    let mut wanted = query.chars();
-    let mut next = wanted.next();
-    for (at, c) in text.char_indices() {
-        if next.is_none() {
-            return Some(at);
-        }
-        for lower in c.to_lowercase() {
-            if next != Some(lower) {
-                return None;
-            }
-            next = wanted.next();
-        }
-    }
-    next.is_none().then_some(text.len())
 }
 
 fn hit(kind: Kind, place: &Place, name: &str, text: &str, range: &Range<usize>, number: usize) -> Hit {

@@ -145,6 +145,17 @@ impl Scroller {
     }
 }
 
+impl Scroller {
+    /// Brings what stands between `top` and `bottom` on the screen into view, if it is not.
+    pub(crate) fn reach(&self, top: f64, bottom: f64) {
+        let Some(parts) = &self.0 else { return };
+        let window = parts.window.get_bounding_client_rect();
+        if top < window.top() || bottom > window.bottom() {
+            parts.scroll_by(top - window.top() - window.height() * REVEAL_AT);
+        }
+    }
+}
+
 impl Parts {
     fn set(&self, change: impl FnOnce(&mut Follow)) {
         let mut follow = self.follow.get();

@@ -79,6 +79,13 @@ fn pieces(text: &str, marks: &[Value]) -> Vec<String> {
     pieces
 }
 
+/// What the hub said against a request, for the reader.
+pub fn refusal(status: u16, answer: &str) -> String {
+    let why = serde_json::from_str::<Value>(answer).ok();
+    let why = why.and_then(|why| Some(why.get("detail")?.as_str()?.to_owned()));
+    why.map_or_else(|| format!("The hub answered {status}."), |why| format!("The hub says: {why}"))
+}
+
 #[cfg(test)]
 mod tests {
     //! The answers of the hub.
@@ -100,6 +107,13 @@ mod tests {
     fn marks_that_do_not_fit_lose_nothing_of_the_text() {
         let marks: Vec<Value> = serde_json::from_str(r#"[[1,99],["x"]]"#).unwrap();
         assert_eq!(pieces("größe", &marks).concat(), "größe");
+    }
+
+    #[test]
+    fn the_hub_says_itself_why_it_does_not_search() {
+        let said = r#"{"title":"bad query","status":400,"detail":"the log in memory is not searched"}"#;
+        assert_eq!(refusal(400, said), "The hub says: the log in memory is not searched");
+        assert_eq!(refusal(502, "<html>"), "The hub answered 502.");
     }
 
     #[test]

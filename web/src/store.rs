@@ -11,6 +11,7 @@ use shared::{AgentId, ConversationId, RunId, ToolCallId, View};
 
 use crate::browser;
 use crate::control::{Agent, Control};
+use crate::find::Sought;
 use crate::flow::Flow;
 use crate::link::Status;
 use crate::model::Model;
@@ -21,6 +22,7 @@ use crate::timeline::Drawer;
 mod control;
 mod copy;
 mod faces;
+mod find;
 mod over;
 mod paint;
 mod recording;
@@ -89,6 +91,11 @@ pub(crate) struct Parts {
     pub(crate) tab: RwSignal<Tab>,
     /// The word that is looked for.
     pub(crate) query: RwSignal<String>,
+    /// Whether that is a pattern.
+    pub(crate) is_pattern: RwSignal<bool>,
+    /// The hit that is to be seen.
+    pub(crate) sought: RwSignal<Option<Sought>>,
+    drawn: Trigger,
     /// Whether all conversations are shown as tiles.
     pub(crate) wall: RwSignal<bool>,
     /// The conversation that was looked at before the wall.
@@ -206,6 +213,9 @@ impl Store {
             panel: RwSignal::new(panel),
             tab: RwSignal::new(Tab::default()),
             query: RwSignal::new(String::new()),
+            is_pattern: RwSignal::new(false),
+            sought: RwSignal::new(None),
+            drawn: Trigger::new(),
             wall: RwSignal::new(false),
             before_wall: StoredValue::new_local(None),
             mark: RwSignal::new(None),

@@ -11,6 +11,7 @@ use super::card::Head;
 use super::kinds::{attached, draw};
 use super::output::{Shown, Text};
 use super::text::Growing;
+use crate::find::{Kind, Place, Sought};
 use crate::format;
 use crate::kinds;
 use crate::preview::Output;
@@ -65,6 +66,16 @@ pub(super) fn Body(ids: Ids, head: Memo<Head>) -> impl IntoView {
         return view! { <div class="body"><Input ids=ids /><Result ids=ids head=head loaded=loaded /></div> }
             .into_any();
     }
+    // Who looks for a word sees the side of the call that holds it.
+    Effect::new(move |_| {
+        if let Some(kind) = sought(store, ids) {
+            chosen.set(Some(if kind == Kind::Arguments { Tab::Input } else { Tab::Output }));
+        }
+    });
+    Effect::new(move |_| {
+        tab.track();
+        store.tell_drawn();
+    });
     let tabs = Tab::ALL.map(|it| {
         view! {
             <button type="button" role="tab" aria-selected=move || (tab.get() == it).to_string()
@@ -88,12 +99,30 @@ pub(super) fn Body(ids: Ids, head: Memo<Head>) -> impl IntoView {
     .into_any()
 }
 
+/// What of a call holds the hit that is to be seen. Tracks that.
+fn sought(store: Store, ids: Ids) -> Option<Kind> {
+    store.sought.with(|sought| {
+        let Sought { place: Place::Tool(run, id), kind, .. } = sought.as_ref()? else { return None };
+        ids.with_value(|(its_run, its_id)| its_run == run && its_id == id).then_some(*kind)
+    })
+}
+
+/// A text as it came, with a hit in it that no form may hide.
+fn found_in(store: Store, text: String) -> AnyView {
+    view! {
+        <Text shown=Shown { text, is_json: false, is_cut: false } />
+        <button type="button" class="more" data-t="own-form" on:click=move |_| store.sought.set(None)>"Show it in its own form"</button>
+    }
+    .into_any()
+}
+
 /// The arguments: as they are written, laid out when they are whole.
 #[component]
 pub(super) fn Input(ids: Ids) -> impl IntoView {
     let store = use_store();
     let is_writing =
         Memo::new(move |_| tool(store, ids, |tool| tool.state == ToolState::Writing).unwrap_or(false));
+    let is_found = Memo::new(move |_| sought(store, ids) == Some(Kind::Arguments));
     move || {
         if is_writing.get() {
             let read = move |show: &mut dyn FnMut(&str, bool)| {
@@ -104,6 +133,9 @@ pub(super) fn Input(ids: Ids) -> impl IntoView {
         let text = tool(store, ids, |tool| tool.arguments.text.clone()).unwrap_or_default();
         if text.trim().is_empty() {
             return view! { <p class="none meta">"No arguments"</p> }.into_any();
+        }
+        if is_found.get() {
+            return found_in(store, text);
         }
         let is_json = shared::Json::parse(&text).is_some();
         view! { <Text shown=Shown { text, is_json, is_cut: false } /> }.into_any()
@@ -120,6 +152,13 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
     // What the reader opened in it stays open, whatever else of the call changes.
     let output = Memo::new(move |_| tool(store, ids, |tool| tool.result.as_ref().map(Output::of)).flatten());
     let whole = whole_of(loaded);
+    let is_found = Memo::new(move |_| sought(store, ids) == Some(Kind::Result));
+    let drawn = move |text: String, is_cut: bool| {
+        if is_found.get() {
+            return found_in(store, text);
+        }
+        draw(&head.with_untracked(|head| head.name.clone()), text, is_cut)
+    };
     move || {
         if let Some(json) = whole.get() {
             let text = results::text(&json);
@@ -127,7 +166,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
                 let is_json = shared::Json::parse(&text).is_some();
                 view! { <Text shown=Shown { text, is_json, is_cut: false } /> }.into_any()
             } else {
-                draw(&head.with_untracked(|head| head.name.clone()), text, false)
+                drawn(text, false)
             };
             return view! { {shown} <Attached ids=ids /> }.into_any();
         }
@@ -139,7 +178,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
                     let shown = if store.is_bare {
                         view! { <Text shown=Shown { text, is_json, is_cut: true } /> }.into_any()
                     } else {
-                        draw(&head.with_untracked(|head| head.name.clone()), text, true)
+                        drawn(text, true)
                     };
                     view! { {shown} <Attached ids=ids /> <Whole ids=ids loaded=loaded /> }.into_any()
                 }

@@ -8,7 +8,7 @@ use shared::ConversationId;
 use super::icon::icon;
 use crate::browser;
 use crate::dom::highlight;
-use crate::find::{Finder, Found, HITS_MAX, Hit, Kind};
+use crate::find::{Finder, Found, HITS_MAX, Hit, Sought};
 use crate::format;
 use crate::route;
 use crate::search;
@@ -17,8 +17,11 @@ use crate::store::{Store, use_store};
 /// How long the reader does not type before the other conversations are searched, in milliseconds.
 const REST_MS: i32 = 350;
 
+/// What was found; nothing where too little is typed, else what is wrong with the pattern.
+type Searched = Result<Option<Found>, String>;
+
 /// What stands in the conversation now: looked up when the word changes, and once a second while the conversation grows.
-fn found(store: Store) -> Memo<Found> {
+fn searched(store: Store) -> Memo<Searched> {
     let finder = StoredValue::new_local(Finder::default());
     // Looked at once a second: events in between cost nothing.
     let grown = Memo::new(move |_| {
@@ -36,8 +39,10 @@ fn found(store: Store) -> Memo<Found> {
     Memo::new(move |_| {
         // Read, not only tracked: a memo that nobody reads never begins.
         grown.with(|_seq| ());
-        let query = store.query.get();
-        finder.try_update_value(|finder| store.view(|view| finder.look(view, &query))).unwrap_or_default()
+        let Some(matcher) = store.matcher()? else { return Ok(None) };
+        let typed = format!("{}{}", if store.is_pattern.get() { "/" } else { "" }, store.query.get());
+        let look = |finder: &mut Finder| store.view(|view| finder.look(view, &typed, matcher.as_ref()));
+        Ok(finder.try_update_value(look))
     })
 }
 
@@ -52,33 +57,47 @@ pub(super) fn Find() -> impl IntoView {
             input.select();
         }
     });
-    let found = found(store);
+    let searched = searched(store);
     Effect::new(move |_| {
-        let query = store.query.get();
-        found.track();
-        highlight::show(&query);
+        searched.track();
+        store.track_drawn();
+        // What is opened now stands there with the next painting.
+        browser::before_paint(move || {
+            if input.try_get_untracked().flatten().is_some() {
+                store.mark_hits();
+            }
+        });
     });
-    on_cleanup(|| highlight::show(""));
+    on_cleanup(|| highlight::show(None));
     let words = move || {
-        if store.query.with(|query| query.trim().len() < 2) {
-            return "Answers, thinking, arguments and results, also while they stream".to_owned();
-        }
-        found.with(|found| {
-            let kinds = Kind::ALL.into_iter().zip(found.counts).filter(|(_, count)| *count > 0);
-            let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{} {count}", kind.word())).collect();
-            if kinds.is_empty() { "Not in this conversation".to_owned() } else { kinds.join(" · ") }
+        searched.with(|searched| match searched {
+            Ok(Some(found)) => found.words(),
+            Ok(None) => "Answers, thinking, arguments and results, also while they stream".to_owned(),
+            Err(why) => format!("No such pattern. {why}"),
         })
     };
-    let hits = move || found.with(|found| found.hits.clone());
-    let more = move || found.with(|found| (found.total() > HITS_MAX).then(|| found.total()));
+    let is_wrong = move || searched.with(Result::is_err);
+    let found = move |read: fn(&Found) -> Vec<Hit>| {
+        searched
+            .with(|searched| searched.as_ref().ok().and_then(Option::as_ref).map(read))
+            .unwrap_or_default()
+    };
+    let hits = move || found(|found| found.hits.clone());
+    let more = move || {
+        let total = searched.with(|it| it.as_ref().ok().and_then(Option::as_ref).map_or(0, Found::total));
+        (total > HITS_MAX).then_some(total)
+    };
     view! {
         <div class="search">
             {icon("#find", "")}
             <input type="search" id="find-word" placeholder="Find in this conversation" aria-label="Find in this conversation"
                 node_ref=input prop:value=move || store.query.get()
-                on:input=move |event| store.query.set(event_target_value(&event)) />
+                aria-invalid=move || is_wrong().to_string() on:input=move |event| store.query.set(event_target_value(&event)) />
+            <button type="button" class="chip" data-t="pattern" aria-label="Pattern" title="A regular expression: a|b, \\d+, ^line"
+                aria-pressed=move || store.is_pattern.get().to_string()
+                on:click=move |_| store.is_pattern.update(|is_on| *is_on = !*is_on)>".*"</button>
         </div>
-        <p class="meta num pad found" role="status" data-t="found">{words}</p>
+        <p class="meta num pad found" class:err=is_wrong role="status" data-t="found">{words}</p>
         <div class="rows" data-t="hits">
             <For each=hits key=Clone::clone let:hit><Row hit=hit /></For>
             {move || more().map(|n| view! { <p class="meta pad num">"The first " {HITS_MAX} " of " {n}</p> })}
@@ -91,12 +110,9 @@ pub(super) fn Find() -> impl IntoView {
 #[component]
 fn Row(hit: Hit) -> impl IntoView {
     let store = use_store();
-    let Hit { kind, place, name, line, before, word, after, .. } = hit;
+    let Hit { kind, place, name, line, before, word, after, number } = hit;
     let head = if name.is_empty() { kind.word().to_owned() } else { format!("{name} · {}", kind.word()) };
-    let show = move |_| {
-        store.reveal_text(&place);
-        browser::after(50, move || highlight::show(&store.query.get_untracked()));
-    };
+    let show = move |_| store.reveal_hit(Sought { place: place.clone(), kind, number });
     view! {
         <button type="button" class="hit" data-t="hit" data-kind=kind.word() on:click=show>
             <span class="meta num">{head} " · line " {line}</span>
@@ -112,7 +128,8 @@ fn Elsewhere() -> impl IntoView {
     let hits = RwSignal::new(Ok::<_, String>(Vec::<search::Hit>::new()));
     Effect::new(move |_| {
         let query = store.query.get();
-        if query.trim().len() < 2 || !store.is_current() {
+        // The hub looks for words.
+        if query.trim().len() < 2 || !store.is_current() || store.is_pattern.get() {
             hits.set(Ok(Vec::new()));
             return;
         }
@@ -142,7 +159,7 @@ fn Elsewhere() -> impl IntoView {
         (!rows.is_empty() || failed.is_some()).then(|| {
             view! {
                 <h3 class="grp">"Other conversations"</h3>
-                {failed.map(|_| view! { <p class="meta pad">"This hub cannot search: it keeps no log on disk"</p> })}
+                {failed.map(|why| view! { <p class="meta pad" data-t="not-elsewhere">"Not searched. " {why}</p> })}
                 {rows}
             }
         })

@@ -7,6 +7,7 @@ use shared::view::{Item, PartView};
 use shared::{PartId, RunId};
 
 use crate::dom::{MarkdownBox, PlainBox};
+use crate::find::Place;
 use crate::store::{Store, use_store};
 
 /// Longest `data:` image that is shown, in bytes.
@@ -36,6 +37,12 @@ pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool)
     let node = NodeRef::<html::Div>::new();
     let (hidden, wants_all) = (RwSignal::new(false), RwSignal::new(store.is_bare));
     let mut shown: Option<MarkdownBox> = None;
+    let place = Place::Part(run.clone(), id.clone());
+    Effect::new(move |_| {
+        if store.sought.with(|sought| sought.as_ref().is_some_and(|sought| sought.place == place)) {
+            wants_all.set(true);
+        }
+    });
     Effect::new(move |_| {
         let Some(element) = node.get() else { return };
         let shown = shown.get_or_insert_with(|| MarkdownBox::new(element.into()));

@@ -3,9 +3,10 @@
 
 use js_sys::{Array, Function, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{DomRect, Element, Range};
 
 use crate::browser;
-use crate::find::ranges;
+use crate::find::Matcher;
 
 /// Its name in the styles.
 const NAME: &str = "find";
@@ -13,12 +14,14 @@ const NAME: &str = "find";
 /// Most places that are marked.
 const MARKS_MAX: usize = 500;
 
+/// What holds the text itself of a call, of thinking, of an answer.
+const TEXTS: &str = ".body .pre, .think-text, .ans";
+
 /// `NodeFilter.SHOW_TEXT`.
 const SHOW_TEXT: u32 = 4;
 
-/// Marks `query` in what is on the page now; nothing where it is too short.
-pub(crate) fn show(query: &str) {
-    let query = query.trim().to_lowercase();
+/// Marks what `matcher` finds in what is on the page now; nothing without one.
+pub(crate) fn show(matcher: Option<&dyn Matcher>) {
     let window = browser::window();
     let get = |of: &JsValue, name: &str| Reflect::get(of, &name.into()).ok().filter(|it| !it.is_undefined());
     let Some(registry) = get(&window, "CSS").and_then(|css| get(&css, "highlights")) else { return };
@@ -28,35 +31,57 @@ pub(crate) fn show(query: &str) {
         }
     };
     call("delete", &Array::of1(&NAME.into()));
-    let ranges = if query.len() < 2 { None } else { places(&query) };
-    let Some(ranges) = ranges.filter(|ranges| ranges.length() > 0) else { return };
+    let root = browser::document().get_element_by_id("transcript");
+    let ranges =
+        matcher.zip(root).map(|(matcher, root)| places(&root, matcher, MARKS_MAX)).unwrap_or_default();
+    if ranges.is_empty() {
+        return;
+    }
     let Some(make) = get(&window, "Highlight").and_then(|it| it.dyn_into::<Function>().ok()) else { return };
-    if let Ok(highlight) = Reflect::construct(&make, &ranges) {
+    if let Ok(highlight) = Reflect::construct(&make, &ranges.iter().collect::<Array>()) {
         call("set", &Array::of2(&NAME.into(), &highlight));
     }
 }
 
-/// Where `query`, in lower case, stands on the page.
-fn places(query: &str) -> Option<Array> {
+/// The place with the number `number` in the text of the element with the id `id`, or the last before it. A box that
+/// scrolls by itself shows it then.
+pub(crate) fn bring(id: &str, matcher: &dyn Matcher, number: usize) -> Option<DomRect> {
+    let element = browser::document().get_element_by_id(id)?;
+    let inside = element.query_selector(TEXTS).ok().flatten().unwrap_or(element);
+    let place = places(&inside, matcher, number.saturating_add(1)).pop()?;
+    let (rect, frame) = (place.get_bounding_client_rect(), inside.get_bounding_client_rect());
+    if inside.scroll_height() > inside.client_height() {
+        #[expect(clippy::cast_possible_truncation, reason = "pixels of a page")]
+        let down = (rect.top() - frame.top() - frame.height() / 2.0).round() as i32;
+        inside.set_scroll_top(inside.scroll_top().saturating_add(down));
+    }
+    Some(place.get_bounding_client_rect())
+}
+
+/// Where `matcher` finds something in the text of `root`, at most `most` places.
+fn places(root: &Element, matcher: &dyn Matcher, most: usize) -> Vec<Range> {
     let document = browser::document();
-    let root = document.get_element_by_id("transcript")?;
-    let walker = document.create_tree_walker_with_what_to_show(&root, SHOW_TEXT).ok()?;
-    let places = Array::new();
+    let Ok(walker) = document.create_tree_walker_with_what_to_show(root, SHOW_TEXT) else {
+        return Vec::new();
+    };
+    let mut places = Vec::new();
     while let Ok(Some(node)) = walker.next_node() {
         let text = node.node_value().unwrap_or_default();
-        for range in ranges(&text, query) {
+        for range in matcher.places(&text) {
             let units = |to: usize| {
                 let before = text.get(..to).unwrap_or_default();
                 u32::try_from(before.encode_utf16().count()).unwrap_or(u32::MAX)
             };
-            let place = document.create_range().ok()?;
-            place.set_start(&node, units(range.start)).ok()?;
-            place.set_end(&node, units(range.end)).ok()?;
-            places.push(&place);
-            if places.length() as usize >= MARKS_MAX {
-                return Some(places);
+            let Ok(place) = document.create_range() else { return places };
+            if place.set_start(&node, units(range.start)).is_ok()
+                && place.set_end(&node, units(range.end)).is_ok()
+            {
+                places.push(place);
+            }
+            if places.len() >= most {
+                return places;
             }
         }
     }
-    Some(places)
+    places
 }

@@ -105,6 +105,9 @@ impl Store {
     /// Another conversation is looked at: nothing of the way in which this one was counts for it.
     pub(super) fn forget_looks(self) {
         self.end_replay();
+        if self.sought.with_untracked(Option::is_some) {
+            self.sought.set(None);
+        }
         if self.only.with_untracked(Option::is_some) {
             self.only.set(None);
         }

@@ -1,0 +1,66 @@
+//! Finding: what is looked for, and bringing a hit before the reader's eyes.
+
+use leptos::prelude::*;
+
+use super::{Store, card_id, message_id, part_id};
+use crate::browser;
+use crate::dom::{Pattern, highlight};
+use crate::find::{Matcher, Place, Sought, Word};
+
+impl Store {
+    /// What is looked for; nothing where too little is typed, else what is wrong with the pattern. Tracks both.
+    pub(crate) fn matcher(self) -> Result<Option<Box<dyn Matcher>>, String> {
+        let query = self.query.get();
+        if self.is_pattern.get() {
+            return if query.is_empty() { Ok(None) } else { Ok(Some(Box::new(Pattern::new(&query)?))) };
+        }
+        Ok(Word::new(&query).map(|word| Box::new(word) as Box<dyn Matcher>))
+    }
+
+    /// Marks what is looked for in what is on the page.
+    pub(crate) fn mark_hits(self) {
+        let matcher = untrack(|| self.matcher()).ok().flatten();
+        highlight::show(matcher.as_deref());
+    }
+
+    /// Shows a hit: opens what hides it, and brings the very word into view.
+    pub(crate) fn reveal_hit(self, hit: Sought) {
+        let (place, number) = (hit.place.clone(), hit.number);
+        self.sought.set(Some(hit));
+        self.reveal_text(&place);
+        let id = match &place {
+            Place::Message(message) => message_id(message),
+            Place::Part(run, part) => part_id(run, part),
+            Place::Tool(run, tool) => card_id(run, tool),
+        };
+        // What was opened stands there with the next painting.
+        browser::before_paint(move || {
+            self.mark_hits();
+            let Some(matcher) = untrack(|| self.matcher()).ok().flatten() else { return };
+            if let Some(place) = highlight::bring(&id, matcher.as_ref(), number) {
+                self.scroller.with_value(|scroller| scroller.reach(place.top(), place.bottom()));
+            }
+        });
+    }
+
+    /// Shows a place, and in it what is looked for, if it is there.
+    pub(crate) fn reveal_place(self, place: &Place) {
+        let matcher = untrack(|| self.matcher()).ok().flatten();
+        let hit = matcher.and_then(|matcher| self.view(|view| Sought::first(view, place, matcher.as_ref())));
+        match hit {
+            Some(hit) => self.reveal_hit(hit),
+            None => self.reveal_text(place),
+        }
+    }
+
+    /// Looks again when something that may hold hits is opened or drawn otherwise.
+    pub(crate) fn track_drawn(self) {
+        self.choice.track();
+        self.drawn.track();
+    }
+
+    /// Says that something is drawn that may hold hits.
+    pub(crate) fn tell_drawn(self) {
+        self.drawn.notify();
+    }
+}
