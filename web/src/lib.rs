@@ -17,6 +17,7 @@ pub mod failed;
 pub mod find;
 pub mod fleet;
 pub mod follow;
+pub mod forms;
 pub mod highlight;
 pub mod keyboard;
 pub mod kinds;

@@ -13,6 +13,7 @@ use crate::browser;
 use crate::control::{Agent, Control};
 use crate::find::Sought;
 use crate::flow::Flow;
+use crate::forms::Forms;
 use crate::link::Status;
 use crate::model::Model;
 use crate::open::{Choices, Fold, Level};
@@ -23,6 +24,7 @@ mod control;
 mod copy;
 mod faces;
 mod find;
+mod forms;
 mod over;
 mod paint;
 mod recording;
@@ -148,6 +150,8 @@ pub(crate) struct Parts {
     chosen_agent: Trigger,
     /// Whether the page is where a conversation begins.
     pub(crate) fresh: RwSignal<bool>,
+    /// What is written about calls that wait for consent.
+    forms: RwSignal<Forms>,
     /// The message that is asked otherwise.
     pub(crate) editing: RwSignal<Option<shared::MessageId>>,
     /// The conversation that stands beside this one.
@@ -244,6 +248,7 @@ impl Store {
             agents: RwSignal::new(Vec::new()),
             chosen_agent: Trigger::new(),
             fresh: RwSignal::new(false),
+            forms: RwSignal::new(Forms::default()),
             editing: RwSignal::new(None),
             compared: RwSignal::new(None),
             is_beside,

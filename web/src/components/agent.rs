@@ -69,6 +69,10 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
         let asks = |row: &Row| row.rank == Rank::Asked;
         ids.with_value(|(_, id)| flow.with(|flow| flow.lane(Some(id)).iter().any(asks)))
     });
+    let kept = ids.with_value(|(run, _)| store.kept(run));
+    let is_kept = move || ids.with_value(|(_, id)| kept.with(|kept| kept.contains(&Item::Agent(id.clone()))));
+    // One word for all reasons: the rows are made anew only when none of them is left.
+    let has_rows = Memo::new(move |_| open.get() || asks.get() || is_kept());
     let unfold = move || if open.get() { "Fold the steps away" } else { "Show the steps here" };
     view! {
         <div class="sub" class:done=move || !is_running() class:deep=is_deep>
@@ -89,7 +93,7 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
                 let lines = lines.iter().map(|line| view! { <span>{line.clone()}</span> }).collect_view();
                 view! { <div class="ticker meta" data-t="agent-ticker">{lines}</div> }
             }))}
-            {move || (open.get() || asks.get()).then(|| {
+            {move || has_rows.get().then(|| {
                 let (run, id) = ids.get_value();
                 view! { <Lane run=run agent=Some(id) flow=flow from=from /> }.into_any()
             })}

@@ -9,7 +9,7 @@ use web_sys::Element;
 
 use super::agents::own_id;
 use super::body::{Body, Input};
-use super::consent::{Consent, Form};
+use super::consent::{Consent, Draft};
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, tool_icon};
 use super::tools::Groups;
@@ -173,10 +173,8 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let ids = StoredValue::new((run, id));
     // Who decides must see all of it, whatever is folded.
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval) && !open.get());
-    let form = RwSignal::new(Form::Closed);
-    let has_form = Memo::new(move |_| {
-        head.with(|head| head.state == ToolState::Approval) || form.with(|form| *form != Form::Closed)
-    });
+    let form = Draft::of(store, ids);
+    let has_form = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval) || form.is_open());
     view! {
         <div class="card" id=dom_id data-t="tool-card" data-call=call
             data-name=move || head.with(|head| head.name.clone())

@@ -9,18 +9,47 @@ use shared::event::ToolState;
 use super::body::Ids;
 use super::card::Head;
 use crate::control::{self, At, edited};
+use crate::forms::Form;
 use crate::preview;
-use crate::store::use_store;
+use crate::store::{Store, use_store};
 
-/// What is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Form {
-    /// Nothing.
-    Closed,
-    /// Other arguments.
-    Edit(String),
-    /// A reason.
-    Reject(String),
+/// What is written about a call, wherever its card stands.
+#[derive(Clone, Copy)]
+pub(super) struct Draft {
+    store: Store,
+    ids: Ids,
+    form: Memo<Form>,
+    /// Whether the reader has just asked to write: only then may it take the focus.
+    is_asked: RwSignal<bool>,
+}
+
+impl Draft {
+    /// About a call.
+    pub(super) fn of(store: Store, ids: Ids) -> Self {
+        let form = Memo::new(move |_| ids.with_value(|call| store.form(call)));
+        Self { store, ids, form, is_asked: RwSignal::new(false) }
+    }
+
+    /// Whether there is any. Tracks it.
+    pub(super) fn is_open(self) -> bool {
+        self.form.with(|form| *form != Form::Closed)
+    }
+
+    fn set(self, form: Form) {
+        self.ids.with_value(|call| self.store.write_form(call, form));
+    }
+
+    fn begin(self, form: Form) {
+        self.is_asked.set(true);
+        self.set(form);
+    }
+
+    fn text(self) -> String {
+        self.form.with(|form| match form {
+            Form::Edit(text) | Form::Reject(text) => text.clone(),
+            Form::Closed => String::new(),
+        })
+    }
 }
 
 /// What of them is written.
@@ -31,19 +60,17 @@ enum Kind {
     Reject,
 }
 
-impl Form {
-    fn kind(&self) -> Kind {
-        match self {
-            Self::Closed => Kind::Closed,
-            Self::Edit(_) => Kind::Edit,
-            Self::Reject(_) => Kind::Reject,
-        }
+fn kind(form: &Form) -> Kind {
+    match form {
+        Form::Closed => Kind::Closed,
+        Form::Edit(_) => Kind::Edit,
+        Form::Reject(_) => Kind::Reject,
     }
 }
 
 /// The answers. `form` is what is written of one.
 #[component]
-pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: RwSignal<Form>) -> impl IntoView {
+pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView {
     let store = use_store();
     let is_ours = Memo::new(move |_| ids.with_value(|(run, _)| store.is_ours(run)));
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval));
@@ -63,7 +90,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: RwSignal<Form>) -> impl 
     let is_question = ids.with_value(|(run, id)| {
         store.view(|view| view.runs.get(run).is_some_and(|run| control::is_question(run, id)))
     });
-    let which = Memo::new(move |_| form.with(Form::kind));
+    let which = Memo::new(move |_| form.form.with(kind));
     let is_off = Signal::derive(is_off);
     let body = move || {
         match which.get() {
@@ -83,7 +110,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: RwSignal<Form>) -> impl 
     }
     };
     // What is written must not be made anew: this changes only between nothing and something.
-    let is_there = Memo::new(move |_| is_asked.get() || form.with(|form| *form != Form::Closed));
+    let is_there = Memo::new(move |_| is_asked.get() || form.is_open());
     let is_elsewhere = Memo::new(move |_| !is_ours.get() && store.is_present());
     move || {
         if !can.get() {
@@ -116,7 +143,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: RwSignal<Form>) -> impl 
 #[component]
 fn Buttons(
     ids: Ids,
-    form: RwSignal<Form>,
+    form: Draft,
     is_question: bool,
     is_off: Signal<bool>,
     is_waiting: Memo<bool>,
@@ -125,13 +152,13 @@ fn Buttons(
     let store = use_store();
     let edit = move |_| {
         if is_question {
-            return form.set(Form::Edit(String::new()));
+            return form.begin(Form::Edit(String::new()));
         }
         let text = ids.with_value(|(run, id)| {
             store.view(|view| Some(view.runs.get(run)?.tools.get(id)?.arguments.text.clone()))
         });
         let laid_out = preview::pretty(text.as_deref().unwrap_or("{}").trim());
-        form.set(Form::Edit(laid_out.into_iter().map(|token| token.text).collect()));
+        form.begin(Form::Edit(laid_out.into_iter().map(|token| token.text).collect()));
     };
     view! {
         <div class="acts-row">
@@ -140,7 +167,7 @@ fn Buttons(
             <button type="button" class="act" data-act="edit" disabled=move || is_off.get()
                 on:click=edit>{if is_question { "Answer " } else { "Edit " }} <kbd>"E"</kbd></button>
             <button type="button" class="act" data-act="reject" disabled=move || is_off.get()
-                on:click=move |_| form.set(Form::Reject(String::new()))>{if is_question { "No " } else { "Reject " }} <kbd>"R"</kbd></button>
+                on:click=move |_| form.begin(Form::Reject(String::new()))>{if is_question { "No " } else { "Reject " }} <kbd>"R"</kbd></button>
             {move || is_waiting.get().then(|| view! { <span class="meta">"Sent…"</span> })}
         </div>
     }
@@ -149,18 +176,20 @@ fn Buttons(
 /// Other arguments, or the answer to a question.
 #[component]
 fn Edit(
-    form: RwSignal<Form>,
+    form: Draft,
     is_off: Signal<bool>,
     is_question: bool,
     approve: impl Fn(Option<serde_json::Value>) + Copy + Send + 'static,
 ) -> impl IntoView {
     let area = NodeRef::<html::Textarea>::new();
-    let text =
-        move || form.with(|form| if let Form::Edit(text) = form { text.clone() } else { String::new() });
+    let text = move || form.text();
     let first = untrack(text);
     let rows = first.lines().count().clamp(3, 12).to_string();
     Effect::new(move |_| {
-        if let Some(area) = area.get() {
+        if let Some(area) = area.get()
+            && form.is_asked.get_untracked()
+        {
+            form.is_asked.set(false);
             drop(area.focus());
         }
     });
@@ -194,27 +223,29 @@ fn Edit(
 /// A reason.
 #[component]
 fn Reject(
-    form: RwSignal<Form>,
+    form: Draft,
     is_off: Signal<bool>,
     reject: impl Fn(Option<String>) + Copy + Send + 'static,
 ) -> impl IntoView {
     let input = NodeRef::<html::Input>::new();
+    let first = untrack(|| form.text());
     Effect::new(move |_| {
-        if let Some(input) = input.get() {
+        if let Some(input) = input.get()
+            && form.is_asked.get_untracked()
+        {
+            form.is_asked.set(false);
             drop(input.focus());
         }
     });
     let send = move || {
         if !is_off.get_untracked() {
-            let why = form.with_untracked(|form| {
-                if let Form::Reject(why) = form { why.trim().to_owned() } else { String::new() }
-            });
+            let why = untrack(|| form.text()).trim().to_owned();
             reject(Some(why).filter(|why| !why.is_empty()));
         }
     };
     view! {
         <form class="acts-row" on:submit=move |event| { event.prevent_default(); send(); }>
-            <input type="text" class="reason" aria-label="Reason" data-t="reason" node_ref=input
+            <input type="text" class="reason" aria-label="Reason" data-t="reason" node_ref=input prop:value=first
                 placeholder="Why not? The model is told." on:input=move |event| form.set(Form::Reject(event_target_value(&event))) />
             <button type="submit" class="act" data-act="reject-now" disabled=is_off>"Reject"</button>
             <button type="button" class="act" on:click=move |_| form.set(Form::Closed)>"Discard"</button>

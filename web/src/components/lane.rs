@@ -1,5 +1,7 @@
 //! The rows of one agent, in true order.
 
+use std::ops::Range;
+
 use leptos::prelude::*;
 use shared::event::PartKind;
 use shared::view::Item;
@@ -11,7 +13,7 @@ use super::card::Card;
 use super::note::note;
 use super::text::{Answer, File};
 use super::thinking::Thinking;
-use crate::flow::{Bracket, Flow, Rank};
+use crate::flow::{self, Bracket, Flow, Rank};
 use crate::format;
 use crate::open::Level;
 use crate::store::{Store, part_id, use_store};
@@ -28,13 +30,16 @@ pub(super) fn Lane(
     let store = use_store();
     let limit = RwSignal::new(window::rows(store.is_bare));
     let of = agent.clone();
+    // What somebody writes in stays, whatever becomes of its row.
+    let kept = store.kept(&run);
     let rows = Memo::new(move |_| {
         let from = match from.get() {
             Rank::Step if store.level.get() == Level::All => Rank::Detail,
             from => from,
         };
         flow.with(|flow| {
-            let rows = flow.lane(of.as_ref()).iter().filter(|row| row.rank >= from);
+            let is_there = |row: &&flow::Row| row.rank >= from || kept.with(|kept| kept.contains(&row.item));
+            let rows = flow.lane(of.as_ref()).iter().filter(is_there);
             rows.map(|row| row.item.clone()).collect::<Vec<_>>()
         })
     });
@@ -52,14 +57,26 @@ pub(super) fn Lane(
         }
         _ => rows.with(Vec::len).saturating_sub(before.get()),
     });
-    let after = move || rows.with(Vec::len).saturating_sub(before.get()).saturating_sub(count.get());
+    let hidden = move |range: Range<usize>| {
+        let is_hidden = |row: &&Item| !kept.with(|kept| kept.contains(row));
+        rows.with(|rows| rows.get(range).unwrap_or_default().iter().filter(is_hidden).count())
+    };
+    let above = move || hidden(0..before.get());
+    let after = move || {
+        hidden(before.get().saturating_add(count.get()).min(rows.with(Vec::len))..rows.with(Vec::len))
+    };
     let shown = move || {
-        rows.with(|rows| rows.iter().skip(before.get()).take(count.get()).cloned().collect::<Vec<_>>())
+        let window = before.get()..before.get().saturating_add(count.get());
+        let is_shown =
+            |(at, row): &(usize, &Item)| window.contains(at) || kept.with(|kept| kept.contains(row));
+        rows.with(|rows| {
+            rows.iter().enumerate().filter(is_shown).map(|(_, row)| row.clone()).collect::<Vec<_>>()
+        })
     };
     let ids = StoredValue::new((run, agent));
     view! {
-        {move || (before.get() > 0).then(|| {
-            let label = format!("Show {} earlier rows", format::grouped(before.get() as u64));
+        {move || (above() > 0).then(|| {
+            let label = format!("Show {} earlier rows", format::grouped(above() as u64));
             let more = move |_| limit.update(|n| *n = n.saturating_mul(4));
             view! { <button type="button" class="more" on:click=more>{label}</button> }
         })}

@@ -75,12 +75,24 @@ fn Content() -> impl IntoView {
     let anchor = anchor(store, items, budget);
     let place = first_shown(store, items, budget, anchor);
     let first = Memo::new(move |_| place.get().0);
-    let shown = Memo::new(move |_| {
+    let end = Memo::new(move |_| {
         let (first, budget) = (first.get(), budget.get());
-        let count = if anchor.get().is_none() { usize::MAX } else { count_from(store, items, first, budget) };
-        items.with(|items| items.iter().skip(first).take(count).cloned().collect::<Vec<_>>())
+        let is_newest = anchor.get().is_none();
+        let count = if is_newest { usize::MAX } else { count_from(store, items, first, budget) };
+        first.saturating_add(count).min(items.with(Vec::len))
     });
-    let later = move || items.with(Vec::len).saturating_sub(first.get()).saturating_sub(shown.with(Vec::len));
+    let shown = Memo::new(move |_| {
+        let window = first.get()..end.get();
+        // What somebody writes in stays.
+        let is_shown = |(at, item): &(usize, &TopItem)| {
+            window.contains(at) || matches!(item, TopItem::Run(run) if store.is_written_in(run))
+        };
+        let shown = |items: &Vec<TopItem>| {
+            items.iter().enumerate().filter(is_shown).map(|(_, item)| item.clone()).collect::<Vec<_>>()
+        };
+        items.with(shown)
+    });
+    let later = move || items.with(Vec::len).saturating_sub(end.get());
     let said = unheard(store);
     let is_bare_of_words = Memo::new(move |_| items.with(Vec::is_empty) && said.with(Vec::is_empty));
     let rows = move || {

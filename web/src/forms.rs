@@ -1,0 +1,116 @@
+//! What somebody has begun to write about calls that wait for consent. It stays, whatever becomes of the call, of its row
+//! and of what the page shows; rows with something written in them stay on the page.
+
+use shared::view::{Item, RunView};
+use shared::{ConversationId, RunId};
+
+use crate::latency::CallKey;
+
+/// What is written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Form {
+    /// Nothing.
+    #[default]
+    Closed,
+    /// Other arguments.
+    Edit(String),
+    /// A reason.
+    Reject(String),
+}
+
+/// Everything that is written, by conversation and call.
+#[derive(Debug, Default)]
+pub struct Forms {
+    written: Vec<(Option<ConversationId>, CallKey, Form)>,
+}
+
+impl Forms {
+    /// What is written about a call.
+    pub fn get(&self, conversation: Option<&ConversationId>, call: &CallKey) -> Form {
+        let mut of_call = self.of(conversation).filter(|(its, _)| *its == call);
+        of_call.next().map(|(_, form)| form.clone()).unwrap_or_default()
+    }
+
+    /// Writes something about a call, or takes it away.
+    pub fn set(&mut self, conversation: Option<&ConversationId>, call: &CallKey, form: Form) {
+        self.written.retain(|(of, its, _)| of.as_ref() != conversation || its != call);
+        if form != Form::Closed {
+            self.written.push((conversation.cloned(), call.clone(), form));
+        }
+    }
+
+    /// Whether something is written about a call of the run `id`.
+    pub fn has(&self, conversation: Option<&ConversationId>, id: &RunId) -> bool {
+        self.of(conversation).any(|((run, _), _)| run == id)
+    }
+
+    /// What of the run `id` must stay on the page: the calls with something written about them, and the agents above them.
+    pub fn kept(&self, conversation: Option<&ConversationId>, id: &RunId, run: &RunView) -> Vec<Item> {
+        let mut kept = Vec::new();
+        for ((_, call), _) in self.of(conversation).filter(|((its, _), _)| its == id) {
+            kept.push(Item::Tool(call.clone()));
+            let mut above = run.tools.get(call).and_then(|tool| tool.agent.clone());
+            // Agents may name each other.
+            while let Some(agent) = above.filter(|agent| !kept.contains(&Item::Agent(agent.clone()))) {
+                above = run.agents.get(&agent).and_then(|it| it.parent.clone());
+                kept.push(Item::Agent(agent));
+            }
+        }
+        kept
+    }
+
+    fn of(&self, conversation: Option<&ConversationId>) -> impl Iterator<Item = (&CallKey, &Form)> {
+        let its = self.written.iter().filter(move |(of, ..)| of.as_ref() == conversation);
+        its.map(|(_, call, form)| (call, form))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of what stays.
+
+    use shared::fold::fold;
+    use shared::{AgentId, Envelope, ToolCallId, View};
+
+    use super::*;
+
+    fn call(name: &str) -> CallKey {
+        (RunId::new("r"), ToolCallId::new(name))
+    }
+
+    #[test]
+    fn what_is_written_stays_with_its_call_and_its_conversation() {
+        let (mut forms, here) = (Forms::default(), ConversationId::parse("c").unwrap());
+        forms.set(Some(&here), &call("t"), Form::Edit("{".to_owned()));
+        forms.set(Some(&here), &call("t"), Form::Edit("{}".to_owned()));
+        assert_eq!(forms.get(Some(&here), &call("t")), Form::Edit("{}".to_owned()));
+        assert_eq!(forms.get(Some(&here), &call("u")), Form::Closed);
+        let other = ConversationId::parse("d").unwrap();
+        assert_eq!(forms.get(Some(&other), &call("t")), Form::Closed, "calls elsewhere have the same names");
+        assert!(forms.has(Some(&here), &RunId::new("r")) && !forms.has(Some(&other), &RunId::new("r")));
+        forms.set(Some(&here), &call("t"), Form::Closed);
+        assert!(!forms.has(Some(&here), &RunId::new("r")));
+    }
+
+    #[test]
+    fn the_agents_above_what_is_written_stay_too() {
+        let mut view = View::default();
+        for line in [
+            r#"{"k":"run.start","run":"r","seq":1}"#,
+            r#"{"k":"agent.start","run":"r","agent":"a","name":"a","seq":2}"#,
+            r#"{"k":"agent.start","run":"r","agent":"b","parent":"a","name":"b","seq":3}"#,
+            r#"{"k":"tool.call","run":"r","agent":"b","tool":"t","name":"deploy","arguments":"{}","seq":4}"#,
+        ] {
+            fold(&mut view, &Envelope::parse(line).unwrap(), &mut |_| {});
+        }
+        let (mut forms, run) = (Forms::default(), &view.runs[0]);
+        assert_eq!(forms.kept(None, &RunId::new("r"), run), []);
+        forms.set(None, &call("t"), Form::Reject(String::new()));
+        let agent = |name: &str| Item::Agent(AgentId::new(name));
+        assert_eq!(
+            forms.kept(None, &RunId::new("r"), run),
+            [Item::Tool(ToolCallId::new("t")), agent("b"), agent("a")]
+        );
+        assert_eq!(forms.kept(None, &RunId::new("s"), run), []);
+    }
+}
