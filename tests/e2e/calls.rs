@@ -43,6 +43,19 @@ async fn calls_are_filtered_ordered_and_gone_through_by_keys() {
     choose(&page, "sort", "longest first").await;
     page.run_until(ROWS, |rows| rows[0] == "s3").await;
     page.holds("return document.querySelector('.slow-word')?.textContent.includes('9.7× usual (p95 4.1 s)') === true").await;
+    page.holds("return document.querySelector('.slow-word use')?.getAttribute('href') === '#hourglass'")
+        .await;
+    // Out of the order by tool a row has its name; to listeners also its state.
+    let row = |call: &str, part: &str| {
+        format!(
+            "return document.querySelector('[data-t=tool-row][data-call={call}] {part}')?.textContent.trim() ?? ''"
+        )
+    };
+    page.run_until(&row("s3", ".nm"), |name| name == "scan").await;
+    page.run_until(&row("t5", "[data-t=row-agent]"), |agent| agent == "researcher").await;
+    page.run_until(&row("t2", ".what"), |words| words.as_str().is_some_and(|words| words.contains("error")))
+        .await;
+    assert_eq!(page.run(&row("s3", "[data-t=row-agent]")).await, json!(""));
     page.screenshot("tools-sorted-light").await;
     let chip = |word: &str| {
         format!(

@@ -4,7 +4,7 @@ use serde_json::json;
 use tests::Page;
 use tests::browser::DESKTOP;
 
-use crate::scene::{OPENING, hub_and_publisher};
+use crate::scene::{CALLS, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
 
 /// Lets the page copy into `copied`, or be refused.
 const CLIPBOARD: &str = "window.copied = null; window.refuses = false; Object.defineProperty(navigator, 'clipboard', {configurable: true, value: {
@@ -79,5 +79,56 @@ async fn the_way_without_a_clipboard_leaves_the_focus_where_it_was() {
     press_copy(&page).await;
     page.run_until("return window.copied ?? ''", |text| text == "short").await;
     page.holds(&format!("return document.activeElement === {COPY}")).await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_tells_when_it_ran_and_copies_its_error_and_thinking_is_copied() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?level=All")).await;
+    page.painted(head).await;
+    page.run(CLIPBOARD).await;
+    let button = |within: &str, words: &str| {
+        format!(
+            "[...document.querySelectorAll('{within} button')].find(it => it.textContent.trim() === '{words}')"
+        )
+    };
+    for (within, words, copied) in [
+        ("[data-call=t2] .foot", "Copy error", "401 token expired at 2026-11-21T22:00:00Z"),
+        (
+            "[data-t=thinking]",
+            "Copy thinking",
+            "The numbers are in the sales table. I compare the third quarter with the second, region by region.",
+        ),
+    ] {
+        let button = button(within, words);
+        page.holds(&format!("return !!{button}")).await;
+        page.run(&format!("{button}.click()")).await;
+        page.run_until("return window.copied", |text| text == copied).await;
+    }
+    let foot = "return document.querySelector('[data-call=t2] .foot > span').textContent";
+    page.run_until(foot, |times| {
+        let times = times.as_str().unwrap_or_default();
+        times.starts_with("started ") && times.ends_with(" · queue 40 ms · run 2.3 s")
+    })
+    .await;
+    // The header says what it opens.
+    let controlled = "const it = document.querySelector('[data-t=tool-card][data-call=t2] > button');
+        return document.getElementById(it.getAttribute('aria-controls'))?.classList.contains('body') === true";
+    page.holds(controlled).await;
+    // The end of a sub-agent makes its answer one that can be copied.
+    let more = [
+        json!({"k": "part.start", "run": "r", "agent": "a1", "part": "sub", "kind": "text"}),
+        json!({"k": "part.delta", "run": "r", "part": "sub", "text": "**three** filings"}),
+        json!({"k": "part.end", "run": "r", "part": "sub"}),
+        json!({"k": "agent.end", "run": "r", "agent": "a1", "status": "complete"}),
+    ];
+    publisher.says(&more.map(|line| line.to_string()).join("\n")).await;
+    let button = button(".sub", "Copy its answer");
+    page.holds(&format!("return !!{button}")).await;
+    page.run(&format!("{button}.click()")).await;
+    page.run_until("return window.copied", |text| text == "**three** filings").await;
     page.close().await;
 }

@@ -42,6 +42,34 @@ async fn the_conversation_fits_every_screen_in_both_colours() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_phone_has_a_word_for_whatever_is_not_complete() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, CALLS]).await;
+    let page = Page::open(Screen { width: 390, height: 844, dark: false }).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    let word = |call: &str| {
+        format!(
+            "const it = document.querySelector('[data-t=tool-card][data-call={call}] .st'); return it?.checkVisibility() ? it.innerText.trim() : ''"
+        )
+    };
+    page.run_until(&word("t2"), |word| {
+        word.as_str().is_some_and(|it| it.starts_with("error · 401 token expired"))
+    })
+    .await;
+    page.run_until(&word("t3"), |word| word == "executing").await;
+    page.run_until(&word("t1"), |word| word == "").await;
+    // The word stands below the name, not over it.
+    page.holds(
+        "const card = document.querySelector('[data-t=tool-card][data-call=t2]'), of = part => card.querySelector(part).getBoundingClientRect();
+         return of('.st').top >= of('.nm').bottom && of('.st').bottom <= of('button').bottom && of('.st').right <= innerWidth",
+    )
+    .await;
+    page.screenshot("words-narrow").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_empty_hub_says_what_to_do() {
     let hub = tests::Hub::start().await;
     let page = Page::open(DESKTOP).await;

@@ -24,6 +24,14 @@ async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
     let groups =
         "return [...document.querySelectorAll('nav.list h2')].map(head => head.textContent.trim()).join()";
     page.run_until(groups, |shown| shown.as_str().is_some_and(|heads| heads.starts_with("Needs you1"))).await;
+    // What ran is not known to run: no card spins, and no time grows.
+    let shape = "return document.querySelector('[data-t=tool-card][data-call=t3] use').getAttribute('href')";
+    page.run_until(shape, |shape| shape == "#hollow").await;
+    page.holds(
+        "return document.querySelectorAll('.card .spin, .row .spin, [data-t=pill] .spin').length === 0",
+    )
+    .await;
+    page.text_until("pill", |text| text.contains('≥')).await;
     page.screenshot("stalled-light").await;
     page.close().await;
 }

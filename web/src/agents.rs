@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use shared::event::{Cost, RunStatus, ToolState};
+use shared::event::{Cost, PartKind, RunStatus, ToolState};
 use shared::flow::{Counts, Flow};
-use shared::view::{Item, RunView, ToolView};
+use shared::view::{Item, PartView, RunView, ToolView};
 use shared::{AgentId, RunId, View};
 
 use crate::latency::CallKey;
@@ -144,6 +144,14 @@ pub fn path(run: &RunView, agent: &AgentId) -> Vec<(AgentId, String)> {
 pub fn path_line(run: &RunView, agent: &AgentId) -> String {
     let names = path(run, agent).into_iter().map(|(_, name)| name);
     std::iter::once("main".to_owned()).chain(names).collect::<Vec<_>>().join(" ▸ ")
+}
+
+/// The visible answer of a sub-agent: all its text parts, in order.
+pub fn answer(run: &RunView, agent: &AgentId) -> String {
+    let is_its = |part: &&PartView| {
+        part.agent.as_ref() == Some(agent) && matches!(part.kind, PartKind::Text | PartKind::Refusal)
+    };
+    run.parts.values().filter(is_its).map(|part| part.body.text.as_str()).collect()
 }
 
 /// The calls of one agent and of all below it.

@@ -34,6 +34,14 @@ pub(crate) fn time_of_day(ms: u64) -> String {
     date.to_locale_time_string("default").into()
 }
 
+/// A time of the reader's day to the millisecond: `12:04:31.203`.
+pub(crate) fn moment_of_day(ms: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+    let date = js_sys::Date::new(&(ms as f64).into());
+    let (hours, minutes, seconds) = (date.get_hours(), date.get_minutes(), date.get_seconds());
+    format!("{hours:02}:{minutes:02}:{seconds:02}.{:03}", date.get_milliseconds())
+}
+
 /// A random number.
 pub(crate) fn random() -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 2^53")]

@@ -1,9 +1,9 @@
 //! The calls of a conversation as the panel lists them: which are shown, and in which order.
 
 use indexmap::IndexMap;
-use shared::event::ToolState;
+use shared::event::{RunStatus, ToolState};
 use shared::view::{RunView, ToolView, View};
-use shared::{AgentId, ToolCallId};
+use shared::{AgentId, ToolCallId, format};
 
 use crate::latency::{CallKey, Group, taken_ms};
 
@@ -121,6 +121,8 @@ pub fn calls(view: &View, groups: &[Group], now: u64) -> Calls {
     let groups: IndexMap<&str, &Group> = groups.iter().map(|group| (group.name.as_str(), group)).collect();
     let mut calls = Calls::new();
     for (run_id, run) in &view.runs {
+        // Of a run that nobody speaks for, nobody knows that its calls still run.
+        let now = run.stalled_at.map_or(now, |at| at.min(now));
         for (id, tool) in &run.tools {
             let name = tool.name.as_str();
             let taken_ms = taken_ms(tool, now).unwrap_or(0);
@@ -172,6 +174,32 @@ pub fn earlier_attempts(run: &RunView, id: &ToolCallId) -> Vec<ToolCallId> {
         its.given_id.as_deref().unwrap_or(its_id.as_str()) == given && its.name == tool.name
     });
     same.map(|(id, _)| id.clone()).collect()
+}
+
+/// The times of a call in short: `started 12:04:11.203 · queue 40 ms · run 1.2 s`. `clock` tells a time of the day.
+pub fn times(tool: &ToolView, clock: impl Fn(u64) -> String) -> String {
+    let started_at = tool.executing_at.or(tool.pending_at).unwrap_or(tool.started_at);
+    let started = (started_at > 0).then(|| format!("started {}", clock(started_at)));
+    let queue = tool.queued_ms.filter(|ms| *ms > 0).map(|ms| format!("queue {}", format::duration(ms)));
+    let run = tool.latency_ms().map(|ms| format!("run {}", format::duration(ms)));
+    let by = tool.server.then(|| "by the provider".to_owned());
+    [started, queue, run, by].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// What stands where the result of a call would. `run` and `ended` are how its run stands, and the time of the day when it
+/// ended.
+pub fn no_result(state: ToolState, run: RunStatus, ended: Option<&str>) -> String {
+    let at = |words: &str| ended.map(|time| format!(" {words} at {time}.")).unwrap_or_default();
+    match state {
+        ToolState::Complete => "completed".to_owned(),
+        ToolState::Interrupted => format!("No result was recorded.{}", at("The run ended")),
+        ToolState::Cancelled if run == RunStatus::Cancelled => {
+            format!("Cancelled before it gave a result.{}", at("The whole run was cancelled"))
+        }
+        ToolState::Cancelled => "Cancelled before it gave a result.".to_owned(),
+        ToolState::Error => "It failed and gave no message.".to_owned(),
+        _ => "No result yet.".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub mod replay;
 pub mod route;
 pub mod search;
 pub mod seen;
+pub mod span;
 pub mod speech;
 pub mod spinners;
 pub mod starts;

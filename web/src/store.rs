@@ -6,13 +6,12 @@
 use leptos::prelude::*;
 use shared::fold::Change;
 use shared::frame::{ClientFrame, LogHealth, ServerFrame};
-use shared::view::{Item, RunView, ToolView};
-use shared::{AgentId, ConversationId, RunId, ToolCallId, View};
+use shared::view::Item;
+use shared::{AgentId, ConversationId, RunId, View};
 
 use crate::browser;
 use crate::control::{Agent, Control};
 use crate::find::Sought;
-use crate::flow::Flow;
 use crate::forms::Forms;
 use crate::link::Status;
 use crate::model::Model;
@@ -27,6 +26,7 @@ mod find;
 mod forms;
 mod over;
 mod paint;
+mod reads;
 mod recording;
 mod replay;
 mod reveal;
@@ -354,32 +354,6 @@ impl Store {
     /// Reads the view.
     pub(crate) fn view<T>(self, read: impl FnOnce(&View) -> T) -> T {
         self.model(|model| read(model.view()))
-    }
-
-    /// Reads a run, and looks again when it changes.
-    pub(crate) fn run<T>(self, id: &RunId, read: impl FnOnce(&RunView) -> T) -> Option<T> {
-        self.track(&Change::Run(id.clone()));
-        self.view(|view| view.runs.get(id).map(read))
-    }
-
-    /// Reads a call, and looks again when it changes.
-    pub(crate) fn tool<T>(
-        self,
-        run: &RunId,
-        id: &ToolCallId,
-        read: impl FnOnce(&ToolView) -> T,
-    ) -> Option<T> {
-        self.track(&Change::Item(run.clone(), Item::Tool(id.clone())));
-        self.view(|view| view.runs.get(run)?.tools.get(id).map(read))
-    }
-
-    /// How a run is drawn; computed again when rows come or calls change their state.
-    pub(crate) fn flow(self, run: &RunId) -> Memo<Flow> {
-        let run = run.clone();
-        Memo::new(move |_| {
-            self.track_rows(&run);
-            self.view(|view| view.runs.get(&run).map(Flow::of)).unwrap_or_default()
-        })
     }
 
     /// Looks again when what `change` names changes.

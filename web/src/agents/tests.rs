@@ -79,3 +79,21 @@ fn the_ticker_says_what_was_done_last() {
     assert_eq!(lines.len(), 2);
     assert!(lines[0].contains("web") && lines[1].starts_with("✓ look"), "{lines:?}");
 }
+
+#[test]
+fn an_answer_is_that_of_its_agent_alone() {
+    let mut view = View::default();
+    for line in [
+        r#"{"k":"run.start","run":"r","seq":1}"#,
+        r#"{"k":"agent.start","run":"r","agent":"a","name":"a","seq":2}"#,
+        r#"{"k":"part.start","run":"r","part":"m","kind":"text","text":"main","seq":3}"#,
+        r#"{"k":"part.start","run":"r","agent":"a","part":"t","kind":"thinking","seq":4}"#,
+        r#"{"k":"part.delta","run":"r","part":"t","text":"hm","seq":5}"#,
+        r#"{"k":"part.start","run":"r","agent":"a","part":"p","kind":"text","seq":6}"#,
+        r#"{"k":"part.delta","run":"r","part":"p","text":"**three** filings","seq":7}"#,
+    ] {
+        fold(&mut view, &Envelope::parse(line).unwrap(), &mut |_| {});
+    }
+    assert_eq!(answer(&view.runs[0], &AgentId::new("a")), "**three** filings");
+    assert_eq!(answer(&view.runs[0], &AgentId::new("b")), "");
+}

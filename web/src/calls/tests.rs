@@ -87,3 +87,42 @@ fn attempts_are_calls_of_one_tool_that_the_source_gave_one_id() {
     assert_eq!(before("x"), Vec::<String>::new());
     assert_eq!(before("x~4"), Vec::<String>::new());
 }
+
+#[test]
+fn a_call_of_a_run_that_nobody_speaks_for_takes_no_longer() {
+    let mut view = view();
+    let key = (RunId::new("r"), ToolCallId::new("3"));
+    let taken = |view: &View| calls(view, &[], 60_000).get(&key).map(|call| call.taken_ms);
+    assert_eq!(taken(&view), Some(59_000));
+    view.runs[0].stalled_at = Some(5_000);
+    assert_eq!(taken(&view), Some(4_000));
+}
+
+#[test]
+fn the_foot_tells_when_a_call_began_and_what_its_time_was_made_of() {
+    let mut tool = ToolView {
+        state: ToolState::Complete,
+        pending_at: Some(7),
+        executing_at: Some(47),
+        queued_ms: Some(40),
+        exec_ms: Some(1_180),
+        ..ToolView::default()
+    };
+    assert_eq!(times(&tool, |ms| format!("@{ms}")), "started @47 · queue 40 ms · run 1.2 s");
+    (tool.executing_at, tool.pending_at, tool.queued_ms) = (None, None, None);
+    assert_eq!(times(&tool, |ms| format!("@{ms}")), "run 1.2 s", "a recording without times tells none");
+}
+
+#[test]
+fn what_has_no_result_says_why_as_far_as_it_is_known() {
+    let said = |state, run| no_result(state, run, Some("12:04:31"));
+    let interrupted = said(ToolState::Interrupted, RunStatus::Interrupted);
+    assert_eq!(interrupted, "No result was recorded. The run ended at 12:04:31.");
+    assert_eq!(
+        said(ToolState::Cancelled, RunStatus::Cancelled),
+        "Cancelled before it gave a result. The whole run was cancelled at 12:04:31."
+    );
+    let alone = said(ToolState::Cancelled, RunStatus::Running);
+    assert_eq!(alone, "Cancelled before it gave a result.");
+    assert_eq!(no_result(ToolState::Interrupted, RunStatus::Running, None), "No result was recorded.");
+}

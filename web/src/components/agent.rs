@@ -6,7 +6,7 @@ use shared::fold::Change;
 use shared::view::Item;
 use shared::{AgentId, RunId};
 
-use super::agents::own_id;
+use super::agents::{CopyAgent, own_id};
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, run_icon};
 use super::lane::Lane;
@@ -38,7 +38,12 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     };
     let status =
         Memo::new(move |_| head.with(|head| head.as_ref().map(|head| head.status)).unwrap_or_default());
-    let shape = Signal::derive(move || run_icon(status.get(), store.is_current()));
+    let silent_since = store.silent_since(&run);
+    let shape =
+        Signal::derive(move || run_icon(status.get(), store.is_current() && silent_since.get().is_none()));
+    let span = Memo::new(move |_| {
+        head.with(|head| head.as_ref().map_or(Span::None, |head| head.span)).known_until(silent_since.get())
+    });
     let its_id = id.clone();
     let counts = Memo::new(move |_| flow.with(|flow| flow.counts(&its_id)));
     let text = move |read: fn(&Head) -> String| head.with(|head| head.as_ref().map(read)).unwrap_or_default();
@@ -84,7 +89,7 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
                     <span class="nm">{move || text(|head| head.name.clone())}</span>
                     <span class="pv task">{move || text(|head| head.task.clone())}</span>
                     <CountsOf counts=counts />
-                    <span class="tm num" class:run=is_running>{move || text(|head| span_text(head.span))}</span>
+                    <span class="tm num" class:run=is_running>{move || span_text(span.get())}</span>
                 </button>
                 <button type="button" class="unfold" aria-expanded=move || open.get().to_string() aria-label=unfold
                     title=unfold on:click=toggle><Chevron open=open /></button>
@@ -95,7 +100,12 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
             }))}
             {move || has_rows.get().then(|| {
                 let (run, id) = ids.get_value();
-                view! { <Lane run=run agent=Some(id) flow=flow from=from /> }.into_any()
+                let (its_run, its_id) = ids.get_value();
+                view! {
+                    <Lane run=run agent=Some(id) flow=flow from=from />
+                    {move || open.get().then(|| view! { <CopyAgent run=its_run.clone() id=its_id.clone() /> })}
+                }
+                .into_any()
             })}
         </div>
     }

@@ -7,6 +7,7 @@ use shared::view::Item;
 use shared::{AgentId, RunId};
 
 use super::agent::CountsOf;
+use super::copy::Copy;
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
 use super::lane::Lane;
@@ -107,12 +108,15 @@ fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl
     });
     let read = move |read: fn(&Branch) -> String| branch.with(|it| it.as_ref().map(read)).unwrap_or_default();
     let status = Memo::new(move |_| branch.with(|it| it.as_ref().map(|it| it.status)).unwrap_or_default());
-    let shape = Signal::derive(move || run_icon(status.get(), store.is_current()));
+    let silent_since = store.silent_since(&run);
+    let shape =
+        Signal::derive(move || run_icon(status.get(), store.is_current() && silent_since.get().is_none()));
     let depth = Memo::new(move |_| branch.with(|it| it.as_ref().map_or(0, |it| it.depth)));
     let indent = move || format!("{}px", depth.get().min(8).saturating_mul(16).saturating_add(12));
     let counts = Memo::new(move |_| branch.with(|it| it.as_ref().map(|it| it.counts)).unwrap_or_default());
     let span = Memo::new(move |_| {
-        branch.with(|it| it.as_ref().map_or(Span::None, |it| Span::of(it.span.0, it.span.1)))
+        let span = branch.with(|it| it.as_ref().map_or(Span::None, |it| Span::of(it.span.0, it.span.1)));
+        span.known_until(silent_since.get())
     });
     let tokens = move || {
         let tokens = branch.with(|it| it.as_ref().and_then(|it| it.tokens)).filter(|n| *n > 0);
@@ -140,6 +144,30 @@ fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl
             </span>
             <span class="task meta">{move || read(|it| it.task.clone())}</span>
         </button>
+    }
+}
+
+/// The answer of a sub-agent as it wrote it, once that is over.
+#[component]
+pub(super) fn CopyAgent(run: RunId, id: AgentId) -> impl IntoView {
+    let store = use_store();
+    let ids = StoredValue::new((run, id));
+    let answer = move || {
+        ids.with_value(|(run, id)| store.view(|view| view.runs.get(run).map(|run| agents::answer(run, id))))
+            .unwrap_or_default()
+    };
+    let is_there = Memo::new(move |_| {
+        let (run, id) = ids.get_value();
+        store.track(&Change::Item(run.clone(), Item::Agent(id.clone())));
+        let is_over = store.view(|view| {
+            view.runs.get(&run)?.agents.get(&id).map(|agent| agent.status != RunStatus::Running)
+        });
+        is_over == Some(true) && !answer().trim().is_empty()
+    });
+    move || {
+        is_there
+            .get()
+            .then(|| view! { <div class="answer-foot"><Copy text=answer label="Copy its answer" /></div> })
     }
 }
 
@@ -188,12 +216,16 @@ fn One(agent: AgentKey) -> impl IntoView {
         store.look_only_at(next);
     };
     let status = move || branch.with(|it| it.as_ref().map(|it| it.status)).unwrap_or_default();
-    let shape = Signal::derive(move || run_icon(status(), store.is_current()));
+    let silent_since = store.silent_since(&agent.0);
+    let shape =
+        Signal::derive(move || run_icon(status(), store.is_current() && silent_since.get().is_none()));
     let counts = Memo::new(move |_| branch.with(|it| it.as_ref().map(|it| it.counts)).unwrap_or_default());
     let time = move || {
-        span_text(branch.with(|it| it.as_ref().map_or(Span::None, |it| Span::of(it.span.0, it.span.1))))
+        let span = branch.with(|it| it.as_ref().map_or(Span::None, |it| Span::of(it.span.0, it.span.1)));
+        span_text(span.known_until(silent_since.get()))
     };
     let (run, id) = agent;
+    let (its_run, its_id) = (run.clone(), id.clone());
     let shown = run.to_string();
     view! {
         <nav class="crumbs" aria-label="Agents" data-t="agent-path">
@@ -214,6 +246,7 @@ fn One(agent: AgentKey) -> impl IntoView {
         <p class="meta pad one-task">{move || branch.with(|it| it.as_ref().map(|it| it.task.clone()))}</p>
         <div class="rows one" data-t="agent-transcript" data-run=shown>
             <Lane run=run agent=Some(id) flow=flow from=Rank::Step />
+            <CopyAgent run=its_run id=its_id />
         </div>
     }
 }

@@ -11,6 +11,8 @@ use super::card::Head;
 use super::kinds::{attached, draw};
 use super::output::{Shown, Text};
 use super::text::Growing;
+use crate::browser;
+use crate::calls;
 use crate::find::{Kind, Place, Sought};
 use crate::format;
 use crate::kinds;
@@ -55,7 +57,13 @@ fn tool<T>(store: Store, ids: Ids, read: impl FnOnce(&ToolView) -> T) -> Option<
 
 /// The content. On the page of the conversation alone input and output stand below each other.
 #[component]
-pub(super) fn Body(ids: Ids, head: Memo<Head>) -> impl IntoView {
+pub(super) fn Body(
+    ids: Ids,
+    head: Memo<Head>,
+    /// What it is called as an element.
+    #[prop(optional)]
+    id: Option<String>,
+) -> impl IntoView {
     let store = use_store();
     let chosen = RwSignal::new(None::<Tab>);
     let loaded = RwSignal::new(Loaded::No);
@@ -63,7 +71,7 @@ pub(super) fn Body(ids: Ids, head: Memo<Head>) -> impl IntoView {
     let tab =
         Memo::new(move |_| chosen.get().unwrap_or(if started.get() { Tab::Output } else { Tab::Input }));
     if store.is_bare {
-        return view! { <div class="body"><Input ids=ids /><Result ids=ids head=head loaded=loaded /></div> }
+        return view! { <div class="body" id=id><Input ids=ids /><Result ids=ids head=head loaded=loaded /></div> }
             .into_any();
     }
     // Who looks for a word sees the side of the call that holds it.
@@ -85,7 +93,7 @@ pub(super) fn Body(ids: Ids, head: Memo<Head>) -> impl IntoView {
         }
     });
     view! {
-        <div class="body">
+        <div class="body" id=id>
             <div class="tabs" role="tablist">{tabs}</div>
             {move || match tab.get() {
                 Tab::Input => view! { <Input ids=ids /> }.into_any(),
@@ -191,13 +199,9 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
             };
             return view! { <Growing read=read class="pre live" newest=true /> }.into_any();
         }
-        let word = match state.get() {
-            ToolState::Complete => "completed",
-            ToolState::Interrupted => "No result was recorded before the run ended.",
-            ToolState::Cancelled => "Cancelled before it gave a result.",
-            ToolState::Error => "It failed and gave no message.",
-            _ => "No result yet.",
-        };
+        let ended = ids.with_value(|(run, _)| store.run(run, |run| (run.status, run.ended_at)));
+        let (status, ended_at) = ended.unwrap_or_default();
+        let word = calls::no_result(state.get(), status, ended_at.map(browser::time_of_day).as_deref());
         view! { <p class="none meta">{word}</p> }.into_any()
     }
 }

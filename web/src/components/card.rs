@@ -8,12 +8,13 @@ use wasm_bindgen::JsCast;
 use web_sys::Element;
 
 use super::agents::own_id;
-use super::body::{Body, Input};
+use super::body::{Body, Ids, Input};
 use super::consent::{Consent, Draft};
 use super::elapsed::{Span, span_text};
-use super::icon::{Chevron, StateIcon, tool_icon};
+use super::icon::{Chevron, StateIcon, icon, tool_icon};
 use super::tools::Groups;
 use crate::calls::earlier_attempts;
+use crate::control::At;
 use crate::failed::failed_last;
 use crate::kinds;
 use crate::open::Fold;
@@ -114,13 +115,18 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
 }
 
 /// How slow a call is, compared with the others of its tool; nothing when it is not.
-pub(super) fn slow_word(store: Store, head: Memo<Head>) -> Memo<Option<String>> {
+pub(super) fn slow_word(
+    store: Store,
+    head: Memo<Head>,
+    silent_since: Memo<Option<u64>>,
+) -> Memo<Option<String>> {
     let groups = use_context::<Groups>();
     Memo::new(move |_| {
         let Groups(groups) = groups?;
         let (taken, is_over) = head.with(|head| match (head.state, head.span) {
             (ToolState::Executing, Span::Since(from, _)) => {
-                Some((store.now.get().saturating_sub(from), false))
+                let until = silent_since.get().unwrap_or_else(|| store.now.get());
+                Some((until.saturating_sub(from), false))
             }
             _ => head.latency_ms.map(|ms| (ms, true)),
         })?;
@@ -153,7 +159,8 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let head = Memo::new(move |_| store.tool(&its_run, &its_id, Head::of).unwrap_or_else(Head::none));
     let preview = preview_of(store, &run, &id);
     let word = state_word(store, &run, &id, head);
-    let slow = slow_word(store, head);
+    let silent_since = store.silent_since(&run);
+    let slow = slow_word(store, head, silent_since);
     let attempt = attempt(store, &run, &id);
     let failed = just_failed(store, &run, &id, head);
     let open =
@@ -164,15 +171,23 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     };
     let is_slow = move || slow.with(Option::is_some);
     let is_slow_now = move || is_slow() && head.with(|head| head.state == ToolState::Executing);
-    let shape = Signal::derive(move || match tool_icon(head.with(|head| head.state), store.is_current()) {
-        (icon, "run spin") if is_slow() => (icon, "slow spin"),
-        shape => shape,
+    let shape = Signal::derive(move || {
+        let is_known = store.is_current() && silent_since.get().is_none();
+        match tool_icon(head.with(|head| head.state), is_known) {
+            (icon, "run spin") if is_slow() => (icon, "slow spin"),
+            shape => shape,
+        }
     });
+    let span = Memo::new(move |_| head.with(|head| head.span).known_until(silent_since.get()));
     let latency = move || head.with(|head| head.latency_ms).map(|ms| ms.to_string());
     let progress = progress_of(store, &run, &id);
     let ids = StoredValue::new((run, id));
     // Who decides must see all of it, whatever is folded.
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval) && !open.get());
+    let can_stop =
+        Memo::new(move |_| is_slow_now() && ids.with_value(|(run, _)| store.going().as_ref() == Some(run)));
+    let body = key.with_value(|key| own_id(format!("{key}/body")));
+    let controlled = body.clone();
     let form = Draft::of(store, ids);
     let has_form = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval) || form.is_open());
     view! {
@@ -180,7 +195,8 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
             data-name=move || head.with(|head| head.name.clone())
             data-state=move || head.with(|head| head.state.as_str())
             data-latency-ms=latency>
-            <button type="button" data-nav="" aria-expanded=move || open.get().to_string() on:click=toggle>
+            <button type="button" data-nav="" aria-expanded=move || open.get().to_string()
+                aria-controls=move || open.get().then(|| controlled.clone()) on:click=toggle>
                 <StateIcon shape=shape />
                 <span class="nm">{move || head.with(|head| head.name.clone())}</span>
                 <span class="pv">{move || preview.get()}</span>
@@ -190,9 +206,10 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
                     {move || attempt.get().map(|n| view! {
                         <span class="again num" title="Attempts: see Timing">"×" {n}</span>
                     })}
+                    {move || is_slow_now().then(|| icon("#hourglass", "slow"))}
                     {move || if is_slow_now() { slow.get().unwrap_or_default() } else { word.get() }}
                 </span>
-                <span class="tm num" class:slow=is_slow title=move || slow.get()>{move || span_text(head.with(|head| head.span))}</span>
+                <span class="tm num" class:slow=is_slow title=move || slow.get()>{move || span_text(span.get())}</span>
                 <Chevron open=open />
             </button>
             {move || progress.get().map(|line| view! { <div class="line meta num">{line}</div> })}
@@ -201,7 +218,22 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
             })}
             {move || is_asked.get().then(|| view! { <div class="asks" data-t="asks"><Input ids=ids /></div> })}
             {move || has_form.get().then(|| view! { <Consent ids=ids head=head form=form /> })}
-            {move || open.get().then(|| view! { <Body ids=ids head=head /> })}
+            {move || can_stop.get().then(|| view! { <StopSlow ids=ids /> })}
+            {move || open.get().then(|| view! { <Body ids=ids head=head id=body.clone() /> })}
+        </div>
+    }
+}
+
+/// Stops the run of a call that takes long.
+#[component]
+fn StopSlow(ids: Ids) -> impl IntoView {
+    let store = use_store();
+    let at = ids.with_value(|(run, _)| At::Run(run.clone()));
+    let is_waiting = Memo::new(move |_| store.control(|control| control.is_waiting(&at)));
+    view! {
+        <div class="line acts-row">
+            <button type="button" class="act" data-t="stop-slow" disabled=move || is_waiting.get() || !store.is_up()
+                on:click=move |_| store.stop()>{icon("#stop", "")} {move || if is_waiting.get() { "Stopping" } else { "Stop the run" }}</button>
         </div>
     }
 }

@@ -18,13 +18,14 @@ pub(super) fn Chevron(#[prop(into)] open: Signal<bool>) -> impl IntoView {
     }
 }
 
-/// The icon and class of a call's state. `is_current` tells whether the link is there: what runs is else not known to.
-pub(super) fn tool_icon(state: ToolState, is_current: bool) -> (&'static str, &'static str) {
+/// The icon and class of a call's state. `is_known` tells whether the link is there and somebody speaks for the run: what
+/// runs is else not known to.
+pub(super) fn tool_icon(state: ToolState, is_known: bool) -> (&'static str, &'static str) {
     match state {
         ToolState::Writing => ("#dots", "pend"),
         ToolState::Pending => ("#clock", "pend"),
         ToolState::Approval => ("#hand", "appr"),
-        ToolState::Executing if is_current => ("#ring", "run spin"),
+        ToolState::Executing if is_known => ("#ring", "run spin"),
         ToolState::Executing => ("#hollow", "run"),
         ToolState::Complete => ("#check", "ok"),
         ToolState::Error => ("#cross", "err"),
@@ -33,10 +34,10 @@ pub(super) fn tool_icon(state: ToolState, is_current: bool) -> (&'static str, &'
     }
 }
 
-/// The icon and class of a run's or agent's state.
-pub(super) fn run_icon(status: RunStatus, is_current: bool) -> (&'static str, &'static str) {
+/// The icon and class of a run's or agent's state; see [`tool_icon`].
+pub(super) fn run_icon(status: RunStatus, is_known: bool) -> (&'static str, &'static str) {
     match status {
-        RunStatus::Running if is_current => ("#ring", "run spin"),
+        RunStatus::Running if is_known => ("#ring", "run spin"),
         RunStatus::Running => ("#hollow", "run"),
         RunStatus::Complete => ("#check", "ok"),
         RunStatus::Error => ("#cross", "err"),

@@ -64,7 +64,7 @@ fn Event(name: String, json: String, key: String) -> impl IntoView {
                 {icon("#dot", "gone")}
                 <span class="nm">{name}</span>
                 <span class="pv">{line}</span>
-                <span></span>
+                <span class="st"></span>
                 <span></span>
                 <Chevron open=open />
             </button>

@@ -114,7 +114,7 @@ fn Steps(
         } else if status == RunStatus::Running && !open.get() {
             words.push(if activity.is_empty() { "working".to_owned() } else { activity });
         }
-        words.extend(Some(span_text(span)).filter(|time| !time.is_empty()));
+        words.extend(Some(span_text(span.known_until(stalled))).filter(|time| !time.is_empty()));
         words.join(" · ")
     };
     view! {

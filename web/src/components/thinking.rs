@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use shared::{PartId, RunId};
 
+use super::copy::Copy;
 use super::elapsed::{Span, span_text};
 use super::icon::Chevron;
 use super::text::{Growing, part};
@@ -21,6 +22,7 @@ struct Head {
 pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
     let store = use_store();
     let key = StoredValue::new(thinking_key(&run, &id));
+    let silent_since = store.silent_since(&run);
     let ids = StoredValue::new((run, id));
     let head = Memo::new(move |_| {
         let (run, id) = ids.get_value();
@@ -59,9 +61,15 @@ pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
         super::card::hold(&event, store);
         key.with_value(|key| store.choose(key, !open.get_untracked()));
     };
+    let text = move || {
+        let (run, id) = ids.get_value();
+        store.view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.clone())).unwrap_or_default()
+    };
     let title = move || match head.get() {
         Head { is_hidden: true, is_growing: false, .. } => "Thinking is hidden by the provider".to_owned(),
-        Head { is_growing: true, span, .. } => format!("Thinking… {}", span_text(span)),
+        Head { is_growing: true, span, .. } => {
+            format!("Thinking… {}", span_text(span.known_until(silent_since.get())))
+        }
         Head { span: Span::None, .. } => "Thought".to_owned(),
         Head { span, .. } => format!("Thought for {}", span_text(span)),
     };
@@ -72,6 +80,9 @@ pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
                 <Chevron open=open /> {title}
             </button>
             {move || open.get().then(|| view! { <ThinkingText ids=ids is_growing=is_growing /> })}
+            {move || (open.get() && !is_growing.get() && !store.is_bare).then(|| view! {
+                <div class="answer-foot"><Copy text=text label="Copy thinking" /></div>
+            })}
         </section>
     }
 }

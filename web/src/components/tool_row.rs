@@ -8,19 +8,37 @@ use web_sys::KeyboardEvent;
 use super::body::Body;
 use super::card::{Head, preview_of, slow_word};
 use super::elapsed::span_text;
-use super::icon::{StateIcon, tool_icon};
+use super::icon::{StateIcon, icon, tool_icon};
 use crate::calls::Calls;
 use crate::latency::CallKey;
-use crate::store::use_store;
+use crate::store::{Store, use_store};
 
 /// The element of a call's row.
 pub(super) fn row_id(run: &RunId, tool: &ToolCallId) -> String {
     format!("row/{run}/{tool}")
 }
 
+/// The sub-agent that made a call.
+fn agent_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String>> {
+    let (run, id) = (run.clone(), id.clone());
+    Memo::new(move |_| {
+        let agent = store.tool(&run, &id, |tool| tool.agent.clone()).flatten()?;
+        let name =
+            store.view(|view| Some(view.runs.get(&run)?.agents.get(&agent)?.name.clone()?.to_string()));
+        Some(name.unwrap_or_else(|| agent.to_string()))
+    })
+}
+
 /// One call; the bar is its share of the `longest` time.
 #[component]
-pub(super) fn ToolRow(key: CallKey, calls: Memo<Calls>, longest: Memo<u64>) -> impl IntoView {
+pub(super) fn ToolRow(
+    key: CallKey,
+    calls: Memo<Calls>,
+    longest: Memo<u64>,
+    /// Whether the name of the tool is to be seen: it stands above rows that are ordered by tool.
+    #[prop(optional)]
+    is_named: bool,
+) -> impl IntoView {
     let store = use_store();
     let (run, id) = key.clone();
     let (call, dom_id) = (id.to_string(), row_id(&run, &id));
@@ -33,11 +51,16 @@ pub(super) fn ToolRow(key: CallKey, calls: Memo<Calls>, longest: Memo<u64>) -> i
         calls.with(|calls| calls.get(&own).map_or((0, false), |call| (call.taken_ms, call.is_slow)))
     });
     let is_slow = move || taken.get().1;
-    let slow = slow_word(store, head);
-    let shape = Signal::derive(move || match tool_icon(state.get(), store.is_current()) {
-        (icon, "run spin") if is_slow() => (icon, "slow spin"),
-        shape => shape,
+    let silent_since = store.silent_since(&run);
+    let slow = slow_word(store, head, silent_since);
+    let shape = Signal::derive(move || {
+        match tool_icon(state.get(), store.is_current() && silent_since.get().is_none()) {
+            (icon, "run spin") if is_slow() => (icon, "slow spin"),
+            shape => shape,
+        }
     });
+    let span = Memo::new(move |_| head.with(|head| head.span).known_until(silent_since.get()));
+    let agent = agent_of(store, &run, &id);
     let width = move || {
         let (taken, longest) = (taken.get().0, longest.get().max(1));
         format!("{}%", taken.saturating_mul(100).div_ceil(longest).min(100))
@@ -50,7 +73,7 @@ pub(super) fn ToolRow(key: CallKey, calls: Memo<Calls>, longest: Memo<u64>) -> i
     };
     let time = move || match state.get() {
         ToolState::Complete | ToolState::Error | ToolState::Executing | ToolState::Interrupted => {
-            span_text(head.with(|head| head.span))
+            span_text(span.get())
         }
         other => other.as_str().to_owned(),
     };
@@ -71,11 +94,16 @@ pub(super) fn ToolRow(key: CallKey, calls: Memo<Calls>, longest: Memo<u64>) -> i
             on:keydown=keys
             on:click=move |_| store.reveal(&key)>
             <StateIcon shape=shape />
-            <span class="pv">{move || preview.get()}</span>
+            <span class="what">
+                <span class=if is_named { "nm" } else { "sr" }>{move || head.with(|head| head.name.clone())} " "</span>
+                <span class="sr">{move || state.get().as_str()} " "</span>
+                <span class="pv">{move || preview.get()}</span>
+                {move || agent.get().map(|name| view! { <span class="of" data-t="row-agent">{name}</span> })}
+            </span>
             <span class=class><i style:width=width></i></span>
             <span class="tm num" class:run=move || state.get() == ToolState::Executing class:slow=is_slow>{time}</span>
         </button>
-        {move || slow.get().map(|word| view! { <p class="slow-word slow num">{word}</p> })}
+        {move || slow.get().map(|word| view! { <p class="slow-word slow num">{icon("#hourglass", "slow")} " " {word}</p> })}
         {move || open.get().then(|| view! { <div class="details" data-t="details"><Body ids=ids head=head /></div> })}
     }
 }

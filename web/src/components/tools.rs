@@ -89,7 +89,7 @@ pub(super) fn Tools() -> impl IntoView {
             follow.update_value(|follow| list.iter().for_each(|it| follow.scrolled(place_of(it), true)));
         }
     };
-    let row = move |key: CallKey| view! { <ToolRow key=key calls=calls longest=longest /> };
+    let row = move |key: CallKey| view! { <ToolRow key=key calls=calls longest=longest is_named=true /> };
     view! {
         <Chips calls=calls wanted=wanted />
         <div class="rows" data-t="tool-rows" on:scroll=move |event| look(&event)

@@ -22,8 +22,8 @@ struct Newest {
     span: Span,
     tokens: u64,
     cost: Option<Cost>,
-    /// Whether it goes on but nobody speaks for it.
-    stalled: bool,
+    /// Since when nobody speaks for it though it goes on, by the hub's clock.
+    stalled: Option<u64>,
 }
 
 fn newest(store: Store) -> Memo<Option<Newest>> {
@@ -39,7 +39,7 @@ fn newest(store: Store) -> Memo<Option<Newest>> {
             id: id.clone(),
             status: run.status,
             span: Span::of(run.started_at, run.ended_at),
-            stalled: run.is_running() && run.stalled_at.is_some(),
+            stalled: run.stalled_at.filter(|_| run.is_running()),
             tokens: run.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens)),
             cost: run.usage.and_then(|usage| usage.cost),
         })
@@ -149,9 +149,10 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     let store = use_store();
     let status =
         Memo::new(move |_| newest.with(|run| run.as_ref().map(|run| run.status)).unwrap_or_default());
-    let stalled = Memo::new(move |_| newest.with(|run| run.as_ref().is_some_and(|run| run.stalled)));
+    let stalled =
+        Memo::new(move |_| newest.with(|run| run.as_ref().is_some_and(|run| run.stalled.is_some())));
     let shape = Signal::derive(move || {
-        if stalled.get() { ("#broken", "slow") } else { run_icon(status.get(), store.is_current()) }
+        if stalled.get() { ("#hollow", "slow") } else { run_icon(status.get(), store.is_current()) }
     });
     let class = move || match status.get() {
         _ if stalled.get() => "pill num slow",
@@ -160,7 +161,10 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         RunStatus::Interrupted => "pill num slow",
         RunStatus::Complete | RunStatus::Cancelled => "pill num",
     };
-    let time = move || span_text(newest.with(|run| run.as_ref().map_or(Span::None, |run| run.span)));
+    let time = move || {
+        let span = |run: &Newest| run.span.known_until(run.stalled);
+        span_text(newest.with(|run| run.as_ref().map_or(Span::None, span)))
+    };
     let word = move || match status.get() {
         RunStatus::Running if stalled.get() => "Stalled",
         RunStatus::Running => "Running",

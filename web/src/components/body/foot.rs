@@ -5,7 +5,8 @@ use shared::event::ToolState;
 
 use super::super::copy::{CopyButton, Said};
 use super::{Ids, Tab, tool, whole};
-use crate::calls::earlier_attempts;
+use crate::browser;
+use crate::calls::{self, earlier_attempts};
 use crate::format;
 use crate::store::use_store;
 use crate::whole::{Loaded, Side, lost};
@@ -56,16 +57,8 @@ pub(super) fn Timing(ids: Ids) -> impl IntoView {
 #[component]
 pub(super) fn Foot(ids: Ids, tab: Memo<Tab>, loaded: RwSignal<Loaded>) -> impl IntoView {
     let store = use_store();
-    let times = move || {
-        let read = tool(store, ids, |tool| {
-            let queued =
-                tool.queued_ms.filter(|ms| *ms > 0).map(|ms| format!("queued {}", format::duration(ms)));
-            let ran = tool.latency_ms().map(|ms| format!("ran {}", format::duration(ms)));
-            let by = tool.server.then(|| "by the provider".to_owned());
-            [queued, ran, by].into_iter().flatten().collect::<Vec<_>>().join(" · ")
-        });
-        read.unwrap_or_default()
-    };
+    let times =
+        move || tool(store, ids, |tool| calls::times(tool, browser::moment_of_day)).unwrap_or_default();
     let side = move |tab| match tab {
         Tab::Input => Side::Arguments,
         Tab::Raw => Side::Raw,

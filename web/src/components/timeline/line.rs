@@ -21,6 +21,8 @@ pub(super) fn Line(
     let class = if key.is_agent() { "tl-row agent" } else { "tl-row" };
     let call = if let Key::Tool(_, call) = &key { Some(call.to_string()) } else { None };
     let is_part = matches!(key, Key::Part(..));
+    let (Key::Run(run) | Key::Agent(run, _) | Key::Part(run, _) | Key::Tool(run, _)) = &key;
+    let silent_since = store.silent_since(run);
     let key = StoredValue::new(key);
     let face = Memo::new(move |_| {
         chart.beat.track();
@@ -33,14 +35,14 @@ pub(super) fn Line(
     };
     let indent = format!("{}px", depth.min(6).saturating_mul(14));
     let shape = Signal::derive(move || {
-        let is_current = store.is_current();
+        let is_known = store.is_current() && silent_since.get().is_none();
         face.with(|face| match (face.state, face.status) {
-            (Some(state), _) => tool_icon(state, is_current),
-            (_, Some(status)) => run_icon(status, is_current),
+            (Some(state), _) => tool_icon(state, is_known),
+            (_, Some(status)) => run_icon(status, is_known),
             _ => ("#dot", "gone"),
         })
     });
-    let span = Memo::new(move |_| face.with(span_of));
+    let span = Memo::new(move |_| face.with(span_of).known_until(silent_since.get()));
     let bars = Memo::new(move |_| face.with(|face| face.bars.clone()));
     let sign = if is_part {
         view! { <svg class="tl-no" aria-hidden="true"></svg> }.into_any()

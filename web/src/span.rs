@@ -1,0 +1,80 @@
+//! Spans of time on the page, and what they say.
+
+use crate::format;
+
+/// A span of time on the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// Nothing to show.
+    None,
+    /// Over, in milliseconds.
+    Took(u64),
+    /// Since then, by the hub's clock; shown from so many milliseconds on.
+    Since(u64, u64),
+    /// It was at least so long; nobody knows its end.
+    AtLeast(u64),
+}
+
+impl Span {
+    /// From `started_at` to `ended_at`, by the hub's clock; nothing where a recording has no times.
+    pub fn of(started_at: u64, ended_at: Option<u64>) -> Self {
+        match ended_at {
+            _ if started_at == 0 => Self::None,
+            Some(end) => Self::Took(end.saturating_sub(started_at)),
+            None => Self::Since(started_at, 0),
+        }
+    }
+
+    /// The same where nobody has spoken for what grows since `silent_since`: no more than was seen is known of it.
+    #[must_use]
+    pub fn known_until(self, silent_since: Option<u64>) -> Self {
+        match (self, silent_since) {
+            (Self::Since(from, shown_after), Some(at)) => {
+                let ms = at.saturating_sub(from);
+                if ms < shown_after { Self::None } else { Self::AtLeast(ms) }
+            }
+            (span, _) => span,
+        }
+    }
+}
+
+/// The text of a time that grows, `ms` after it began. Where nobody knows whether it still does, it says so.
+pub fn growing(ms: u64, shown_after: u64, is_sure: bool) -> String {
+    let sure = if is_sure { "" } else { "≥ " };
+    if ms < shown_after { String::new() } else { format!("{sure}{}", format::clock(ms)) }
+}
+
+/// The text of a time that is over, or of which no more is known.
+pub fn told(span: Span) -> String {
+    match span {
+        Span::None | Span::Since(..) => String::new(),
+        Span::Took(ms) => format::duration(ms),
+        Span::AtLeast(ms) => format!("≥ {}", format::duration(ms)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of what is known of times.
+
+    use super::*;
+
+    #[test]
+    fn a_time_that_nobody_speaks_for_stands_still_and_says_so() {
+        let grows = Span::Since(1_000, 2_000);
+        assert_eq!(grows.known_until(None), grows);
+        assert_eq!(told(grows.known_until(Some(42_000))), "≥ 41 s");
+        assert_eq!(grows.known_until(Some(2_500)), Span::None, "too short to be shown");
+        assert_eq!(grows.known_until(Some(500)), Span::None);
+        assert_eq!(Span::Took(7).known_until(Some(9)), Span::Took(7), "what is over is known");
+    }
+
+    #[test]
+    fn times_without_a_beginning_are_not_shown() {
+        assert_eq!((Span::of(0, Some(5)), Span::of(2, Some(5))), (Span::None, Span::Took(3)));
+        assert_eq!(
+            (growing(1_999, 2_000, true), growing(4_000, 2_000, false).starts_with("≥ ")),
+            (String::new(), true)
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! Reading single things, with the word when to look again.
+
+use leptos::prelude::*;
+use shared::fold::Change;
+use shared::view::{Item, RunView, ToolView};
+use shared::{RunId, ToolCallId};
+
+use super::Store;
+use crate::flow::Flow;
+
+impl Store {
+    /// Reads a run, and looks again when it changes.
+    pub(crate) fn run<T>(self, id: &RunId, read: impl FnOnce(&RunView) -> T) -> Option<T> {
+        self.track(&Change::Run(id.clone()));
+        self.view(|view| view.runs.get(id).map(read))
+    }
+
+    /// Reads a call, and looks again when it changes.
+    pub(crate) fn tool<T>(
+        self,
+        run: &RunId,
+        id: &ToolCallId,
+        read: impl FnOnce(&ToolView) -> T,
+    ) -> Option<T> {
+        self.track(&Change::Item(run.clone(), Item::Tool(id.clone())));
+        self.view(|view| view.runs.get(run)?.tools.get(id).map(read))
+    }
+
+    /// How a run is drawn; computed again when rows come or calls change their state.
+    pub(crate) fn flow(self, run: &RunId) -> Memo<Flow> {
+        let run = run.clone();
+        Memo::new(move |_| {
+            self.track_rows(&run);
+            self.view(|view| view.runs.get(&run).map(Flow::of)).unwrap_or_default()
+        })
+    }
+
+    /// Since when nobody speaks for a run that goes on, by the hub's clock: what of it runs is not known to.
+    pub(crate) fn silent_since(self, run: &RunId) -> Memo<Option<u64>> {
+        let run = run.clone();
+        Memo::new(move |_| self.run(&run, |run| run.stalled_at.filter(|_| run.is_running())).flatten())
+    }
+}
