@@ -21,7 +21,7 @@ async fn press_copy(page: &Page) {
 async fn of_a_large_result_everything_is_copied_and_shown_once() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says(OPENING).await;
-    let whole: String = (0..40_000).map(|n| format!("row {n}\n")).collect();
+    let whole = (0..40_000).map(|n| format!("row {n}\n")).collect::<Vec<_>>().concat();
     let call = json!({"k": "tool.call", "run": "r", "tool": "big", "name": "read", "arguments": "{}"});
     let result = json!({"k": "tool.result", "run": "r", "tool": "big", "output": whole, "exec_ms": 5});
     let head = publisher.says(&format!("{call}\n{result}")).await.seq;

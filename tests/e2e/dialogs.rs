@@ -94,7 +94,7 @@ async fn a_box_that_scrolls_keeps_its_keys() {
     publisher.says(OPENING).await;
     let mut head = 0;
     for n in 0..8 {
-        let lines: String = (0..200).map(|line| format!("line {line} of {n}\n")).collect();
+        let lines = (0..200).map(|line| format!("line {line} of {n}\n")).collect::<Vec<_>>().concat();
         let call =
             json!({"k": "tool.call", "run": "r", "tool": format!("t{n}"), "name": "bash", "arguments": "{}"});
         let result =

@@ -254,3 +254,20 @@ async fn a_pattern_finds_too_and_a_wrong_one_says_so() {
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_that_does_not_search_says_itself_why() {
+    let hub = tests::Hub::start_in_memory().await;
+    let head = hub.publisher("c").await.says_all(&[OPENING, CALLS]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?find=revenue")).await;
+    page.painted(head).await;
+    page.text_until("not-elsewhere", |text| {
+        text.starts_with("Not searched. The hub says: the log in memory is not searched")
+    })
+    .await;
+    // A pattern travels with the link.
+    page.goto(&hub.url("/c/c?find=sum.net&pattern=1")).await;
+    page.run_until(HITS, |hits| hits == &json!(["arguments"])).await;
+    page.close().await;
+}

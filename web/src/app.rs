@@ -84,6 +84,7 @@ fn look(store: Store, navigation: Navigation) {
             store.drawer.set(drawer);
         }
         if let Some(word) = looks.find {
+            store.is_pattern.set(looks.is_pattern);
             store.query.set(word);
             store.show_tab(Tab::Find);
         }

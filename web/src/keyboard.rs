@@ -11,21 +11,39 @@ pub enum Focus {
     Page,
 }
 
+/// What is held down beside a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// Nothing that counts.
+    Nothing,
+    /// Ctrl, or the Command key.
+    Control,
+    /// Alt.
+    Alt,
+}
+
+/// What is on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// The page.
+    Page,
+    /// A dialog that lies over it.
+    Dialog,
+    /// The conversation alone: there are no dialogs, and nothing to find with.
+    Bare,
+}
+
 /// A key that is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Press<'a> {
     /// Its name, as the browser says it.
     pub key: &'a str,
-    /// Whether Ctrl or the Command key is down.
-    pub is_control: bool,
-    /// Whether Alt is down.
-    pub is_alt: bool,
+    /// What is held down beside it.
+    pub held: Held,
     /// What has the focus.
     pub focus: Focus,
-    /// Whether a dialog lies over the page.
-    pub is_covered: bool,
-    /// Whether the page shows the conversation alone: it has no dialogs and nothing to find with.
-    pub is_bare: bool,
+    /// What is on the screen.
+    pub shown: Shown,
     /// Whether the reader has switched single keys off.
     pub is_off: bool,
 }
@@ -51,23 +69,23 @@ pub enum Heard {
 
 /// What the page does with a key.
 pub fn heard(press: Press<'_>) -> Heard {
-    let Press { key, focus, .. } = press;
-    if press.is_bare && (press.is_control || matches!(key, "F3" | "/" | "?")) {
+    let Press { key, held, focus, shown, .. } = press;
+    if shown == Shown::Bare && (held == Held::Control || matches!(key, "F3" | "/" | "?")) {
         return Heard::Nothing;
     }
-    if press.is_control {
+    if held == Held::Control {
         return match key {
             "k" | "K" => Heard::Palette,
-            "f" | "F" if !press.is_covered => Heard::Find,
+            "f" | "F" if shown == Shown::Page => Heard::Find,
             _ => Heard::Nothing,
         };
     }
     // Under a dialog nothing may happen that nobody sees.
-    if press.is_covered {
+    if shown == Shown::Dialog {
         let is_heard = key == "Escape" || (key == "?" && focus != Focus::Text);
         return if is_heard { Heard::Key } else { Heard::Nothing };
     }
-    if press.is_alt {
+    if held == Held::Alt {
         return Heard::Nothing;
     }
     match (focus, key) {
@@ -86,26 +104,19 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: Press<'static> = Press {
-        key: "",
-        is_control: false,
-        is_alt: false,
-        focus: Focus::Page,
-        is_covered: false,
-        is_bare: false,
-        is_off: false,
-    };
+    const PLAIN: Press<'static> =
+        Press { key: "", held: Held::Nothing, focus: Focus::Page, shown: Shown::Page, is_off: false };
 
     #[test]
     fn under_a_dialog_only_what_opens_and_closes_dialogs_is_heard() {
-        let covered = |key, focus| heard(Press { key, focus, is_covered: true, ..PLAIN });
+        let covered = |key, focus| heard(Press { key, focus, shown: Shown::Dialog, ..PLAIN });
         for key in ["A", "R", ".", "j", "End", "F3", "ArrowUp", "/"] {
             assert_eq!(covered(key, Focus::Page), Heard::Nothing, "{key}");
         }
         assert_eq!(covered("Escape", Focus::Text), Heard::Key);
         assert_eq!(covered("?", Focus::Page), Heard::Key);
         assert_eq!(covered("?", Focus::Text), Heard::Nothing, "it is typed");
-        let control = |key| heard(Press { key, is_control: true, is_covered: true, ..PLAIN });
+        let control = |key| heard(Press { key, held: Held::Control, shown: Shown::Dialog, ..PLAIN });
         assert_eq!((control("k"), control("f")), (Heard::Palette, Heard::Nothing));
     }
 
@@ -130,10 +141,10 @@ mod tests {
 
     #[test]
     fn a_page_without_find_leaves_the_browsers_own() {
-        let find = |is_bare| heard(Press { key: "f", is_control: true, is_bare, ..PLAIN });
-        assert_eq!((find(false), find(true)), (Heard::Find, Heard::Nothing));
-        assert_eq!(heard(Press { key: "/", is_bare: true, ..PLAIN }), Heard::Nothing);
-        assert_eq!(heard(Press { key: "End", is_bare: true, ..PLAIN }), Heard::Key);
-        assert_eq!(heard(Press { key: "x", is_alt: true, ..PLAIN }), Heard::Nothing);
+        let find = |shown| heard(Press { key: "f", held: Held::Control, shown, ..PLAIN });
+        assert_eq!((find(Shown::Page), find(Shown::Bare)), (Heard::Find, Heard::Nothing));
+        assert_eq!(heard(Press { key: "/", shown: Shown::Bare, ..PLAIN }), Heard::Nothing);
+        assert_eq!(heard(Press { key: "End", shown: Shown::Bare, ..PLAIN }), Heard::Key);
+        assert_eq!(heard(Press { key: "x", held: Held::Alt, ..PLAIN }), Heard::Nothing);
     }
 }

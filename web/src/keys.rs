@@ -9,7 +9,7 @@ use web_sys::{Element, HtmlElement, KeyboardEvent};
 use crate::browser;
 use crate::components::copy_result;
 use crate::find::Place;
-use crate::keyboard::{Focus, Heard, Press, heard};
+use crate::keyboard::{Focus, Heard, Held, Press, Shown, heard};
 use crate::open::Level;
 use crate::store::{Over, Sheet, Store, Tab};
 use leptos::prelude::*;
@@ -138,14 +138,20 @@ pub(crate) fn listen(store: Store) {
         let key = event.key();
         let pressed = Press {
             key: &key,
-            is_control: event.ctrl_key() || event.meta_key(),
-            is_alt: event.alt_key(),
+            held: match () {
+                () if event.ctrl_key() || event.meta_key() => Held::Control,
+                () if event.alt_key() => Held::Alt,
+                () => Held::Nothing,
+            },
             focus: focus_of(&event),
-            is_covered: store.over.get_untracked() != Over::Nothing,
-            is_bare: store.is_bare,
+            shown: match store.over.get_untracked() {
+                _ if store.is_bare => Shown::Bare,
+                Over::Nothing => Shown::Page,
+                _ => Shown::Dialog,
+            },
             is_off: store.keys_off.get_untracked(),
         };
-        let is_plain = !pressed.is_control && !pressed.is_alt;
+        let is_plain = pressed.held == Held::Nothing;
         let is_taken = (is_plain && replay::press(store, &event)) || obey(store, &event, heard(pressed));
         if is_taken {
             event.prevent_default();

@@ -16,6 +16,8 @@ pub struct Looks {
     pub place: Option<Place>,
     /// What is looked for.
     pub find: Option<String>,
+    /// Whether that is a pattern.
+    pub is_pattern: bool,
     /// How high the timeline stands.
     pub timeline: Option<Drawer>,
     /// The conversation that stands beside it.
@@ -37,6 +39,7 @@ impl Looks {
             level: value("level").and_then(|word| Level::parse(&word)),
             place: tool().or_else(part).or_else(message),
             find: value("find").filter(|word| !word.is_empty()),
+            is_pattern: value("pattern").is_some(),
             timeline: value("timeline").and_then(|word| Drawer::parse(&word)),
             compare: value("compare").and_then(|name| ConversationId::parse(&name).ok()),
         }
@@ -75,6 +78,9 @@ impl Looks {
         }
         if let Some(find) = &self.find {
             say("find", find);
+            if self.is_pattern {
+                say("pattern", "1");
+            }
         }
         if let Some(drawer) = self.timeline {
             say("timeline", drawer.word());
@@ -202,6 +208,7 @@ mod tests {
                 level: Some(Level::All),
                 place,
                 find: Some("a b&c".to_owned()),
+                is_pattern: true,
                 timeline: Some(Drawer::Tall),
                 compare: ConversationId::parse("größe & b").ok(),
             };

@@ -56,8 +56,38 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     let name = id.to_string();
     let ids = StoredValue::new((run, id));
     let inspect = move |_| store.inspect(Some(ids.get_value()));
+    let unfold = move || if open.get() { "Fold the steps away" } else { "Show the steps here" };
+    view! {
+        <div class="sub" class:done=move || !is_running() class:deep=is_deep>
+            <div class="card agent" id=dom_id data-t="agent-card" data-agent=name
+                data-state=move || crate::fleet::status_word(status.get())>
+                <button type="button" data-nav="" title="Show it in the panel" on:click=inspect>
+                    <StateIcon shape=shape />
+                    {chip}
+                    <span class="nm">{move || text(|head| head.name.clone())}</span>
+                    <span class="pv task">{move || text(|head| head.task.clone())}</span>
+                    <CountsOf counts=counts />
+                    <span class="tm num" class:run=is_running>{move || span_text(span.get())}</span>
+                </button>
+                <button type="button" class="unfold" aria-expanded=move || open.get().to_string() aria-label=unfold
+                    title=unfold on:click=toggle><Chevron open=open /></button>
+            </div>
+            <Below ids=ids flow=flow open=open is_running=Signal::derive(is_running) />
+        </div>
+    }
+}
+
+/// What stands below the line of a sub-agent: what it does now, or its rows.
+#[component]
+fn Below(
+    ids: StoredValue<(RunId, AgentId)>,
+    flow: Memo<Flow>,
+    open: Memo<bool>,
+    is_running: Signal<bool>,
+) -> impl IntoView {
+    let store = use_store();
     let ticker = Memo::new(move |_| {
-        if !is_running() || open.get() {
+        if !is_running.get() || open.get() {
             return Vec::new();
         }
         flow.with(|flow| {
@@ -78,36 +108,20 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     let is_kept = move || ids.with_value(|(_, id)| kept.with(|kept| kept.contains(&Item::Agent(id.clone()))));
     // One word for all reasons: the rows are made anew only when none of them is left.
     let has_rows = Memo::new(move |_| open.get() || asks.get() || is_kept());
-    let unfold = move || if open.get() { "Fold the steps away" } else { "Show the steps here" };
     view! {
-        <div class="sub" class:done=move || !is_running() class:deep=is_deep>
-            <div class="card agent" id=dom_id data-t="agent-card" data-agent=name
-                data-state=move || crate::fleet::status_word(status.get())>
-                <button type="button" data-nav="" title="Show it in the panel" on:click=inspect>
-                    <StateIcon shape=shape />
-                    {chip}
-                    <span class="nm">{move || text(|head| head.name.clone())}</span>
-                    <span class="pv task">{move || text(|head| head.task.clone())}</span>
-                    <CountsOf counts=counts />
-                    <span class="tm num" class:run=is_running>{move || span_text(span.get())}</span>
-                </button>
-                <button type="button" class="unfold" aria-expanded=move || open.get().to_string() aria-label=unfold
-                    title=unfold on:click=toggle><Chevron open=open /></button>
-            </div>
-            {move || ticker.with(|lines| (!lines.is_empty()).then(|| {
-                let lines = lines.iter().map(|line| view! { <span>{line.clone()}</span> }).collect_view();
-                view! { <div class="ticker meta" data-t="agent-ticker">{lines}</div> }
-            }))}
-            {move || has_rows.get().then(|| {
-                let (run, id) = ids.get_value();
-                let (its_run, its_id) = ids.get_value();
-                view! {
-                    <Lane run=run agent=Some(id) flow=flow from=from />
-                    {move || open.get().then(|| view! { <CopyAgent run=its_run.clone() id=its_id.clone() /> })}
-                }
-                .into_any()
-            })}
-        </div>
+        {move || ticker.with(|lines| (!lines.is_empty()).then(|| {
+            let lines = lines.iter().map(|line| view! { <span>{line.clone()}</span> }).collect_view();
+            view! { <div class="ticker meta" data-t="agent-ticker">{lines}</div> }
+        }))}
+        {move || has_rows.get().then(|| {
+            let (run, id) = ids.get_value();
+            let (its_run, its_id) = ids.get_value();
+            view! {
+                <Lane run=run agent=Some(id) flow=flow from=from />
+                {move || open.get().then(|| view! { <CopyAgent run=its_run.clone() id=its_id.clone() /> })}
+            }
+            .into_any()
+        })}
     }
 }
 

@@ -5,17 +5,20 @@ use std::collections::HashSet;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, HtmlElement, KeyboardEvent};
+use web_sys::{Element, Event};
 
-use super::tool_row::{ToolRow, row_id};
+use super::tool_row::ToolRow;
 use crate::agents;
-use crate::browser;
 use crate::calls::{self, Calls, Filter, Sort, Wanted};
-use crate::follow::{Follow, Place};
+use crate::follow::Follow;
 use crate::format;
 use crate::latency::{self, CallKey, Group};
 use crate::store::{Store, use_store};
 use crate::window;
+
+mod list;
+
+use list::{keep_newest_in_view, move_focus, place_of};
 
 /// The calls by tool, made once for all who ask how long a tool usually takes.
 #[derive(Clone, Copy)]
@@ -89,7 +92,6 @@ pub(super) fn Tools() -> impl IntoView {
             follow.update_value(|follow| list.iter().for_each(|it| follow.scrolled(place_of(it), true)));
         }
     };
-    let row = move |key: CallKey| view! { <ToolRow key=key calls=calls longest=longest is_named=true /> };
     view! {
         <Chips calls=calls wanted=wanted />
         <div class="rows" data-t="tool-rows" on:scroll=move |event| look(&event)
@@ -105,19 +107,7 @@ pub(super) fn Tools() -> impl IntoView {
                 }
                 .into_any()
             } else {
-                let shown = move || {
-                    let newest_last = wanted.with(|wanted| wanted.sort == Sort::Start);
-                    rows.with(|(_, rows)| {
-                        let skipped = if newest_last { rows.len().saturating_sub(window::CALLS) } else { 0 };
-                        rows.iter().skip(skipped).take(window::CALLS).cloned().collect::<Vec<_>>()
-                    })
-                };
-                let hidden = move || rows.with(|(_, rows)| rows.len().saturating_sub(window::CALLS));
-                view! {
-                    <For each=shown key=Clone::clone let:key>{row(key)}</For>
-                    {move || (hidden() > 0).then(|| view! { <p class="meta earlier">{hidden()} " more: use a filter"</p> })}
-                }
-                .into_any()
+                view! { <Ordered rows=rows calls=calls longest=longest /> }.into_any()
             }}
             {move || calls.with(Calls::is_empty).then(|| view! { <p class="meta pad">"No tool calls yet"</p> })}
             {move || (!calls.with(Calls::is_empty) && rows.with(|(_, rows)| rows.is_empty())).then(|| view! {
@@ -126,6 +116,25 @@ pub(super) fn Tools() -> impl IntoView {
                 </p>
             })}
         </div>
+    }
+}
+
+/// The calls in another order than by tool.
+#[component]
+fn Ordered(rows: Memo<(Wanted, Vec<CallKey>)>, calls: Memo<Calls>, longest: Memo<u64>) -> impl IntoView {
+    let shown = move || {
+        rows.with(|(wanted, rows)| {
+            let newest_last = wanted.sort == Sort::Start;
+            let skipped = if newest_last { rows.len().saturating_sub(window::CALLS) } else { 0 };
+            rows.iter().skip(skipped).take(window::CALLS).cloned().collect::<Vec<_>>()
+        })
+    };
+    let hidden = move || rows.with(|(_, rows)| rows.len().saturating_sub(window::CALLS));
+    view! {
+        <For each=shown key=Clone::clone let:key>
+            <ToolRow key=key calls=calls longest=longest is_named=true />
+        </For>
+        {move || (hidden() > 0).then(|| view! { <p class="meta earlier">{hidden()} " more: use a filter"</p> })}
     }
 }
 
@@ -228,66 +237,6 @@ fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
                 </select>
             }
         })
-    }
-}
-
-/// Where a list stands.
-fn place_of(list: &Element) -> Place {
-    Place {
-        top: f64::from(list.scroll_top()),
-        window: f64::from(list.client_height()),
-        content: f64::from(list.scroll_height()),
-    }
-}
-
-/// The newest call is in view whenever one comes and `follows` says so: whatever the conversation beside it does.
-fn keep_newest_in_view(store: Store, groups: Memo<Vec<Group>>, follows: impl Fn() -> bool + 'static) {
-    Effect::new(move |was: Option<usize>| {
-        let count = groups.with(|groups| groups.iter().map(|group| group.calls.len()).sum::<usize>());
-        if was.is_some_and(|was| was < count) && follows() {
-            let newest = store.view(|view| {
-                let (run, newest) = view.runs.iter().next_back()?;
-                Some(row_id(run, newest.tools.keys().next_back()?))
-            });
-            browser::before_paint(move || {
-                let row = newest.and_then(|id| browser::document().get_element_by_id(&id));
-                if let Some(row) = row {
-                    row.scroll_into_view_with_scroll_into_view_options(&nearest());
-                }
-            });
-        }
-        count
-    });
-}
-
-fn nearest() -> web_sys::ScrollIntoViewOptions {
-    let options = web_sys::ScrollIntoViewOptions::new();
-    options.set_block(web_sys::ScrollLogicalPosition::Nearest);
-    options
-}
-
-/// Moves the focus among the rows.
-fn move_focus(event: &KeyboardEvent) {
-    let document = browser::document();
-    let Ok(found) = document.query_selector_all("[data-t=tool-row]") else { return };
-    let rows: Vec<HtmlElement> = (0..found.length()).filter_map(|n| found.get(n)?.dyn_into().ok()).collect();
-    let focused = document.active_element();
-    let Some(at) = rows.iter().position(|row| focused.as_ref().is_some_and(|it| row.is_same_node(Some(it))))
-    else {
-        return;
-    };
-    let to = match event.key().as_str() {
-        "ArrowDown" => at.checked_add(1),
-        "ArrowUp" => at.checked_sub(1),
-        "Home" => Some(0),
-        "End" => rows.len().checked_sub(1),
-        _ => return,
-    };
-    event.prevent_default();
-    // The conversation has its own use for these keys.
-    event.stop_propagation();
-    if let Some(row) = to.and_then(|to| rows.get(to)) {
-        drop(row.focus());
     }
 }
 

@@ -22,6 +22,7 @@ impl Store {
             level: Some(self.level.get_untracked()),
             place,
             find: self.finding(),
+            is_pattern: self.is_pattern.get_untracked(),
             timeline: Some(self.drawer.get_untracked()).filter(|drawer| *drawer != Drawer::Closed),
             compare: self.compared.get_untracked(),
         };

@@ -46,12 +46,12 @@ pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<Loaded>,
         return said.copy(&text);
     }
     said.say("Loading…");
-    load(store, ids, loaded, move || match text() {
-        Some(text) => said.copy(&text),
-        None => {
-            store.spoken.set("Not copied: the rest of the result is not there".to_owned());
-            said.say("Not copied");
+    load(store, ids, loaded, move || {
+        if let Some(text) = text() {
+            return said.copy(&text);
         }
+        store.spoken.set("Not copied: the rest of the result is not there".to_owned());
+        said.say("Not copied");
     });
 }
 
