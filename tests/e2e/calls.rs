@@ -53,8 +53,11 @@ async fn calls_are_filtered_ordered_and_gone_through_by_keys() {
     };
     page.run_until(&row("s3", ".nm"), |name| name == "scan").await;
     page.run_until(&row("t5", "[data-t=row-agent]"), |agent| agent == "researcher").await;
-    page.run_until(&row("t2", ".what"), |words| words.as_str().is_some_and(|words| words.contains("error")))
-        .await;
+    page.run_until(
+        "return document.querySelector('[data-t=tool-row][data-call=t5]').getAttribute('aria-label')",
+        |said| said == "fetch_page, complete, https://example.com/filing, researcher, 840 ms",
+    )
+    .await;
     assert_eq!(page.run(&row("s3", "[data-t=row-agent]")).await, json!(""));
     page.screenshot("tools-sorted-light").await;
     let chip = |word: &str| {

@@ -119,3 +119,41 @@ async fn rule_5_calls_keep_their_order_under_the_pointer() {
     page.run_until(rows, |shown| shown == "z,a,b").await;
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_list_of_calls_follows_its_own_end() {
+    let hub = Hub::start().await;
+    let mut publisher = hub.publisher("c").await;
+    let call =
+        |n: u32| format!(r#"{{"k":"tool.call","run":"r","tool":"n{n}","name":"look","arguments":"{{}}"}}"#);
+    let many: Vec<String> = (0..60).map(call).collect();
+    let head = publisher.says_all(&[OPENING, &many.join("\n")]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    let is_seen = |n: u32| {
+        format!(
+            "const row = document.querySelector('[data-t=tool-row][data-call=n{n}]')?.getBoundingClientRect(),
+                 list = document.querySelector('[data-t=tool-rows]').getBoundingClientRect();
+             return !!row && row.top >= list.top - 1 && row.bottom <= list.bottom + 1"
+        )
+    };
+    // The reader is elsewhere in the conversation: the list still shows the newest.
+    page.press("k").await;
+    page.painted(publisher.says(&call(60)).await.seq).await;
+    page.holds(&is_seen(60)).await;
+    // The reader goes up in the list: it stays there, though nobody points at it any more.
+    let place = page
+        .run("const r = document.querySelector('[data-t=tool-rows]').getBoundingClientRect(); return [r.left + r.width / 2, r.top + 50]")
+        .await;
+    let (x, y) = (place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+    points_at(&page, x, y).await;
+    let turn = json!({"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": -600});
+    page.devtools("Input.dispatchMouseEvent", turn).await;
+    page.run_until(&is_seen(60), |is_seen| is_seen == false).await;
+    points_at(&page, 600.0, 500.0).await;
+    page.painted(publisher.says(&call(61)).await.seq).await;
+    page.holds("return !!document.querySelector('[data-t=tool-row][data-call=n61]')").await;
+    assert_eq!(page.run(&is_seen(61)).await, json!(false));
+    page.close().await;
+}

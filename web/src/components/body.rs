@@ -115,10 +115,18 @@ fn sought(store: Store, ids: Ids) -> Option<Kind> {
     })
 }
 
+/// Longest text that is shown whole because of a hit in it, in bytes.
+const FOUND_BYTES_MAX: usize = 1 << 20;
+
 /// A text as it came, with a hit in it that no form may hide.
 fn found_in(store: Store, text: String) -> AnyView {
+    let shown = if text.len() <= FOUND_BYTES_MAX {
+        view! { <pre class="pre" tabindex="0">{text}</pre> }.into_any()
+    } else {
+        view! { <Text shown=Shown { text, is_json: false, is_cut: false } /> }.into_any()
+    };
     view! {
-        <Text shown=Shown { text, is_json: false, is_cut: false } />
+        {shown}
         <button type="button" class="more" data-t="own-form" on:click=move |_| store.sought.set(None)>"Show it in its own form"</button>
     }
     .into_any()
@@ -188,7 +196,8 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
                     } else {
                         drawn(text, true)
                     };
-                    view! { {shown} <Attached ids=ids /> <Whole ids=ids loaded=loaded /> }.into_any()
+                    view! { {shown} <Lost ids=ids /> <Attached ids=ids /> <Whole ids=ids loaded=loaded /> }
+                        .into_any()
                 }
                 _ => view! { <p class="none ok">"completed"</p> <Attached ids=ids /> }.into_any(),
             };
@@ -234,13 +243,22 @@ fn Raw(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
         };
         tool(store, ids, known).flatten().unwrap_or_default()
     };
-    let lost = Memo::new(move |_| tool(store, ids, |tool| tool.result_cut).unwrap_or(0));
     view! {
         {move || view! { <Text shown=Shown { text: text(), is_json: false, is_cut: whole.with(Option::is_none) } /> }}
-        {move || (lost.get() > 0).then(|| view! {
-            <p class="none meta" data-t="lost">{format::bytes(lost.get())} " more were not kept"</p>
-        })}
+        <Lost ids=ids />
         <Whole ids=ids loaded=loaded />
+    }
+}
+
+/// How much of a result nobody has kept.
+#[component]
+fn Lost(ids: Ids) -> impl IntoView {
+    let store = use_store();
+    let lost = Memo::new(move |_| tool(store, ids, |tool| tool.result_cut).unwrap_or(0));
+    move || {
+        (lost.get() > 0).then(|| {
+            view! { <p class="none meta" data-t="lost">{format::bytes(lost.get())} " more were not kept"</p> }
+        })
     }
 }
 

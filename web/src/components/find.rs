@@ -134,7 +134,7 @@ fn Elsewhere() -> impl IntoView {
             return;
         }
         browser::after(REST_MS, move || {
-            if store.query.get_untracked() != query {
+            if store.query.get_untracked() != query || store.is_pattern.get_untracked() {
                 return;
             }
             spawn_local(async move {

@@ -54,6 +54,7 @@ pub(super) fn Text(shown: Shown) -> impl IntoView {
     };
     let more = move |_| {
         bytes.update(|n| *n = if *n < STEP_BYTES { STEP_BYTES } else { n.saturating_add(STEP_BYTES) });
+        store.tell_drawn();
     };
     view! {
         <pre class="pre" class:all=store.is_bare tabindex="0">{content}</pre>

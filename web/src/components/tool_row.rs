@@ -8,7 +8,7 @@ use web_sys::KeyboardEvent;
 use super::body::Body;
 use super::card::{Head, preview_of, slow_word};
 use super::elapsed::span_text;
-use super::icon::{StateIcon, icon, tool_icon};
+use super::icon::{icon, tool_icon};
 use crate::calls::Calls;
 use crate::latency::CallKey;
 use crate::store::{Store, use_store};
@@ -53,12 +53,10 @@ pub(super) fn ToolRow(
     let is_slow = move || taken.get().1;
     let silent_since = store.silent_since(&run);
     let slow = slow_word(store, head, silent_since);
-    let shape = Signal::derive(move || {
-        match tool_icon(state.get(), store.is_current() && silent_since.get().is_none()) {
-            (icon, "run spin") if is_slow() => (icon, "slow spin"),
-            shape => shape,
-        }
-    });
+    let shape = move || match tool_icon(state.get(), store.is_current() && silent_since.get().is_none()) {
+        (icon, "run spin") if is_slow() => (icon, "slow spin"),
+        shape => shape,
+    };
     let span = Memo::new(move |_| head.with(|head| head.span).known_until(silent_since.get()));
     let agent = agent_of(store, &run, &id);
     let width = move || {
@@ -77,6 +75,11 @@ pub(super) fn ToolRow(
         }
         other => other.as_str().to_owned(),
     };
+    // Read aloud a row has its tool and its state, whatever of them is drawn.
+    let said = move || {
+        let name = head.with(|head| format!("{}, ", head.name));
+        format!("{}{}", if is_named { "" } else { &name }, state.get().as_str())
+    };
     let open = RwSignal::new(false);
     let keys = move |event: KeyboardEvent| {
         if event.key() == " " {
@@ -93,13 +96,10 @@ pub(super) fn ToolRow(
             data-latency-ms=move || head.with(|head| head.latency_ms.map(|ms| ms.to_string()))
             on:keydown=keys
             on:click=move |_| store.reveal(&key)>
-            <StateIcon shape=shape />
-            <span class="what">
-                <span class=if is_named { "nm" } else { "sr" }>{move || head.with(|head| head.name.clone())} " "</span>
-                <span class="sr">{move || state.get().as_str()} " "</span>
-                <span class="pv">{move || preview.get()}</span>
-                {move || agent.get().map(|name| view! { <span class="of" data-t="row-agent">{name}</span> })}
-            </span>
+            <svg class=move || shape().1 role="img" aria-label=said><use href=move || shape().0 /></svg>
+            {is_named.then(|| view! { <span class="nm">{move || head.with(|head| head.name.clone())}</span> })}
+            <span class="pv">{move || preview.get()}</span>
+            {move || agent.get().map(|name| view! { <span class="of" data-t="row-agent">{name}</span> })}
             <span class=class><i style:width=width></i></span>
             <span class="tm num" class:run=move || state.get() == ToolState::Executing class:slow=is_slow>{time}</span>
         </button>
