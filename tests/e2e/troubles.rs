@@ -37,6 +37,27 @@ async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_run_was_lost_says_that_nothing_was_recorded() {
+    let hub = Hub::start_with(&["--log", "memory", "--stalled-after", "1", "--interrupted-after", "2"]).await;
+    let mut publisher = hub.publisher("c").await;
+    publisher.says_all(&[OPENING, CALLS]).await;
+    drop(publisher);
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    let card = "document.querySelector('[data-t=tool-card][data-call=t3]')";
+    page.holds(&format!("return {card}?.dataset.state === 'interrupted'")).await;
+    page.run(&format!("{card}.querySelector('button').click()")).await;
+    let said = format!("return {card}.querySelector('.body .none')?.textContent ?? ''");
+    page.run_until(&said, |said| {
+        said.as_str().is_some_and(|it| {
+            it.starts_with("No result was recorded. The run ended at ") && it.ends_with('.')
+        })
+    })
+    .await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn after_a_cut_the_page_says_that_it_is_back() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says_all(&[OPENING, CALLS]).await;
