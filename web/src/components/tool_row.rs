@@ -89,7 +89,7 @@ pub(super) fn ToolRow(
     };
     let ids = StoredValue::new((run, id));
     view! {
-        <button type="button" class="row" id=dom_id data-t="tool-row" data-call=call
+        <button type="button" class=if is_named { "row named" } else { "row" } id=dom_id data-t="tool-row" data-call=call
             title="Enter: show it in the conversation. Space: its content here."
             data-name=move || head.with(|head| head.name.clone())
             data-state=move || state.get().as_str()
