@@ -46,7 +46,7 @@ pub(crate) use overlay::Overlay;
 pub(crate) use panel::Panel;
 pub(crate) use recording::DropVeil;
 pub(crate) use replay::ReplayBar;
-pub(crate) use status_bar::{Connection, StatusBar};
+pub(crate) use status_bar::{Aloud, Connection, StatusBar};
 pub(crate) use timeline::Timeline;
 pub(crate) use tools::Groups;
 pub(crate) use top_bar::{TopBar, title};

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use crate::components::{
-    Connection, Conversations, DropVeil, Overlay, Panel, ReplayBar, StatusBar, Timeline, TopBar, Transcript,
-    Wall,
+    Aloud, Connection, Conversations, DropVeil, Overlay, Panel, ReplayBar, StatusBar, Timeline, TopBar,
+    Transcript, Wall,
 };
 use crate::store::{Sheet, use_store};
 
@@ -13,6 +13,7 @@ use crate::store::{Sheet, use_store};
 pub(crate) fn Full() -> impl IntoView {
     let store = use_store();
     view! {
+        <Aloud />
         <div class="app" class:walled=move || store.wall.get()>
             <a class="skip" href="#transcript">"To the conversation"</a>
             <TopBar />

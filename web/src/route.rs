@@ -98,7 +98,7 @@ pub fn link(conversation: &ConversationId, looks: &Looks) -> String {
 }
 
 /// What an address keeps up with while the reader looks.
-pub const KEPT: [&str; 3] = ["level", "find", "timeline"];
+pub const KEPT: [&str; 4] = ["level", "find", "pattern", "timeline"];
 
 /// What names a place in the conversation; gone from the address once the place is shown.
 pub const PLACE: [&str; 4] = ["run", "tool", "part", "message"];
@@ -230,6 +230,7 @@ mod tests {
         assert_eq!(kept("", &low), "?timeline=168");
         assert_eq!(kept("?timeline=320&compare=b&level=All", &low), "?compare=b&timeline=168");
         assert_eq!(kept("?timeline=168&find=a%20b", &Looks::default()), "");
+        assert_eq!(kept("?find=a&pattern=1", &Looks::default()), "");
         let find = Looks { level: Some(Level::All), find: Some("a&b".to_owned()), ..Looks::default() };
         assert_eq!(kept("?run=r&tool=t", &find), "?run=r&tool=t&level=All&find=a%26b");
         // A place is named until it is shown.

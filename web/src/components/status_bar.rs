@@ -149,8 +149,16 @@ pub(crate) fn StatusBar() -> impl IntoView {
             <button type="button" class="plain" on:click=move |_| store.toggle_over(Over::Help)>
                 <kbd>"?"</kbd> " keys"
             </button>
-            <span class="sr" role="status" aria-live="polite" data-t="polite">{move || store.spoken.polite.get()}</span>
-            <span class="sr" role="alert" aria-live="assertive" data-t="alarm">{move || store.spoken.alarm.get()}</span>
         </footer>
+    }
+}
+
+/// What is said aloud. It stands outside of the page, which is silent under a dialog.
+#[component]
+pub(crate) fn Aloud() -> impl IntoView {
+    let store = use_store();
+    view! {
+        <span class="sr" role="status" aria-live="polite" data-t="polite">{move || store.spoken.polite.get()}</span>
+        <span class="sr" role="alert" aria-live="assertive" data-t="alarm">{move || store.spoken.alarm.get()}</span>
     }
 }

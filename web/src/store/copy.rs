@@ -1,7 +1,5 @@
 //! Copying, and the word about what became of it.
 
-use leptos::prelude::*;
-
 use super::Store;
 use crate::browser;
 

@@ -47,6 +47,7 @@ impl Store {
         });
         Effect::new(move |_| {
             self.tab.track();
+            self.is_pattern.track();
             let query = self.query.get();
             // Browsers take no more than a few changes of the address a second.
             browser::after(TYPED_MS, move || {
@@ -73,6 +74,7 @@ impl Store {
         let looks = Looks {
             level: (is_kept("level") && is_conversation && !is_plain).then_some(level),
             find: self.finding().filter(|_| is_kept("find") && is_conversation),
+            is_pattern: self.is_pattern.get_untracked(),
             timeline: (is_kept("timeline") && drawer != Drawer::Closed).then_some(drawer),
             ..Looks::default()
         };
