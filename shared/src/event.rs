@@ -21,7 +21,7 @@ mod wire;
 pub(crate) use cost::CostShape;
 pub use cost::{Cost, CostError, Currency};
 pub use fork::Origin;
-pub use run::{AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
+pub use run::{AgentEnd, AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
 pub use tool::{ResultRef, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};
 pub(crate) use wire::parse_wire;
 pub use wire::{EventError, parse_event};
@@ -98,10 +98,7 @@ pub enum Kind {
     AgentStart(AgentStart),
     /// A sub-agent is done; [`Event::agent`] is its id.
     #[serde(rename = "agent.end")]
-    AgentEnd {
-        /// How it ended.
-        status: RunStatus,
-    },
+    AgentEnd(AgentEnd),
     /// A whole message of the history.
     #[serde(rename = "message")]
     Message(Message),

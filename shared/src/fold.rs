@@ -200,7 +200,7 @@ fn fold_kind(run: &mut RunView, scene: &mut Scene<'_>) {
         Kind::RunStalled { since } => loss::stalled(run, scene, *since),
         Kind::RunEnd(end) => run::end(run, scene, end),
         Kind::AgentStart(start) => agent::start(run, scene, start),
-        Kind::AgentEnd { status } => agent::end(run, scene, *status),
+        Kind::AgentEnd(end) => agent::end(run, scene, end),
         Kind::PartStart { part, kind } => part::start(run, scene, part, *kind),
         Kind::PartDelta { part, off, text } => part::delta(run, scene, part, *off, text),
         Kind::PartReplace { part, text } => part::replace(run, scene, part, text),

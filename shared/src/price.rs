@@ -39,12 +39,15 @@ impl Price {
         known.cost.is_some_and(|cost| cost != self.of(known))
     }
 
-    /// Puts the cost into an event that tells tokens and not what they cost. `known` is what is known of its run: at the end
-    /// of one that has a cost of its own nothing is put in, since whoever said that knows better.
+    /// Puts the cost into an event that tells tokens and not what they cost. `known` is what is known of its run, or of the
+    /// sub-agent that ends: at the end of one that has a cost of its own nothing is put in, since whoever said that knows
+    /// better.
     pub fn put(&self, event: &mut Event, known: Option<&Usage>) {
         let usage = match &mut event.kind {
             Kind::RunUpdate(update) => update.usage.as_mut(),
-            Kind::RunEnd(end) if !known.is_some_and(|known| self.is_told(known)) => end.usage.as_mut(),
+            Kind::RunEnd(_) | Kind::AgentEnd(_) if known.is_some_and(|known| self.is_told(known)) => None,
+            Kind::RunEnd(end) => end.usage.as_mut(),
+            Kind::AgentEnd(end) => end.usage.as_mut(),
             _ => None,
         };
         if let Some(usage) = usage.filter(|usage| usage.cost.is_none()) {
@@ -65,11 +68,22 @@ pub fn known_after(known: Option<Usage>, event: &Event) -> Option<Usage> {
     }
 }
 
+/// What is known of the tokens of a sub-agent after `event` of it, as the fold has it.
+pub fn known_of_agent_after(known: Option<Usage>, event: &Event) -> Option<Usage> {
+    let total = match &event.kind {
+        Kind::AgentStart(start) => start.usage,
+        Kind::AgentEnd(end) => end.usage,
+        _ => return known_after(known, event),
+    };
+    total.map(|total| total.total_after(known)).or(known)
+}
+
 /// Whether an event tells tokens and not what they cost.
 pub fn is_unpriced(event: &Event) -> bool {
     let usage = match &event.kind {
         Kind::RunUpdate(update) => update.usage.as_ref(),
         Kind::RunEnd(end) => end.usage.as_ref(),
+        Kind::AgentEnd(end) => end.usage.as_ref(),
         _ => None,
     };
     usage.is_some_and(|usage| usage.cost.is_none())

@@ -9,8 +9,9 @@ use proptest::sample::select;
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::envelope::Envelope;
 use crate::event::{
-    AgentStart, Cost, Currency, ErrorFact, Event, Kind, Message, Origin, PartEnd, PartKind, ResultRef,
-    RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolStart, ToolState, ToolStateChange, Usage,
+    AgentEnd, AgentStart, Cost, Currency, ErrorFact, Event, Kind, Message, Origin, PartEnd, PartKind,
+    ResultRef, RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolStart, ToolState, ToolStateChange,
+    Usage,
 };
 use crate::ids::{AgentId, ConversationId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
@@ -113,6 +114,36 @@ fn about_tools() -> BoxedStrategy<Kind> {
     .boxed()
 }
 
+fn about_agents() -> BoxedStrategy<Kind> {
+    let parent = select(vec![None, Some("a1"), Some("a2"), Some("a3")]);
+    let model =
+        select(vec![None, None, Some("m"), Some("n")]).prop_map(|model| model.map(CompactString::new));
+    let cost = |picos| Cost::new(picos, Currency::USD);
+    let usage = (0_u64..9, proptest::option::of(1_u64..9)).prop_map(move |(input_tokens, picos)| Usage {
+        input_tokens,
+        cost: picos.map(cost),
+        ..Usage::default()
+    });
+    let used = proptest::option::of(usage);
+    prop_oneof![
+        (parent, model.clone(), used.clone()).prop_map(|(parent, model, usage)| Kind::AgentStart(
+            AgentStart {
+                name: Some("scout".into()),
+                parent: parent.map(AgentId::new),
+                model,
+                usage,
+                ..AgentStart::default()
+            }
+        )),
+        (status(), model, used).prop_map(|(status, model, usage)| Kind::AgentEnd(AgentEnd {
+            status,
+            model,
+            usage
+        })),
+    ]
+    .boxed()
+}
+
 fn about_runs() -> BoxedStrategy<Kind> {
     let cost = Some(Cost::new(7, Currency::USD));
     let usage = Usage { input_tokens: 3, output_tokens: 5, cost, ..Usage::default() };
@@ -124,12 +155,7 @@ fn about_runs() -> BoxedStrategy<Kind> {
             ..RunUpdate::default()
         })),
         1 => status().prop_map(|status| Kind::RunEnd(RunEnd { status, ..RunEnd::default() })),
-        1 => select(vec![None, Some("a1"), Some("a2"), Some("a3")]).prop_map(|parent| Kind::AgentStart(AgentStart {
-            name: Some("scout".into()),
-            parent: parent.map(AgentId::new),
-            ..AgentStart::default()
-        })),
-        1 => status().prop_map(|status| Kind::AgentEnd { status }),
+        1 => about_agents(),
         1 => text().prop_map(|text| Kind::Status { text: text.into() }),
         1 => text().prop_map(|text| Kind::Error(ErrorFact {
             code: "overloaded".into(),

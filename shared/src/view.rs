@@ -289,6 +289,13 @@ pub struct AgentView {
     pub started_at: u64,
     /// When it ended.
     pub ended_at: Option<u64>,
+    /// The model that answers, when anybody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub model: Option<CompactString>,
+    /// Tokens that it used itself, without the agents that it called, when anybody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// Something that happened once in a run.

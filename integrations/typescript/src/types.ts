@@ -8,12 +8,36 @@ export type Durability = "memory" | "stored" | "synced";
 /** How a run or an agent stands. */
 export type RunStatus = "running" | "complete" | "error" | "cancelled" | "interrupted";
 
+/** A cost as it is written. */
+export interface Cost {
+  /** How much, in decimal digits: `"0.0123"`. */
+  amount: string;
+  /** The code of the currency, three capital letters. */
+  currency: string;
+}
+
+/** Tokens. All counts are whole tokens; absent means that nobody said. */
+export interface Usage {
+  /** Of those read, from a cache. */
+  cached_tokens: number;
+  /** What they cost, as far as anybody knows. */
+  cost?: Cost;
+  /** Read by the model. */
+  input_tokens: number;
+  /** Written by the model. */
+  output_tokens: number;
+  /** Of those written, for reasoning. */
+  reasoning_tokens: number;
+}
+
 /** A sub-agent. */
 export interface AgentView {
   /** How deep it stands; 1 for a child of the main agent. */
   depth: number;
   /** When it ended. */
   ended_at: number | null;
+  /** The model that answers, when anybody said. */
+  model?: string;
   /** Its name. */
   name: string | null;
   /** The agent that called it. */
@@ -26,6 +50,8 @@ export interface AgentView {
   task: string | null;
   /** The tool call that started it. */
   tool: string | null;
+  /** Tokens that it used itself, without the agents that it called, when anybody said. */
+  usage?: Usage;
 }
 
 /** Some of the agents of each run. Facts about the run as a whole, errors among them, belong to every choice. */
@@ -178,28 +204,6 @@ export interface RunStartEvent {
   seq?: number;
 }
 
-/** A cost as it is written. */
-export interface Cost {
-  /** How much, in decimal digits: `"0.0123"`. */
-  amount: string;
-  /** The code of the currency, three capital letters. */
-  currency: string;
-}
-
-/** Tokens. All counts are whole tokens; absent means that nobody said. */
-export interface Usage {
-  /** Of those read, from a cache. */
-  cached_tokens: number;
-  /** What they cost, as far as anybody knows. */
-  cost?: Cost;
-  /** Read by the model. */
-  input_tokens: number;
-  /** Written by the model. */
-  output_tokens: number;
-  /** Of those written, for reasoning. */
-  reasoning_tokens: number;
-}
-
 /** More is known about a run that goes on. */
 export interface RunUpdateEvent {
   k: "run.update";
@@ -209,7 +213,7 @@ export interface RunUpdateEvent {
   model?: string;
   /** What it is about. */
   title?: string;
-  /** Tokens of one more model call, added to the run's. */
+  /** Tokens of one more model call, added to the run's, and to those of the sub-agent that the event names. */
   usage?: Usage;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -280,6 +284,8 @@ export interface AgentStartEvent {
   k: "agent.start";
   /** How deep it stands, 1 for a child of the main agent; computed from the parent where absent. */
   depth?: number;
+  /** The model that answers; the one that was known where absent. */
+  model?: string;
   /** Its name. */
   name?: string;
   /** The agent that called it; nothing for the main one. */
@@ -288,6 +294,8 @@ export interface AgentStartEvent {
   text?: string;
   /** The tool call that started it. */
   tool?: string;
+  /** Tokens that it has used before, where it goes on; what was known where absent. The run's stay as they are. */
+  usage?: Usage;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
@@ -305,8 +313,15 @@ export interface AgentStartEvent {
 /** A sub-agent is done; `Event::agent` is its id. */
 export interface AgentEndEvent {
   k: "agent.end";
+  /** The model that answered; the one that was known where absent. */
+  model?: string;
   /** How it ended. */
   status: RunStatus;
+  /**
+   * Tokens that it has used itself, without the agents that it called; replaces what was added up for it. The run's
+   * stay as they are.
+   */
+  usage?: Usage;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shared::event::{
-    AgentStart, Kind, PartEnd, PartKind, RunStatus, ToolProgress, ToolResult, ToolStart, ToolState,
+    AgentEnd, AgentStart, Kind, PartEnd, PartKind, RunStatus, ToolProgress, ToolResult, ToolStart, ToolState,
     ToolStateChange,
 };
 use shared::{AgentId, Event, Json, PartId, RunId, ToolCallId};
@@ -199,15 +199,15 @@ impl<'a> Score<'a> {
         let start = AgentStart {
             name: Some(agent.name.as_str().into()),
             parent: outside.agent.clone(),
-            depth: None,
             tool: call.clone(),
             text: Some(agent.task.clone()),
+            ..AgentStart::default()
         };
         self.put(&inside, Kind::AgentStart(start));
         for step in &agent.steps {
             inside.at = self.step(step, inside.clone());
         }
-        self.put(&inside, Kind::AgentEnd { status: RunStatus::Complete });
+        self.put(&inside, Kind::AgentEnd(AgentEnd::of(RunStatus::Complete)));
         if let Some(call) = call {
             let took = inside.at.saturating_sub(outside.at);
             outside.at = inside.at;

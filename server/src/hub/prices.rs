@@ -1,9 +1,9 @@
 //! What models cost: where who publishes tells tokens and not what they cost, the hub says it.
 
 use compact_str::CompactString;
-use shared::event::Kind;
+use shared::event::{Kind, Usage};
 use shared::price::{self, Price};
-use shared::{Event, RunId};
+use shared::{Event, View};
 
 use super::{Conversation, Publication};
 use crate::sink::matches;
@@ -36,26 +36,58 @@ impl Prices {
             if !price::is_unpriced(event) {
                 continue;
             }
-            let (model, known) = conversation.look(|view| {
-                let run = view.runs.get(&event.run);
-                (run.and_then(|run| run.model.clone()), run.and_then(|run| run.usage))
-            });
             let own = before.iter().map(|envelope| &envelope.event).filter(|it| it.run == event.run);
-            let known = own.fold(known, price::known_after);
-            let told = before.iter().rev().find_map(|envelope| told(&envelope.event, &event.run));
-            let model = model_of(event).or(told).or(model);
+            let of_agent = own.clone().filter(|it| event.agent.is_some() && it.agent == event.agent);
+            let known = conversation.look(|view| Known::of(view, event));
+            let spent = match event.kind {
+                Kind::AgentEnd(_) => of_agent.clone().fold(known.of_agent, price::known_of_agent_after),
+                _ => own.clone().fold(known.of_run, price::known_after),
+            };
+            let model = model_of(event)
+                .or_else(|| model_of_agent(event))
+                .or_else(|| of_agent.rev().find_map(model_of_agent))
+                .or(known.model_of_agent)
+                .or_else(|| own.rev().find_map(model_of))
+                .or(known.model_of_run);
             if let Some(price) = model.and_then(|model| self.of(&model)) {
-                price.put(event, known.as_ref());
+                price.put(event, spent.as_ref());
             }
         }
     }
 }
 
-/// The model that an event names for `run`.
-fn told(event: &Event, run: &RunId) -> Option<CompactString> {
-    if event.run == *run { model_of(event) } else { None }
+/// What the view has of the run and the sub-agent of an event.
+#[derive(Default)]
+struct Known {
+    of_run: Option<Usage>,
+    model_of_run: Option<CompactString>,
+    of_agent: Option<Usage>,
+    model_of_agent: Option<CompactString>,
 }
 
+impl Known {
+    fn of(view: &View, event: &Event) -> Self {
+        let Some(run) = view.runs.get(&event.run) else { return Self::default() };
+        let agent = event.agent.as_ref().and_then(|agent| run.agents.get(agent));
+        Self {
+            of_run: run.usage,
+            model_of_run: run.model.clone(),
+            of_agent: agent.and_then(|agent| agent.usage),
+            model_of_agent: agent.and_then(|agent| agent.model.clone()),
+        }
+    }
+}
+
+/// The model that an event names for its sub-agent.
+fn model_of_agent(event: &Event) -> Option<CompactString> {
+    match &event.kind {
+        Kind::AgentStart(start) => start.model.clone(),
+        Kind::AgentEnd(end) => end.model.clone(),
+        _ => None,
+    }
+}
+
+/// The model that an event names for its run.
 fn model_of(event: &Event) -> Option<CompactString> {
     match &event.kind {
         Kind::RunStart(start) => start.model.clone(),

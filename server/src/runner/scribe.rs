@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shared::dialect::Decoded;
-use shared::event::Event;
+use shared::event::{Event, Kind};
 use shared::frame::Durability;
 use shared::price::{self, Price};
 use shared::view::RunView;
@@ -71,7 +71,15 @@ impl Scribe {
     fn price(&self, event: &mut Event) {
         let Some(price) = self.price.filter(|_| price::is_unpriced(event)) else { return };
         let found = self.shared.hub.find(&self.place.conversation).ok().flatten();
-        let known = found.and_then(|found| found.look(|view| view.runs.get(&event.run)?.usage));
+        let known = found.and_then(|found| {
+            found.look(|view| {
+                let run = view.runs.get(&event.run)?;
+                match event.kind {
+                    Kind::AgentEnd(_) => run.agents.get(event.agent.as_ref()?)?.usage,
+                    _ => run.usage,
+                }
+            })
+        });
         price.put(event, known.as_ref());
     }
 }

@@ -175,7 +175,7 @@ impl Events {
                 self.writer.begin(model.as_deref(), out);
                 if let Some(usage) = usage(whole) {
                     let update = RunUpdate { usage: Some(usage), ..RunUpdate::default() };
-                    self.writer.push(Kind::RunUpdate(update), out);
+                    self.writer.push_by(agent, Kind::RunUpdate(update), out);
                 }
             }
             _ => self.writer.raw(whole, agent, out),

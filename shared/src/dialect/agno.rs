@@ -134,7 +134,7 @@ impl Agno {
                 let model = it.model.word().filter(|_| agent.is_none());
                 self.w.begin(model.as_deref(), out);
             }
-            "ModelRequestCompleted" => self.count(it, whole),
+            "ModelRequestCompleted" => self.count(it, whole, agent),
             "RunContent" | "RunResponseContent" | "RunResponse" => self.content(&key, it, out),
             "RunIntermediateContent" => {
                 let text = it.content.words().unwrap_or_default().into_owned();
@@ -218,7 +218,8 @@ impl Agno {
         let tool = call.map(|id| self.w.tool_id(&id));
         let task = self.tasks.swap_remove(&run).filter(|task| !task.is_empty());
         let text = task.or_else(|| it.step_name.word().map(std::borrow::Cow::into_owned));
-        let start = AgentStart { name, parent, depth: None, tool, text };
+        let model = it.model.word().map(CompactString::from);
+        let start = AgentStart { name, parent, tool, text, model, ..AgentStart::default() };
         let agent = self.w.open_agent(&run, start, out);
         self.others.insert(run.clone(), Voice::of(Some(agent)));
         Some(run)
@@ -268,11 +269,14 @@ impl Agno {
         }
     }
 
-    fn count(&mut self, it: &Happening<'_>, whole: Field<'_>) {
+    fn count(&mut self, it: &Happening<'_>, whole: Field<'_>, agent: Option<&AgentId>) {
         let more =
             whole.object::<Metrics<'_>>().usage().or_else(|| it.metrics.object::<Metrics<'_>>().usage());
         if let Some(more) = more {
             self.usage = Some(self.usage.unwrap_or_default().plus(more));
+            if let Some(agent) = agent {
+                self.w.spend(agent, more);
+            }
         }
     }
 

@@ -18,6 +18,7 @@ mod control;
 mod live;
 mod seen;
 mod system;
+mod tally;
 mod task;
 mod work;
 

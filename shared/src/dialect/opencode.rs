@@ -394,7 +394,7 @@ impl Events {
             // It says 0 where it does not know, too.
             usage.cost = part.get("cost").dollars().filter(|cost| cost.picos() > 0);
             let update = RunUpdate { usage: Some(usage), ..RunUpdate::default() };
-            self.writer.push(Kind::RunUpdate(update), out);
+            self.writer.push_by(agent, Kind::RunUpdate(update), out);
         }
     }
 

@@ -262,6 +262,9 @@ impl Rye {
         if let Some(agent) = agent {
             let Self { writer: w, turns, .. } = self;
             turns.entry(Some(agent.clone())).or_default().close(w, out);
+            if let Some(total) = usage(payload.cost) {
+                w.spent(agent, total, None);
+            }
             return w.close_agent(agent, status, out);
         }
         let finish_reason = match (kind, reason) {

@@ -59,6 +59,8 @@ pub(crate) struct Writer {
     time: Option<u64>,
     /// Calls of the run that goes on which somebody outside has to execute.
     handed_over: u64,
+    /// What sub-agents of the run have used.
+    accounts: IndexMap<AgentId, agent::Account>,
 }
 
 /// What an id of the dialect means.
@@ -105,6 +107,7 @@ impl Writer {
             messages: 0,
             time: None,
             handed_over: 0,
+            accounts: IndexMap::new(),
         }
     }
 
@@ -137,6 +140,7 @@ impl Writer {
         }
         (self.is_running, self.has_model) = (true, model.is_some());
         (self.failure, self.handed_over, self.items) = (None, 0, 0);
+        self.accounts.clear();
         if self.calls.len() > ITEMS_PER_RUN_MAX {
             self.calls.clear();
             self.waiting.clear();
@@ -294,6 +298,7 @@ impl Writer {
             self.anomaly(AnomalyCode::Truncated, String::from("the stream broke off before its end"), out);
             RunStatus::Interrupted
         };
+        self.settle_accounts(status, out);
         self.push(Kind::RunEnd(RunEnd { status, finish_reason, usage, lost: false }), out);
     }
 }

@@ -1,7 +1,7 @@
 //! What documents say about runs, calls and agents, in words: the same ones in each format. Texts of the view are in
 //! them as they are; whoever writes them escapes them.
 
-use crate::event::{ErrorFact, RunStatus, ToolState};
+use crate::event::{ErrorFact, RunStatus, ToolState, Usage};
 use crate::flow::{Counts, Flow};
 use crate::format;
 use crate::preview::{self, Output};
@@ -23,11 +23,15 @@ pub(super) fn run(run: &RunView) -> Vec<String> {
     facts.retain(|fact| !fact.is_empty());
     facts.push(status(run.status).to_owned());
     facts.extend(run_took(run));
-    if let Some(usage) = run.usage {
-        facts.push(format!("{} tokens in", format::count(usage.input_tokens)));
-        facts.push(format!("{} out", format::count(usage.output_tokens)));
-    }
+    facts.extend(run.usage.into_iter().flat_map(tokens));
     facts
+}
+
+fn tokens(usage: Usage) -> [String; 2] {
+    [
+        format!("{} tokens in", format::count(usage.input_tokens)),
+        format!("{} out", format::count(usage.output_tokens)),
+    ]
 }
 
 /// The line that stands for all steps of a run.
@@ -148,7 +152,7 @@ pub(super) fn agent_name(id: &str, agent: &AgentView) -> String {
     if name.is_empty() { preview::one_line(id) } else { name }
 }
 
-/// How a sub-agent stands, what its calls came to, how long it took.
+/// How a sub-agent stands, what its calls came to, how long it took, what it used.
 pub(super) fn agent(agent: &AgentView, counts: Counts) -> Vec<String> {
     let mut facts = vec![status(agent.status).to_owned()];
     let calls = counts.done.saturating_add(counts.failed).saturating_add(counts.open);
@@ -159,6 +163,7 @@ pub(super) fn agent(agent: &AgentView, counts: Counts) -> Vec<String> {
         facts.push(format!("{} failed", counts.failed));
     }
     facts.extend(took(agent.started_at, agent.ended_at));
+    facts.extend(agent.usage.into_iter().flat_map(tokens));
     facts
 }
 

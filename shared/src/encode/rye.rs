@@ -8,7 +8,7 @@ use super::object::data_line;
 use super::{Encode, EncodeOptions, Fact, Object, PartStep, Scene, Tell, Teller, ToolStep};
 use crate::Json;
 use crate::dialect::rye::{COGNITION_FAILED, PARTIAL};
-use crate::event::{ErrorFact, Message, PartKind, RunStatus, ToolState};
+use crate::event::{ErrorFact, Message, PartKind, RunStatus, ToolState, Usage};
 use crate::ids::PartId;
 use crate::view::{PartView, RunView, ToolView};
 
@@ -48,7 +48,7 @@ impl Tell for Rye {
                     payload.put("parent_thread_id", parent);
                 });
             }
-            Fact::AgentEnd(_, agent) => ended(scene, &thread, agent.status, None, out),
+            Fact::AgentEnd(_, agent) => ended(scene, &thread, (agent.status, agent.usage), out),
             Fact::Part(id, part, step) => self.part(scene, id, part, step, out),
             Fact::Tool(id, tool, step) => {
                 if matches!(step, ToolStep::Result { again: false }) {
@@ -67,7 +67,14 @@ impl Tell for Rye {
                 if let (RunStatus::Error, Some(error)) = (scene.run.status, &scene.run.error) {
                     failure(scene, &thread, error, out);
                 }
-                ended(scene, &thread, scene.run.status, Some(scene.run), out);
+                let waits = scene.run.tools.values().any(|tool| tool.state == ToolState::Approval);
+                if waits && scene.run.status == RunStatus::Complete {
+                    line(scene, &thread, "thread_suspended", out, |payload| {
+                        payload.put("suspend_reason", "approval");
+                    });
+                } else {
+                    ended(scene, &thread, (scene.run.status, scene.run.usage), out);
+                }
             }
             _ => {}
         }
@@ -174,15 +181,11 @@ fn failure(scene: &Scene<'_>, thread: &str, error: &ErrorFact, out: &mut Vec<u8>
 }
 
 /// The end of a thread; there is none for one that broke off.
-fn ended(scene: &Scene<'_>, thread: &str, status: RunStatus, run: Option<&RunView>, out: &mut Vec<u8>) {
-    let waits = run.is_some_and(|run| run.tools.values().any(|tool| tool.state == ToolState::Approval));
+fn ended(scene: &Scene<'_>, thread: &str, (status, usage): (RunStatus, Option<Usage>), out: &mut Vec<u8>) {
     match status {
-        RunStatus::Complete if waits => line(scene, thread, "thread_suspended", out, |payload| {
-            payload.put("suspend_reason", "approval");
-        }),
         RunStatus::Complete => line(scene, thread, "thread_completed", out, |payload| {
             payload.nest("cost", |cost| {
-                if let Some(usage) = run.and_then(|run| run.usage) {
+                if let Some(usage) = usage {
                     cost.put("input_tokens", &usage.input_tokens).put("output_tokens", &usage.output_tokens);
                 }
             });

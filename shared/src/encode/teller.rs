@@ -203,7 +203,7 @@ impl<'a> Before<'a> {
         match &event.kind {
             Kind::RunUpdate(update) => say(Fact::RunUpdate(update)),
             Kind::RunEnd(_) => say(Fact::RunEnd),
-            Kind::AgentEnd { .. } => {
+            Kind::AgentEnd(_) => {
                 if let Some((id, agent)) = scene.agent.and_then(|id| run.agents.get_key_value(id)) {
                     say(Fact::AgentEnd(id, agent));
                 }

@@ -45,7 +45,7 @@ pub struct RunUpdate {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub finish_reason: Option<CompactString>,
-    /// Tokens of one more model call, added to the run's.
+    /// Tokens of one more model call, added to the run's, and to those of the sub-agent that the event names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -89,6 +89,36 @@ pub struct AgentStart {
     /// What it is to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// The model that answers; the one that was known where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub model: Option<CompactString>,
+    /// Tokens that it has used before, where it goes on; what was known where absent. The run's stay as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// See [`super::Kind::AgentEnd`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgentEnd {
+    /// How it ended.
+    pub status: RunStatus,
+    /// The model that answered; the one that was known where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub model: Option<CompactString>,
+    /// Tokens that it has used itself, without the agents that it called; replaces what was added up for it. The run's
+    /// stay as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+impl AgentEnd {
+    /// It ended with `status`; more is not known.
+    pub fn of(status: RunStatus) -> Self {
+        Self { status, ..Self::default() }
+    }
 }
 
 /// How a run or an agent stands.
@@ -129,6 +159,17 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Read and written.
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
+    /// The total, as somebody counted it who need not know what it costs: then what was known of that stays.
+    #[must_use]
+    pub fn total_after(self, known: Option<Self>) -> Self {
+        Self { cost: self.cost.or_else(|| known.and_then(|known| known.cost)), ..self }
+    }
+
     /// The sum of two model calls.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    AgentStart, ErrorFact, Event, Kind, Message, Origin, PartEnd, PartKind, ResultRef, RunEnd, RunStart,
-    RunStatus, RunUpdate, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange, Unknown, Usage,
+    AgentEnd, AgentStart, ErrorFact, Event, Kind, Message, Origin, PartEnd, PartKind, ResultRef, RunEnd,
+    RunStart, RunStatus, RunUpdate, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange, Unknown,
+    Usage,
 };
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
@@ -238,8 +239,14 @@ impl Wire<'_> {
                 depth: self.depth,
                 tool: self.tool.take(),
                 text: self.text.take().map(Cow::into_owned),
+                model: self.model.take(),
+                usage: self.usage,
             }),
-            _ => Kind::AgentEnd { status: self.status.unwrap_or(RunStatus::Complete) },
+            _ => Kind::AgentEnd(AgentEnd {
+                status: self.status.unwrap_or(RunStatus::Complete),
+                model: self.model.take(),
+                usage: self.usage,
+            }),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Scene;
 use crate::anomaly::AnomalyCode;
-use crate::event::{AgentStart, RunStatus};
+use crate::event::{AgentEnd, AgentStart, RunStatus, Usage};
 use crate::ids::AgentId;
 use crate::view::{AgentView, Item, RunView};
 
@@ -22,9 +22,14 @@ pub(super) fn start(run: &mut RunView, scene: &mut Scene<'_>, start: &AgentStart
         status: RunStatus::Running,
         started_at: scene.at,
         ended_at: None,
+        model: start.model.clone(),
+        usage: start.usage,
     };
     if let Some(old) = run.agents.get_mut(&id) {
-        *old = AgentView { started_at: old.started_at, ..new };
+        // What it has used is used, also when it begins anew.
+        let usage = start.usage.map(|usage| usage.total_after(old.usage)).or(old.usage);
+        let model = start.model.clone().or_else(|| old.model.take());
+        *old = AgentView { started_at: old.started_at, model, usage, ..new };
         run.open.insert(Item::Agent(id.clone()));
         scene.item_changed(Item::Agent(id));
     } else if scene.add(run, Item::Agent(id.clone())) {
@@ -39,13 +44,30 @@ fn depth_below(run: &RunView, parent: Option<&AgentId>) -> u32 {
 }
 
 /// A sub-agent is done.
-pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, status: RunStatus) {
+pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, end: &AgentEnd) {
     let Some(id) = scene.event.agent.clone() else { return };
     ensure(run, scene);
     if let Some(agent) = run.agents.get_mut(&id) {
-        agent.status = status;
-        agent.ended_at = Some(scene.at);
-        run.open.swap_remove(&Item::Agent(id.clone()));
+        let was_open = run.open.swap_remove(&Item::Agent(id.clone()));
+        // Who only learns later what it used says once more how it ended, not when.
+        if was_open || agent.status != end.status {
+            agent.ended_at = Some(scene.at);
+        }
+        agent.status = end.status;
+        super::run::set(&mut agent.model, end.model.as_ref());
+        if let Some(usage) = end.usage {
+            agent.usage = Some(usage.total_after(agent.usage));
+        }
+        scene.item_changed(Item::Agent(id));
+    }
+}
+
+/// A sub-agent used `usage` more.
+pub(super) fn spend(run: &mut RunView, scene: &mut Scene<'_>, usage: Usage) {
+    let Some(id) = scene.event.agent.clone() else { return };
+    ensure(run, scene);
+    if let Some(agent) = run.agents.get_mut(&id) {
+        agent.usage = Some(agent.usage.unwrap_or_default().plus(usage));
         scene.item_changed(Item::Agent(id));
     }
 }

@@ -1,6 +1,6 @@
 //! Facts about the run itself.
 
-use super::{Scene, loss};
+use super::{Scene, agent, loss};
 use crate::event::{RunEnd, RunStart, RunStatus, RunUpdate, ToolState};
 use crate::view::{Item, RunView};
 
@@ -27,6 +27,7 @@ pub(super) fn update(run: &mut RunView, scene: &mut Scene<'_>, update: &RunUpdat
     set(&mut run.finish_reason, update.finish_reason.as_ref());
     if let Some(usage) = update.usage {
         run.usage = Some(run.usage.unwrap_or_default().plus(usage));
+        agent::spend(run, scene, usage);
     }
     scene.run_changed();
 }
@@ -39,10 +40,8 @@ pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, end: &RunEnd) {
     run.ended_at = Some(scene.at);
     run.activity = None;
     set(&mut run.finish_reason, end.finish_reason.as_ref());
-    if let Some(mut usage) = end.usage {
-        // Who counts the tokens of the whole run again need not know what they cost.
-        usage.cost = usage.cost.or_else(|| run.usage.and_then(|before| before.cost));
-        run.usage = Some(usage);
+    if let Some(usage) = end.usage {
+        run.usage = Some(usage.total_after(run.usage));
     }
     let open = std::mem::take(&mut run.open);
     for item in open {
@@ -86,7 +85,7 @@ fn close(run: &mut RunView, at: u64, item: &Item) -> bool {
     true
 }
 
-fn set<T: Clone>(field: &mut Option<T>, new: Option<&T>) {
+pub(super) fn set<T: Clone>(field: &mut Option<T>, new: Option<&T>) {
     if new.is_some() {
         *field = new.cloned();
     }

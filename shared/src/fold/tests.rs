@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::event::{RunStatus, ToolState};
+use crate::ids::AgentId;
 use crate::snapshot;
 use crate::testkit::{folded, history};
 
@@ -161,6 +162,56 @@ fn a_run_that_goes_on_is_running_again_and_adds_its_usage_up() {
     assert_eq!((run.status, run.ended_at), (RunStatus::Running, None));
     assert_eq!(run.usage.unwrap().input_tokens, 15);
     assert_eq!((view.title.as_deref(), view.anomalies.total), (Some("First"), 0));
+}
+
+#[test]
+fn what_sub_agents_use_counts_for_the_run_once() {
+    let view = view_of(
+        r#"
+        {"k":"run.start","run":"r"}
+        {"k":"agent.start","run":"r","agent":"a","model":"small"}
+        {"k":"run.update","run":"r","usage":{"input_tokens":10,"output_tokens":2}}
+        {"k":"run.update","run":"r","agent":"a","usage":{"input_tokens":5,"output_tokens":1,"cost":{"amount":"0.5","currency":"USD"}}}
+        {"k":"run.update","run":"r","agent":"a","title":"Not of the agent"}
+        {"k":"agent.start","run":"r","agent":"a","name":"told anew"}
+        {"k":"run.update","run":"r","agent":"b","usage":{"input_tokens":1,"output_tokens":0}}
+        {"k":"agent.end","run":"r","agent":"a","status":"complete","usage":{"input_tokens":7,"output_tokens":3}}
+        "#,
+    );
+    let run = &view.runs[0];
+    let of = |agent: &str| run.agents[&AgentId::new(agent)].clone();
+    assert_eq!(run.usage.unwrap().input_tokens, 16, "the end of an agent adds nothing");
+    assert_eq!(of("a").usage.unwrap().input_tokens, 7);
+    assert_eq!(of("a").usage.unwrap().cost.unwrap().amount(), "0.5", "a total without a cost leaves it");
+    assert_eq!(of("a").model.as_deref(), Some("small"));
+    assert_eq!(of("b").usage.unwrap().input_tokens, 1);
+    assert_eq!(view.anomalies.total, 1, "who never began");
+}
+
+#[test]
+fn who_learns_later_what_an_agent_used_does_not_say_when_it_ended() {
+    let mut view = View::default();
+    let lines = [
+        r#"{"k":"run.start","run":"r","seq":1,"at":1000}"#,
+        r#"{"k":"agent.start","run":"r","agent":"a","seq":2,"at":1000}"#,
+        r#"{"k":"agent.end","run":"r","agent":"a","status":"complete","seq":3,"at":2000}"#,
+        r#"{"k":"agent.end","run":"r","agent":"a","status":"complete","usage":{"input_tokens":7},"seq":4,"at":9000}"#,
+    ];
+    for line in lines {
+        fold(&mut view, &Envelope::parse(line).unwrap(), &mut |_| {});
+    }
+    let agent = &view.runs[0].agents[0];
+    assert_eq!((agent.ended_at, agent.usage.unwrap().input_tokens), (Some(2000), 7));
+}
+
+#[test]
+fn views_from_before_agents_had_tokens_are_read() {
+    let view = view_of(r#"{"k":"agent.start","run":"r","agent":"a"}"#);
+    let bytes = snapshot::encode(&view);
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    let agent = text.split("\"agents\"").nth(1).unwrap().split('}').next().unwrap();
+    assert!(!agent.contains("usage") && !agent.contains("model"), "{agent}");
+    assert_eq!(snapshot::decode(&bytes).unwrap(), view);
 }
 
 #[test]

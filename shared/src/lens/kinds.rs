@@ -99,7 +99,7 @@ pub(super) fn family(kind: &Kind) -> Option<Family> {
         | Kind::RunStalled { .. }
         | Kind::RunEnd(_)
         | Kind::AgentStart(_)
-        | Kind::AgentEnd { .. } => return None,
+        | Kind::AgentEnd(_) => return None,
         Kind::Message(_) => Family::Message,
         Kind::PartStart { .. } | Kind::PartDelta { .. } | Kind::PartReplace { .. } | Kind::PartEnd(_) => {
             Family::Part

@@ -2,7 +2,7 @@
 //! before the event, which only the hub has, and only for that moment: it keeps the marks beside the events. Most
 //! events have none.
 
-use crate::event::{Class, Event, Kind, RunEnd, ToolState};
+use crate::event::{Class, Event, Kind, RunEnd, RunUpdate, ToolState};
 use crate::ids::{PartId, ToolCallId};
 use crate::view::{Item, RunView, ToolView, View};
 
@@ -100,7 +100,8 @@ fn makes_agent(run: Option<&RunView>, event: &Event, makes_thing: bool) -> bool 
                 | Kind::Custom { .. }
                 | Kind::Raw { .. }
                 | Kind::Unknown(_)
-                | Kind::AgentEnd { .. }
+                | Kind::AgentEnd(_)
+                | Kind::RunUpdate(RunUpdate { usage: Some(_), .. })
         );
     makes && run.is_none_or(|run| !run.agents.contains_key(id))
 }

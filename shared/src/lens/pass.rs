@@ -71,9 +71,15 @@ impl Lens {
                 let tool = tool_of(&event.kind).and_then(|id| run.tools.get(id));
                 tool.is_some_and(|tool| self.sees(run, tool.agent.as_ref()))
             }),
+            // The run's tokens are seen, whoever used them.
+            None if matches!(event.kind, Kind::RunUpdate(_)) => {
+                let agent = event.agent.as_ref();
+                let is_seen = agent.is_none() || run.is_some_and(|run| self.sees(run, agent));
+                return if is_seen { Seen::Yes } else { Seen::OfTheRun };
+            }
             None => {
                 event.agent.is_none()
-                    || !matches!(event.kind, Kind::AgentStart(_) | Kind::AgentEnd { .. })
+                    || !matches!(event.kind, Kind::AgentStart(_) | Kind::AgentEnd(_))
                     || run.is_some_and(|run| self.sees(run, event.agent.as_ref()))
             }
         };

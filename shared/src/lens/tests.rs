@@ -190,6 +190,18 @@ fn one_agent_and_everything_below_it_or_the_main_agent_alone() {
 }
 
 #[test]
+fn tokens_of_an_agent_that_is_not_seen_are_tokens_of_the_run() {
+    let story = r#"
+        {"k":"run.start","run":"r"}
+        {"k":"agent.start","run":"r","agent":"a1"}
+        {"k":"run.update","run":"r","agent":"a1","usage":{"input_tokens":5,"output_tokens":1}}"#;
+    let main = Lens { agents: Some(Agents { root: None, depth: Some(0) }), ..Lens::default() };
+    let passed = passed(&main, story);
+    assert_eq!(seqs(&passed), [1, 3]);
+    assert_eq!(passed[1].event.agent, None);
+}
+
+#[test]
 fn kinds_are_chosen_by_words_and_others_are_refused_by_name() {
     let lens = Lens { kinds: Some(Kinds::of(["tool.*"]).unwrap()), ..Lens::default() };
     assert_eq!(seqs(&passed(&lens, STORY)), [1, 4, 5, 6, 9, 10, 11]);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::text::deltas;
 use super::{Events, tool};
 use crate::event::{
-    AgentStart, Kind, PUBLISHER_LOST, PartEnd, RunEnd, RunStart, RunStatus, RunUpdate, ToolState,
+    AgentEnd, AgentStart, Kind, PUBLISHER_LOST, PartEnd, RunEnd, RunStart, RunStatus, RunUpdate, ToolState,
 };
 use crate::ids::{AgentId, PartId, RunId, ToolCallId};
 use crate::view::{AgentView, Item, NoteBody, PartView, RunView, ToolView};
@@ -124,7 +124,7 @@ impl<'a> RunTeller<'a> {
         }
         if run.late && run.activity.is_none() {
             // Says nothing, but too late.
-            let nothing = Kind::AgentEnd { status: RunStatus::Running };
+            let nothing = Kind::AgentEnd(AgentEnd::of(RunStatus::Running));
             out.push(self.id, None, run.started_at, nothing);
         }
     }
@@ -244,6 +244,8 @@ impl<'a> RunTeller<'a> {
             depth: Some(agent.depth),
             tool: agent.tool.clone(),
             text: agent.task.clone(),
+            model: agent.model.clone(),
+            usage: agent.usage,
         };
         out.push(self.id, Some(id), agent.started_at, Kind::AgentStart(start));
     }
@@ -253,7 +255,7 @@ impl<'a> RunTeller<'a> {
         let Some(at) = agent.ended_at.filter(|_| !self.run.open.contains(&Item::Agent(id.clone()))) else {
             return;
         };
-        out.push(self.id, Some(id), at, Kind::AgentEnd { status: agent.status });
+        out.push(self.id, Some(id), at, Kind::AgentEnd(AgentEnd::of(agent.status)));
     }
 
     /// Whether the end of the run is what closed `tool`, and will do so again.

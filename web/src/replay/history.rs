@@ -218,7 +218,7 @@ fn is_step(kind: &Kind) -> bool {
             | Kind::RunStart(_)
             | Kind::RunEnd(_)
             | Kind::AgentStart(_)
-            | Kind::AgentEnd { .. }
+            | Kind::AgentEnd(_)
             | Kind::PartStart { .. }
             | Kind::ToolCall { .. }
             | Kind::ToolResult(_)

@@ -14,9 +14,34 @@ RunStatus = Literal["running", "complete", "error", "cancelled", "interrupted"]
 """How a run or an agent stands."""
 
 
-class AgentView(TypedDict):
-    """A sub-agent."""
+class Cost(TypedDict):
+    """A cost as it is written."""
 
+    amount: str
+    """How much, in decimal digits: `"0.0123"`."""
+    currency: str
+    """The code of the currency, three capital letters."""
+
+
+class _Usage(TypedDict):
+    cached_tokens: int
+    """Of those read, from a cache."""
+    input_tokens: int
+    """Read by the model."""
+    output_tokens: int
+    """Written by the model."""
+    reasoning_tokens: int
+    """Of those written, for reasoning."""
+
+
+class Usage(_Usage, total=False):
+    """Tokens. All counts are whole tokens; absent means that nobody said."""
+
+    cost: Cost
+    """What they cost, as far as anybody knows."""
+
+
+class _AgentView(TypedDict):
     depth: int
     """How deep it stands; 1 for a child of the main agent."""
     ended_at: Union[int, None]
@@ -33,6 +58,15 @@ class AgentView(TypedDict):
     """What it is to do."""
     tool: Union[str, None]
     """The tool call that started it."""
+
+
+class AgentView(_AgentView, total=False):
+    """A sub-agent."""
+
+    model: str
+    """The model that answers, when anybody said."""
+    usage: Usage
+    """Tokens that it used itself, without the agents that it called, when anybody said."""
 
 
 class Agents(TypedDict, total=False):
@@ -216,33 +250,6 @@ class RunStartEvent(_RunStartEvent, total=False):
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
-class Cost(TypedDict):
-    """A cost as it is written."""
-
-    amount: str
-    """How much, in decimal digits: `"0.0123"`."""
-    currency: str
-    """The code of the currency, three capital letters."""
-
-
-class _Usage(TypedDict):
-    cached_tokens: int
-    """Of those read, from a cache."""
-    input_tokens: int
-    """Read by the model."""
-    output_tokens: int
-    """Written by the model."""
-    reasoning_tokens: int
-    """Of those written, for reasoning."""
-
-
-class Usage(_Usage, total=False):
-    """Tokens. All counts are whole tokens; absent means that nobody said."""
-
-    cost: Cost
-    """What they cost, as far as anybody knows."""
-
-
 class _RunUpdateEvent(TypedDict):
     k: Literal["run.update"]
 
@@ -257,7 +264,7 @@ class RunUpdateEvent(_RunUpdateEvent, total=False):
     title: str
     """What it is about."""
     usage: Usage
-    """Tokens of one more model call, added to the run's."""
+    """Tokens of one more model call, added to the run's, and to those of the sub-agent that the event names."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -337,6 +344,8 @@ class AgentStartEvent(_AgentStartEvent, total=False):
 
     depth: int
     """How deep it stands, 1 for a child of the main agent; computed from the parent where absent."""
+    model: str
+    """The model that answers; the one that was known where absent."""
     name: str
     """Its name."""
     parent: str
@@ -345,6 +354,8 @@ class AgentStartEvent(_AgentStartEvent, total=False):
     """What it is to do."""
     tool: str
     """The tool call that started it."""
+    usage: Usage
+    """Tokens that it has used before, where it goes on; what was known where absent. The run's stay as they are."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -368,6 +379,12 @@ class _AgentEndEvent(TypedDict):
 class AgentEndEvent(_AgentEndEvent, total=False):
     """A sub-agent is done; `Event::agent` is its id."""
 
+    model: str
+    """The model that answered; the one that was known where absent."""
+    usage: Usage
+    """Tokens that it has used itself, without the agents that it called; replaces what was added up for it. The run's
+    stay as they are.
+    """
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int

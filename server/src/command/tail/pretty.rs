@@ -92,9 +92,14 @@ impl Pretty {
     fn rare(&mut self, kind: &Kind, run: &RunView, agent: Option<&AgentId>, depth: usize, out: &mut String) {
         match kind {
             Kind::AgentStart(_) => self.agent(run, agent, out),
-            Kind::AgentEnd { status } => {
+            Kind::AgentEnd(end) => {
                 let name = agent_name(run, agent);
-                self.line(depth, status_ink(*status), &format!("⤴ {name} {}", status_word(*status)), out);
+                let mut words = format!("⤴ {name} {}", status_word(end.status));
+                let agent = agent.and_then(|id| run.agents.get(id));
+                if let Some(usage) = agent.and_then(|agent| agent.usage) {
+                    words.push_str(&format!(" · {} tokens", usage.tokens()));
+                }
+                self.line(depth, status_ink(end.status), &words, out);
             }
             Kind::Status { text } => self.line(depth, Ink::Dim, &format!("· {text}"), out),
             Kind::RunStalled { .. } => self.line(depth, Ink::Pending, STALLED, out),
@@ -236,7 +241,7 @@ impl Pretty {
             (calls, 0) => Some(format!("{calls} calls")),
             (calls, failed) => Some(format!("{calls} calls, {failed} failed")),
         });
-        let tokens = run.usage.map(|usage| usage.input_tokens.saturating_add(usage.output_tokens));
+        let tokens = run.usage.map(|usage| usage.tokens());
         words.extend(tokens.map(|tokens| format!("{tokens} tokens")));
         self.line(0, status_ink(end.status), &words.join(" · "), out);
     }

@@ -7,6 +7,7 @@ use super::{Events, OPEN_MAX};
 use crate::dialect::Decoded;
 use crate::dialect::fault::fault;
 use crate::dialect::field::{Field, Fields};
+use crate::dialect::tokens::usage;
 use crate::event::{AgentStart, Kind, RunStatus};
 use crate::ids::{AgentId, ToolCallId};
 
@@ -27,9 +28,9 @@ impl Events {
                 let start = AgentStart {
                     name: event.get("name").word().map(|name| CompactString::new(&name)),
                     parent: event.get("parentSubagentRunId").word().map(|id| AgentId::new(&id)),
-                    depth: None,
                     tool: event.get("parentToolCallId").word().map(|id| ToolCallId::new(&id)),
                     text: text("description"),
+                    ..AgentStart::default()
                 };
                 self.texts.pause(self.speaker(event).as_ref(), &self.writer, out);
                 self.sub_agents.insert(self.writer.open_agent(&id, start, out));
@@ -79,6 +80,9 @@ impl Events {
         }
         let Some(ended) = self.inner.pop() else { return false };
         self.texts.end_all(Some(&ended), &mut self.writer, out);
+        if let Some(total) = usage(event.get("usage")) {
+            self.writer.spent(&ended, total, None);
+        }
         self.writer.close_agent(&ended, status, out);
         true
     }

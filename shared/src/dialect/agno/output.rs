@@ -19,10 +19,13 @@ impl Agno {
         if it.citations.is_truthy() {
             w.custom("citations", it.citations, voice.agent.as_ref(), out);
         }
-        if voice.agent.is_some() {
+        let usage = it.metrics.object::<Metrics<'_>>().usage();
+        if let Some(agent) = &voice.agent {
+            if let Some(total) = usage {
+                w.spent(agent, total, None);
+            }
             return self.close_other(key, RunStatus::Complete, out);
         }
-        let usage = it.metrics.object::<Metrics<'_>>().usage();
         let status = if self.is_cancelled { RunStatus::Cancelled } else { RunStatus::Complete };
         self.close(Some(status), usage, out);
     }

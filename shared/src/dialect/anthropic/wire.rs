@@ -157,6 +157,17 @@ impl Counts {
         self.thinking = details.thinking_tokens.count().or(self.thinking);
     }
 
+    /// What is told now counts where it is more.
+    pub(in crate::dialect) fn raise(&mut self, field: Field<'_>) {
+        let mut told = Self::default();
+        told.update(field);
+        self.input = self.input.max(told.input);
+        self.output = self.output.max(told.output);
+        self.cache_read = self.cache_read.max(told.cache_read);
+        self.cache_written = self.cache_written.max(told.cache_written);
+        self.thinking = self.thinking.max(told.thinking);
+    }
+
     /// The tokens; the dialect's `input_tokens` leave out what went through the cache, ours do not.
     pub(in crate::dialect) fn usage(self) -> Option<Usage> {
         if self.input.is_none() && self.output.is_none() {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use compact_str::CompactString;
 
+use super::tally::Used;
 use super::work::{Line, Work};
 use crate::dialect::Decoded;
 use crate::dialect::anthropic::{BlockBody, Blocks, Counts, Delta, MessageBody, Stopped, StreamEvent};
@@ -87,10 +88,12 @@ impl Work {
             }
             "message_delta" => {
                 live.counts.update(event.usage);
+                let id = live.id.clone();
                 let reason = event.delta.object::<Delta<'_>>().stop_reason.word();
                 if let Some(reason) = reason.filter(|_| line.by.is_empty()) {
                     self.stop_reason = Some(CompactString::new(&reason));
                 }
+                self.used(line.by, Used { message: &id, model: None, usage: event.usage });
             }
             "message_stop" => {
                 live.blocks.close(true, &mut self.writer, out);
@@ -113,9 +116,11 @@ impl Work {
         if let Some(mut old) = self.lives.shift_remove(by) {
             old.blocks.discard(&mut self.writer, out);
         }
-        let mut live = Live::new(&body.id.text().unwrap_or_default(), agent);
+        let id = body.id.text().unwrap_or_default();
+        let mut live = Live::new(&id, agent);
         live.counts.update(body.usage);
         self.add_live(by, live, out);
+        self.used(by, Used { message: &id, model: body.model.text().as_deref(), usage: body.usage });
     }
 
     fn add_live(&mut self, by: &str, live: Live, out: &mut Decoded) {

@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 
 use super::live::Live;
 use super::seen::Seen;
+use super::tally::{Tally, Used};
 use crate::dialect::anthropic::{Block, BlockBody};
 use crate::dialect::field::{Field, Fields};
 use crate::dialect::writer::{Ending, Outcome, Writer};
@@ -18,7 +19,7 @@ use crate::json::Json;
 use crate::limits::ITEMS_PER_RUN_MAX;
 
 /// The model of messages that the program wrote itself.
-const SYNTHETIC: &str = "<synthetic>";
+pub(super) const SYNTHETIC: &str = "<synthetic>";
 
 /// The state of one stream.
 #[derive(Debug)]
@@ -27,14 +28,14 @@ pub(in crate::dialect) struct Work {
     /// Calls of the run that goes on which have no result yet.
     pub(in crate::dialect) calls: IndexMap<CompactString, Call>,
     /// The agents, by the calls that started them.
-    agents: IndexMap<CompactString, Agent>,
+    pub(super) agents: IndexMap<CompactString, Agent>,
     /// Tasks that have an id of their own, and the calls that started them.
     pub(super) tasks: IndexMap<CompactString, CompactString>,
     /// Messages that come in deltas, by the calls of their agents.
     pub(super) lives: IndexMap<CompactString, Live>,
-    seen: Seen,
+    pub(super) seen: Seen,
     /// Runs that have begun.
-    runs: u64,
+    pub(super) runs: u64,
     /// A message about a failure that nothing came after.
     pub(in crate::dialect) trouble: Option<ErrorFact>,
     /// Why the main agent stopped last.
@@ -61,12 +62,13 @@ pub(in crate::dialect) struct Call {
 }
 
 #[derive(Debug)]
-struct Agent {
-    id: AgentId,
+pub(super) struct Agent {
+    pub(super) id: AgentId,
     name: Option<CompactString>,
     /// The run that knows it.
-    run: u64,
+    pub(super) run: u64,
     is_open: bool,
+    pub(super) tally: Tally,
 }
 
 /// One line, and whose it is.
@@ -127,7 +129,8 @@ impl Work {
             self.writer.whole_part(PartKind::Text, &text, false, agent.as_ref(), out);
         }
         if !line.by.is_empty() {
-            return;
+            let used = Used { message: &id, model: model.as_deref(), usage: message.get("usage") };
+            return self.used(line.by, used);
         }
         if let Some(reason) = message.get("stop_reason").word() {
             self.stop_reason = Some(CompactString::new(&reason));
@@ -229,7 +232,7 @@ impl Work {
         let tool = self.writer.knows_call(id).then(|| self.writer.tool_id(id));
         let name = start.name.clone();
         let agent = self.writer.open_agent(id, AgentStart { tool, ..start }, out);
-        let known = Agent { id: agent.clone(), name, run: self.runs, is_open: true };
+        let known = Agent { id: agent.clone(), name, run: self.runs, is_open: true, tally: Tally::default() };
         self.agents.insert(CompactString::new(id), known);
         agent
     }

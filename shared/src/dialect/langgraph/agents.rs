@@ -66,7 +66,7 @@ impl Stage {
             name.map(CompactString::new).or_else(|| errand.subagent_type.word().map(CompactString::from));
         let tool = call.as_ref().map(|(id, _)| self.w.tool_id(id));
         let text = task.map(str::to_owned).or_else(|| errand.description.word().map(Into::into));
-        let start = AgentStart { name, parent, depth: None, tool, text };
+        let start = AgentStart { name, parent, tool, text, ..AgentStart::default() };
         let agent = self.w.open_agent(&key, start, out);
         if let Some((id, _)) = call {
             // Found again by it when the call is over.

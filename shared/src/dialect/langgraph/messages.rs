@@ -241,7 +241,7 @@ impl Graph {
         let text = message.text();
         if let Some(is_counted) = self.told.get_mut(&hash) {
             let more = usage(message.body.usage_metadata).filter(|_| !std::mem::replace(is_counted, true));
-            self.count(more);
+            self.count(more, place.agent.as_ref());
             self.streamed.swap_remove(&hash_of(&text));
             return;
         }
@@ -260,7 +260,7 @@ impl Graph {
         let mut spoken = Spoken::of(place.agent.clone());
         spoken.whole(message, &mut self.stage, out);
         spoken.end(true, &mut self.stage, out);
-        self.count(spoken.usage);
+        self.count(spoken.usage, spoken.agent.as_ref());
         self.note_told(hash, spoken.usage.is_some());
     }
 
@@ -268,7 +268,7 @@ impl Graph {
     pub(super) fn end_message(&mut self, key: &CompactString, is_whole: bool, out: &mut Decoded) {
         let Some(mut spoken) = self.open.shift_remove(key) else { return };
         spoken.end(is_whole, &mut self.stage, out);
-        self.count(spoken.usage);
+        self.count(spoken.usage, spoken.agent.as_ref());
         if let Some(text) = spoken.said() {
             self.streamed.insert(text);
         }
@@ -278,9 +278,13 @@ impl Graph {
         }
     }
 
-    fn count(&mut self, more: Option<crate::event::Usage>) {
+    /// Counts what a message used, for the run and for the sub-agent that it is of.
+    fn count(&mut self, more: Option<crate::event::Usage>, agent: Option<&AgentId>) {
         if let Some(more) = more {
             self.usage = Some(self.usage.unwrap_or_default().plus(more));
+            if let Some(agent) = agent {
+                self.stage.w.spend(agent, more);
+            }
         }
     }
 

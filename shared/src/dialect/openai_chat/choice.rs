@@ -9,7 +9,7 @@ use super::wire::{Delta, Piece};
 use crate::dialect::Decoded;
 use crate::dialect::field::Field;
 use crate::dialect::writer::{OpenPart, Outcome, Writer};
-use crate::event::{Kind, PartKind, RunStatus};
+use crate::event::{AgentEnd, Kind, PartKind, RunStatus};
 use crate::ids::AgentId;
 
 mod extras;
@@ -90,7 +90,7 @@ impl Choice {
         self.calls.finish(is_whole, w, out);
         if let Some(agent) = &self.agent {
             let status = if is_whole { RunStatus::Complete } else { RunStatus::Interrupted };
-            w.push_by(Some(agent), Kind::AgentEnd { status }, out);
+            w.push_by(Some(agent), Kind::AgentEnd(AgentEnd::of(status)), out);
         }
     }
 

@@ -137,9 +137,9 @@ impl Sessions {
         let start = AgentStart {
             name: session.name.clone().or(title),
             parent,
-            depth: None,
             tool,
             text: session.task.clone(),
+            ..AgentStart::default()
         };
         let agent = w.open_agent(id, start, out);
         session.agent = Some(agent.clone());

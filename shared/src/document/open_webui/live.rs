@@ -163,7 +163,7 @@ impl Live {
                 let name = start.name.as_deref().map(preview::one_line).unwrap_or_default();
                 status(format!("Sub-agent: {name}…"), false);
             }
-            Kind::AgentEnd { .. } => status("Sub-agent completed".to_owned(), false),
+            Kind::AgentEnd(_) => status("Sub-agent completed".to_owned(), false),
             Kind::RunEnd(end) => {
                 let word = super::facts::status(end.status);
                 let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::trace::Trace;
-use crate::event::{AgentStart, Kind, RunStatus};
+use crate::event::{AgentEnd, AgentStart, Kind, RunStatus};
 use crate::ids::{AgentId, ToolCallId};
 use crate::spans::meaning::Role;
 use crate::spans::{SpanId, hex};
@@ -49,6 +49,7 @@ impl Trace {
             depth: u32::try_from(above.len().saturating_add(1)).ok(),
             tool: tool.map(ToolCallId::new),
             text: node.and_then(|node| node.task.clone()),
+            ..AgentStart::default()
         }
     }
 
@@ -93,7 +94,7 @@ impl Trace {
             {
                 let status = if failed { RunStatus::Error } else { RunStatus::Complete };
                 let id = AgentId::new(&hex(&agent));
-                self.push(Kind::AgentEnd { status }, Some(&id), 0);
+                self.push(Kind::AgentEnd(AgentEnd::of(status)), Some(&id), 0);
             }
         }
     }

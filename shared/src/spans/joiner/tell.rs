@@ -47,7 +47,9 @@ impl Trace {
         self.has_usage |= meaning.usage.is_some();
         if model.is_some() || finish_reason.is_some() || meaning.usage.is_some() {
             let update = RunUpdate { model, title: None, finish_reason, usage: meaning.usage };
-            self.push(Kind::RunUpdate(update), None, held.end_ms);
+            // What a sub-agent used counts for it too; what else is told is of the run.
+            let agent = agent.filter(|_| meaning.usage.is_some());
+            self.push(Kind::RunUpdate(update), agent, held.end_ms);
         }
         if let Some(error) = &meaning.error {
             self.fail(error, agent, held.end_ms);

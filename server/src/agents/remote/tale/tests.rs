@@ -63,6 +63,8 @@ fn ids_that_the_run_has_already_are_not_used_again() {
         status: RunStatus::Error,
         started_at: 0,
         ended_at: None,
+        model: None,
+        usage: None,
     };
     before.agents.insert(AgentId::new("depth-1"), agent);
     let mut tale = Tale::new(run.clone(), Some(&before));
