@@ -83,6 +83,8 @@ class TheForwarder(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(said.text(agent=agent["agent"]), "Rome:21")
         self.assertEqual(said.text(), "Itisso.")
         self.assertEqual(len(said.of("agent.end")), 1)
+        by = [e.get("agent") for e in said.of("run.update") if "usage" in e]
+        self.assertEqual(sorted(by, key=str), sorted([None, None, agent["agent"]], key=str))
 
 
 if __name__ == "__main__":

@@ -85,8 +85,10 @@ class TheCallback(unittest.TestCase):
         self.assertEqual(self.said.text(), "one two three")
 
     def test_shows_an_agent_inside_of_a_tool_as_a_sub_agent(self):
+        usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+        last = AIMessage("Rome.", usage_metadata=usage)
         inner = create_agent(
-            model(AIMessage("Inner.", tool_calls=[call("slow", "i", city="Rome")]), AIMessage("Rome.")),
+            model(AIMessage("Inner.", tool_calls=[call("slow", "i", city="Rome")]), last),
             tools=[slow],
             name="scout",
         )
@@ -102,6 +104,8 @@ class TheCallback(unittest.TestCase):
         self.assertEqual(self.said.calls()["i"]["agent"], agent["agent"])
         self.assertEqual(self.said.text(agent=agent["agent"]), "Inner.Rome.")
         self.assertEqual((self.said.text(), len(self.said.of("agent.end"))), ("Done.", 1))
+        used = [e for e in self.said.of("run.update") if "usage" in e]
+        self.assertEqual([(e["agent"], e["usage"]["input_tokens"]) for e in used], [(agent["agent"], 10)])
 
     def test_keeps_its_troubles_from_the_agent(self):
         callback = FanlightCallback(Full())

@@ -95,6 +95,8 @@ class TheProcessor(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((told["i"]["agent"], told["i"]["said"]), (agent["agent"], ["call", "executing", "result"]))
         self.assertEqual((told["o"]["said"], told["o"]["output"]), (["call", "executing", "result"], "Rome: 21"))
         self.assertEqual(self.said.text(agent=agent["agent"]), "Rome: 21")
+        by = [e.get("agent") for e in self.said.of("run.update") if "usage" in e]
+        self.assertEqual((by.count(agent["agent"]), by.count(None)), (2, 3))
         self.assertEqual(self.said.text(), "Done.")
         self.assertEqual(self.said.of("status")[0]["text"], "handed over to Closer")
         self.assertEqual([e["status"] for e in self.said.of("run.end")], ["complete"])

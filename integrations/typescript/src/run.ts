@@ -200,11 +200,11 @@ export class Run {
     this.#say({ k: "agent.end", status }, agent);
   }
 
-  /** Tokens of one more call of the model. */
-  usage(tokens: Tokens): void {
+  /** Tokens of one more call of the model: they count for the run, and for the sub-agent that is named. */
+  usage(tokens: Tokens, by: By = {}): void {
     const { input = 0, output = 0, reasoning = 0, cached = 0 } = tokens;
     const usage = { input_tokens: input, output_tokens: output, reasoning_tokens: reasoning, cached_tokens: cached };
-    this.#say({ k: "run.update", usage });
+    this.#say({ k: "run.update", usage }, by.agent);
   }
 
   /** A line about what goes on. */

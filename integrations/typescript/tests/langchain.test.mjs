@@ -89,7 +89,8 @@ test("what streams shows while it streams", async () => {
 
 test("an agent inside of a tool is a sub-agent", async () => {
   const said = new Recorded();
-  const scout = agent("scout", { slow }, calls(["i", "slow", { city: "Rome" }]), new AIMessage("Rome: 21"));
+  const last = new AIMessage({ content: "Rome: 21", usage_metadata: { input_tokens: 10, output_tokens: 5, total_tokens: 15 } });
+  const scout = agent("scout", { slow }, calls(["i", "slow", { city: "Rome" }]), last);
   const ask = tool(async (_, config) => (await scout.invoke(question, config)).content, { name: "ask", schema });
   const lead = agent("lead", { ask }, calls(["o", "ask", { city: "Rome" }]), new AIMessage("Done."));
   await lead.invoke(question, { callbacks: [new FanlightCallback(said)] });
@@ -97,6 +98,8 @@ test("an agent inside of a tool is a sub-agent", async () => {
   assert.deepEqual([inner.name, inner.tool], ["scout", "o"]);
   assert.equal(said.calls().i.agent, inner.agent);
   assert.deepEqual([said.text("text", inner.agent), said.text()], ["Rome: 21", "Done."]);
+  const used = said.of("run.update").filter((event) => event.usage);
+  assert.deepEqual(used.map((event) => [event.agent, event.usage.input_tokens]), [[inner.agent, 10]]);
 });
 
 test("what cannot be published does not disturb the agent", async () => {

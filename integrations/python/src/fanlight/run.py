@@ -201,12 +201,18 @@ class Run:
             self._say({"k": "agent.end", "status": status}, agent)
 
     def usage(
-        self, input_tokens: int = 0, output_tokens: int = 0, reasoning_tokens: int = 0, cached_tokens: int = 0
+        self,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        reasoning_tokens: int = 0,
+        cached_tokens: int = 0,
+        *,
+        agent: str | None = None,
     ) -> None:
-        """Tokens of one more call of the model."""
+        """Tokens of one more call of the model: they count for the run, and for the sub-agent that is named."""
         usage = {"input_tokens": input_tokens, "output_tokens": output_tokens}
         usage |= {"reasoning_tokens": reasoning_tokens, "cached_tokens": cached_tokens}
-        self._say({"k": "run.update", "usage": usage})
+        self._say({"k": "run.update", "usage": usage}, agent)
 
     def status(self, text: str) -> None:
         """A line about what goes on."""

@@ -157,12 +157,13 @@ export class FanlightCallback extends BaseCallbackHandler {
       for (const call of message?.tool_calls ?? []) step.run.toolCall(call.id ?? call.name, call.name, call.args, step);
       const usage = message?.usage_metadata as UsageMetadata | undefined;
       if (usage) {
-        step.run.usage({
+        const tokens = {
           input: usage.input_tokens,
           output: usage.output_tokens,
           reasoning: usage.output_token_details?.reasoning,
           cached: usage.input_token_details?.cache_read,
-        });
+        };
+        step.run.usage(tokens, step);
       }
       this.#end(id, parent);
     });

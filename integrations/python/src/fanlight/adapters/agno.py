@@ -119,7 +119,7 @@ class Told:
         elif kind == "ModelRequestCompleted":
             run.end_text(agent)
             counts = [event.input_tokens, event.output_tokens, event.reasoning_tokens, event.cache_read_tokens]
-            run.usage(*[count or 0 for count in counts])
+            run.usage(*[count or 0 for count in counts], agent=agent)
         elif kind == "RunPaused":
             run.status("waits for a person")
         elif kind == "RunContinued":

@@ -212,7 +212,7 @@ class FanlightCallback(BaseCallbackHandler):
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
                 step.run.tool_call(call["id"] or call["name"], call["name"], call["args"], step.agent)
-            _usage(step.run, message.usage_metadata)
+            _usage(step, message.usage_metadata)
         self._end(run_id, parent_run_id)
 
     @_quiet
@@ -300,11 +300,12 @@ def _history(inputs: Any) -> list[tuple[str, str]]:
     return said
 
 
-def _usage(run: Run, usage: Mapping[str, Any] | None) -> None:
+def _usage(step: _Step, usage: Mapping[str, Any] | None) -> None:
     if usage:
-        run.usage(
+        step.run.usage(
             usage.get("input_tokens", 0),
             usage.get("output_tokens", 0),
             (usage.get("output_token_details") or {}).get("reasoning", 0) or 0,
             (usage.get("input_token_details") or {}).get("cache_read", 0) or 0,
+            agent=step.agent,
         )

@@ -195,7 +195,7 @@ class FanlightTracing(TracingProcessor):
         usage = response.usage
         if usage is not None:
             reasoning, cached = usage.output_tokens_details.reasoning_tokens, usage.input_tokens_details.cached_tokens
-            run.usage(usage.input_tokens, usage.output_tokens, reasoning or 0, cached or 0)
+            run.usage(usage.input_tokens, usage.output_tokens, reasoning or 0, cached or 0, agent=agent)
 
     def _generation(self, told: _Told, run: Run, data: GenerationSpanData, agent: str | None) -> None:
         silent = told.streams and agent is None
@@ -218,7 +218,7 @@ class FanlightTracing(TracingProcessor):
         if not silent:
             run.end_text(agent)
         usage = data.usage or {}
-        run.usage(usage.get("input_tokens", 0) or 0, usage.get("output_tokens", 0) or 0)
+        run.usage(usage.get("input_tokens", 0) or 0, usage.get("output_tokens", 0) or 0, agent=agent)
 
     def _written(self, told: _Told, run: Run, call: str, name: str, arguments: str, agent: str | None) -> None:
         told.pending.setdefault((agent, name), []).append(call)
