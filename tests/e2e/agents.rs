@@ -17,12 +17,18 @@ const DEEP: &str = r#"
     {"k":"tool.state","run":"r","agent":"a4","tool":"t7","state":"executing"}
 "#;
 
+/// What the run used, and what of it a sub-agent used.
+const USED: &str = r#"
+    {"k":"run.update","run":"r","usage":{"input_tokens":30000,"output_tokens":100}}
+    {"k":"run.update","run":"r","agent":"a1","usage":{"input_tokens":8000,"output_tokens":100,"cost":{"amount":"0.0042","currency":"USD"}}}
+"#;
+
 const PANEL: &str = "document.querySelector('[data-t=agent-transcript]')";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_opens_the_sub_agent_in_the_panel_with_a_way_back() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT, DEEP]).await;
+    let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT, DEEP, USED]).await;
     for (name, screen) in LOOKS {
         let page = Page::open(screen).await;
         page.goto(&hub.url("/c/c")).await;
@@ -49,6 +55,8 @@ async fn a_line_opens_the_sub_agent_in_the_panel_with_a_way_back() {
         page.run("document.querySelector('[data-t=agent-path] [aria-label=\"All agents\"]').click()").await;
         let rows = "return [...document.querySelectorAll('[data-t=agent-row]')].map(it => it.querySelector('.nm').textContent).join()";
         page.run_until(rows, |rows| rows == "analyst,researcher,web,pdf,table").await;
+        let used = "return [...document.querySelectorAll('[data-t=agent-row] [data-t=agent-used]')].map(it => it.textContent).join()";
+        page.run_until(used, |used| used == "38.2k tok · $0.0042,8.1k tok · $0.0042,,,").await;
         page.screenshot(&format!("agents-{name}")).await;
         page.run("document.querySelectorAll('.panel-tabs ~ .chips .chip')[0].click()").await;
         page.run_until(rows, |rows| rows == "analyst,researcher").await;

@@ -7,6 +7,7 @@ use shared::flow::{Counts, Flow};
 use shared::view::{Item, PartView, RunView, ToolView};
 use shared::{AgentId, RunId, View};
 
+use crate::format;
 use crate::latency::CallKey;
 use crate::preview;
 
@@ -35,10 +36,19 @@ pub struct Branch {
     pub counts: Counts,
     /// When it began and ended, in milliseconds since 1970.
     pub span: (u64, Option<u64>),
-    /// Tokens, where anybody said: of the run as a whole.
+    /// Tokens, where anybody said: of the run as a whole, of a sub-agent what it used itself.
     pub tokens: Option<u64>,
     /// What the model cost, as far as it is known.
     pub cost: Option<Cost>,
+}
+
+impl Branch {
+    /// What it used, in a few words: `1.2k tok · $0.0042`; nothing where nobody said.
+    pub fn used(&self) -> String {
+        let tokens = self.tokens.filter(|n| *n > 0).map(|n| format!("{} tok", format::count(n)));
+        let cost = self.cost.map(format::cost);
+        tokens.into_iter().chain(cost).collect::<Vec<_>>().join(" · ")
+    }
 }
 
 /// All agents of `view`, each under the one that called it, down to `depth` levels.
@@ -63,7 +73,7 @@ pub fn tree(view: &View, depth: Option<usize>) -> Vec<Branch> {
             status: run.status,
             counts: counts.get(&None).copied().unwrap_or_default(),
             span: (run.started_at, run.ended_at.filter(|_| !run.is_running())),
-            tokens: run.usage.map(|usage| usage.input_tokens.saturating_add(usage.output_tokens)),
+            tokens: run.usage.map(|usage| usage.tokens()),
             cost: run.usage.and_then(|usage| usage.cost),
         });
         let mut open: Vec<(&AgentId, usize)> = children(&below, None, 1);
@@ -105,8 +115,8 @@ fn branch(
         status: it.status,
         counts: counts.unwrap_or_default(),
         span: (it.started_at, it.ended_at.filter(|_| it.status != RunStatus::Running)),
-        tokens: None,
-        cost: None,
+        tokens: it.usage.map(|usage| usage.tokens()),
+        cost: it.usage.and_then(|usage| usage.cost),
     })
 }
 

@@ -16,6 +16,7 @@ fn view() -> View {
         r#"{"k":"tool.call","run":"r","agent":"c","tool":"t2","name":"fetch","arguments":"{}","at":7}"#,
         r#"{"k":"tool.result","run":"r","agent":"c","tool":"t2","output":"y","is_error":true,"at":8}"#,
         r#"{"k":"tool.call","run":"r","tool":"t3","name":"own","arguments":"{}","at":9}"#,
+        r#"{"k":"run.update","run":"r","agent":"c","usage":{"input_tokens":1200,"output_tokens":34,"cost":{"amount":"0.0042","currency":"USD"}},"at":9}"#,
         r#"{"k":"agent.end","run":"r","agent":"a","status":"complete","at":10}"#,
         r#"{"k":"agent.start","run":"r","agent":"x","parent":"y","at":11}"#,
         r#"{"k":"agent.start","run":"r","agent":"y","parent":"x","at":12}"#,
@@ -44,6 +45,12 @@ fn each_agent_stands_under_the_one_that_called_it() {
         (all[1].status, all[1].span, all[1].task.as_str()),
         (RunStatus::Complete, (2, Some(10)), "find it")
     );
+}
+
+#[test]
+fn an_agent_has_used_what_it_used_itself() {
+    let used: Vec<_> = tree(&view(), None).iter().take(4).map(Branch::used).collect();
+    assert_eq!(used, ["1.2k tok · $0.0042", "", "1.2k tok · $0.0042", ""]);
 }
 
 #[test]

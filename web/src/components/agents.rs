@@ -13,7 +13,6 @@ use super::icon::{StateIcon, icon, run_icon};
 use super::lane::Lane;
 use crate::agents::{self, Branch};
 use crate::flow::Rank;
-use crate::format;
 use crate::store::{AgentKey, Store, use_store};
 
 /// Stands in the context of what is drawn in the panel: the conversation may hold the same.
@@ -118,13 +117,6 @@ fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl
         let span = branch.with(|it| it.as_ref().map_or(Span::None, |it| Span::of(it.span.0, it.span.1)));
         span.known_until(silent_since.get())
     });
-    let tokens = move || {
-        let tokens = branch.with(|it| it.as_ref().and_then(|it| it.tokens)).filter(|n| *n > 0);
-        let cost = branch.with(|it| it.as_ref().and_then(|it| it.cost));
-        let tokens = tokens.map(|n| format!("{} tok", format::count(n)));
-        let cost = cost.map(format::cost);
-        tokens.into_iter().chain(cost).collect::<Vec<_>>().join(" · ")
-    };
     let named = agent.as_ref().map(ToString::to_string);
     let choose = move |_| match agent.clone() {
         Some(agent) => store.inspect(Some((run.clone(), agent))),
@@ -137,7 +129,7 @@ fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl
                 <StateIcon shape=shape />
                 <span class="nm">{move || read(|it| it.name.clone())}</span>
                 <CountsOf counts=counts />
-                <span class="meta num">{tokens}</span>
+                <span class="meta num" data-t="agent-used">{move || read(Branch::used)}</span>
                 <span class="tm num meta" class:run=move || status.get() == RunStatus::Running>
                     {move || span_text(span.get())}
                 </span>
@@ -238,6 +230,7 @@ fn One(agent: AgentKey) -> impl IntoView {
         <div class="one-head">
             <StateIcon shape=shape />
             <CountsOf counts=counts />
+            <span class="num meta" data-t="agent-used">{move || branch.with(|it| it.as_ref().map(Branch::used))}</span>
             <span class="num meta">{time}</span>
             <span class="grow"></span>
             <button type="button" class="chip" data-t="only-agent" aria-pressed=move || is_only.get().to_string()
