@@ -123,7 +123,8 @@ fn forget_texts(run: &mut RunView) {
 struct Before<'a> {
     has_run: bool,
     is_running: bool,
-    has_agent: bool,
+    /// Whether the agent of the event was there and, if so, had ended.
+    agent: Option<bool>,
     /// Whether the part of the event was there and, if so, had ended.
     part: Option<bool>,
     tool: Option<ToolBefore>,
@@ -142,7 +143,7 @@ struct ToolBefore {
 impl<'a> Before<'a> {
     fn of(view: &View, event: &'a Event) -> Self {
         let run = view.runs.get(&event.run);
-        let agent = event.agent.as_ref();
+        let agent = run.and_then(|run| event.agent.as_ref().and_then(|agent| run.agents.get(agent)));
         let part = run.and_then(|run| part_of(&event.kind).and_then(|part| run.parts.get(part)));
         let tool = run.and_then(|run| tool_of(&event.kind).and_then(|tool| run.tools.get(tool)));
         let is_running = run.is_some_and(RunView::is_running);
@@ -174,7 +175,7 @@ impl<'a> Before<'a> {
         Self {
             has_run: run.is_some(),
             is_running,
-            has_agent: agent.is_some_and(|agent| run.is_some_and(|run| run.agents.contains_key(agent))),
+            agent: agent.map(|agent| agent.ended_at.is_some()),
             part: part.map(|part| part.ended_at.is_some()),
             tool: tool.map(ToolBefore::of),
             fresh,
@@ -195,7 +196,7 @@ impl<'a> Before<'a> {
         if !self.has_run || (!self.is_running && matches!(event.kind, Kind::RunStart(_))) {
             say(Fact::RunStart);
         }
-        if let Some(id) = scene.agent.filter(|_| !self.has_agent)
+        if let Some(id) = scene.agent.filter(|_| self.agent.is_none())
             && let Some(agent) = run.agents.get(id)
         {
             say(Fact::AgentStart(id, agent));
@@ -203,6 +204,8 @@ impl<'a> Before<'a> {
         match &event.kind {
             Kind::RunUpdate(update) => say(Fact::RunUpdate(update)),
             Kind::RunEnd(_) => say(Fact::RunEnd),
+            // Whoever only tells later what it used tells no second end.
+            Kind::AgentEnd(_) if self.agent == Some(true) => {}
             Kind::AgentEnd(_) => {
                 if let Some((id, agent)) = scene.agent.and_then(|id| run.agents.get_key_value(id)) {
                     say(Fact::AgentEnd(id, agent));

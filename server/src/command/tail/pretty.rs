@@ -94,12 +94,10 @@ impl Pretty {
             Kind::AgentStart(_) => self.agent(run, agent, out),
             Kind::AgentEnd(end) => {
                 let name = agent_name(run, agent);
-                let mut words = format!("⤴ {name} {}", status_word(end.status));
-                let agent = agent.and_then(|id| run.agents.get(id));
-                if let Some(usage) = agent.and_then(|agent| agent.usage) {
-                    words.push_str(&format!(" · {} tokens", usage.tokens()));
-                }
-                self.line(depth, status_ink(end.status), &words, out);
+                let usage = agent.and_then(|id| run.agents.get(id)?.usage);
+                let used = usage.map(|usage| format!(" · {} tokens", usage.tokens())).unwrap_or_default();
+                let line = format!("⤴ {name} {}{used}", status_word(end.status));
+                self.line(depth, status_ink(end.status), &line, out);
             }
             Kind::Status { text } => self.line(depth, Ink::Dim, &format!("· {text}"), out),
             Kind::RunStalled { .. } => self.line(depth, Ink::Pending, STALLED, out),

@@ -155,3 +155,20 @@ fn what_a_native_publisher_says_comes_back_as_it_was() {
     }
     assert_eq!(stream.lines().count(), 16);
 }
+
+#[test]
+fn a_sub_agent_ends_once_and_its_thread_has_its_cost() {
+    let lines = r#"
+        {"k":"run.start","run":"r"}
+        {"k":"agent.start","run":"r","agent":"a","name":"scout"}
+        {"k":"run.update","run":"r","agent":"a","usage":{"input_tokens":3,"output_tokens":4}}
+        {"k":"agent.end","run":"r","agent":"a","status":"complete"}
+        {"k":"agent.end","run":"r","agent":"a","status":"complete","usage":{"input_tokens":5,"output_tokens":6}}
+        "#;
+    let rye = encoded("rye", lines);
+    let ended: Vec<_> = rye.lines().filter(|line| line.contains("thread_completed")).collect();
+    assert_eq!(ended.len(), 1, "{rye}");
+    assert!(ended[0].contains(r#""cost":{"input_tokens":3,"output_tokens":4}"#), "{rye}");
+    let deep = encoded("deep-agent", lines);
+    assert_eq!(deep.matches("agent_end").count(), 1, "{deep}");
+}
