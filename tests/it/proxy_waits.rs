@@ -71,3 +71,55 @@ async fn a_loop_goes_on_in_its_conversation_after_the_hub_was_stopped() {
     assert!(all_are(&summary, "complete"), "{summary:#}");
     assert_eq!(hub.json("/v1/conversations").await["total"], 1);
 }
+
+/// What the conversation `c` has as messages.
+fn said(summary: &Value) -> Vec<&str> {
+    summary["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_history_that_the_hub_has_is_not_told_again_after_it_was_stopped() {
+    let actor = actor::start().await;
+    let mut hub = Hub::start_with(&["--upstream", &actor.named("x")]).await;
+    let mut history =
+        vec![json!({"role": "system", "content": "Be brief."}), json!({"role": "user", "content": "Hello?"})];
+    let first = ask(&hub, &history).await;
+    let are_over = |runs: usize| {
+        move |summary: &Value| {
+            let known = summary["runs"].as_array();
+            known.is_some_and(|all| all.len() == runs && all.iter().all(|run| run["status"] == "complete"))
+        }
+    };
+    hub.json_until("/v1/conversations/c?summary", are_over(1)).await;
+    assert_eq!(hub.stop().await, Some(0));
+    hub.start_again().await;
+    history.extend([first, json!({"role": "user", "content": "And you?"})]);
+    ask(&hub, &history).await;
+    let summary = hub.json_until("/v1/conversations/c?summary", are_over(2)).await;
+    assert_eq!(said(&summary), ["Be brief.", "Hello?", "And you?"], "{summary:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_that_another_publisher_filled_is_not_told_a_history() {
+    let actor = actor::start().await;
+    let hub = Hub::start_with(&["--upstream", &actor.named("x")]).await;
+    let events = concat!(
+        r#"{"k":"message","message":"m1","role":"user","text":"Hello?"}"#,
+        "\n",
+        r#"{"k":"run.start","run":"r1","title":"Theirs"}"#,
+        "\n",
+        r#"{"k":"run.end","run":"r1","status":"complete"}"#
+    );
+    let posted = hub.request("POST", "/v1/conversations/c/events").body(events).send().await.unwrap();
+    assert_eq!(posted.status(), 200);
+    let history = [
+        json!({"role": "user", "content": "Hello?"}),
+        json!({"role": "assistant", "content": "Hello."}),
+        json!({"role": "user", "content": "And you?"}),
+    ];
+    ask(&hub, &history).await;
+    let answered = |summary: &Value| summary["runs"][1]["status"] == "complete";
+    let summary = hub.json_until("/v1/conversations/c?summary", answered).await;
+    assert_eq!(said(&summary), ["Hello?", "And you?"], "{summary:#}");
+    assert_eq!(hub.json("/v1/conversations").await["conversations"][0]["title"], "Theirs");
+}

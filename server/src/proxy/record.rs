@@ -142,10 +142,13 @@ impl Recording {
         let before = before.and_then(|id| shared.hub.find(&id).ok().flatten());
         // Nothing of a call that is placed later may be said before.
         let mut joiner = shared.proxy.joiner.lock();
-        if let Some(before) = before.filter(|_| joiner.unknown(&call, request).is_some()) {
+        if let Some(before) = before.as_ref().filter(|_| joiner.unknown(&call, request).is_some()) {
             before.look(|view| joiner.recall(before.id(), view, call.at));
         }
-        let placement = joiner.place(&call, request);
+        let mut placement = joiner.place(&call, request);
+        if let Some(before) = before {
+            before.look(|view| placement.leave_out(view));
+        }
         let Placement { conversation, run, events, answer, .. } = placement;
         self.publish(&conversation, events);
         shared.proxy.waiting.end(&conversation, &run);

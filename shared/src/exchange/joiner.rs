@@ -17,6 +17,7 @@ use crate::view::View;
 
 mod asked;
 mod find;
+mod known;
 mod memory;
 mod steps;
 mod tell;
@@ -81,9 +82,9 @@ pub struct Placement {
     pub attempt: u32,
     /// What is to be appended to the conversation before anything of the answer.
     pub events: Decoded,
-    /// Those of them that are history, by their places: a hub that has the conversation already leaves them out. Only
-    /// where the conversation was named, since it may be there from a time that the joiner does not remember. See
-    /// [`Joiner::recall`].
+    /// Those of them that are history, by their places: a hub that has the conversation already leaves them out, see
+    /// [`Placement::leave_out`]. Only where the conversation was named, since it may be there from a time that the joiner
+    /// does not remember. See [`Joiner::recall`].
     pub history: Range<usize>,
     /// The run of the loop that this ends: it waits no more.
     pub ended: Option<RunId>,

@@ -66,15 +66,14 @@ impl World {
         };
         let unknown = self.joiner.unknown(&call, request);
         let view = unknown.and_then(|name| Some((self.views.get(name.as_str())?, name)));
-        let is_there = view.is_some();
-        if let Some((view, name)) = view {
-            self.joiner.recall(&name, view, self.now);
+        if let Some((view, name)) = &view {
+            self.joiner.recall(name, view, self.now);
         }
         let mut placement = self.joiner.place(&call, request);
-        let mut events = std::mem::take(&mut placement.events);
-        if is_there {
-            events.envelopes.drain(placement.history.clone());
+        if let Some((view, _)) = &view {
+            placement.leave_out(view);
         }
+        let events = std::mem::take(&mut placement.events);
         self.append(&placement.conversation, events);
         placement
     }
