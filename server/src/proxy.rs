@@ -47,7 +47,7 @@ use tape::Budget;
 
 pub(crate) use call::{Passed, call, retry_after_ms};
 pub(crate) use record::{close, keep_up};
-pub(crate) use send::{Plug, Sender, reason};
+pub(crate) use send::{Coming, Plug, Sender, reason};
 pub(crate) use tape::Fault;
 pub use upstream::{Api, Upstream, UpstreamError};
 

@@ -1,15 +1,18 @@
 //! Answers that are packed, and upstreams behind TLS that speak HTTP/2: the bytes pass, and what they say is read.
 
 use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use hyper::body::Frame;
-use tests::raw;
-use tests::secure::Secure;
-use tests::wait::within;
+use tests::raw::{self, Wire};
+use tests::secure::{Secure, Speaker};
+use tests::wait::{until, within};
 use tests::{Hub, Origin, Step};
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::proxy::{ASKS, END, hub_before, piece, run_of};
 
@@ -170,6 +173,70 @@ async fn i12_cuts_and_hanging_up_go_through_http_2() {
     drop(wire);
     within("the upstream to be left", speaker.closed()).await;
     assert_eq!(run_of(&hub, "left").await["status"], "cancelled");
+}
+
+/// Calls `conversation` over `wire`, up to the head of the answer.
+async fn begin(upstream: &mut Secure, wire: &mut Wire<TcpStream>, conversation: &str) -> Speaker {
+    wire.send(&raw::post(&format!("/proxy/safe/~{conversation}/v1/chat/completions"), &[], ASKS)).await;
+    let speaker = upstream.speaker().await;
+    let head = within("the head", wire.head()).await.unwrap();
+    assert_eq!(head.status(), 200);
+    speaker
+}
+
+/// Sees that what is said comes.
+async fn hear(speaker: &Speaker, wire: &mut Wire<TcpStream>) {
+    speaker.send(Ok(Frame::data(Bytes::from(piece("Here."))))).await.unwrap();
+    assert_eq!(within("a piece", wire.piece()).await, Some(piece("Here.")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i8_calls_do_not_wait_for_each_other_where_a_connection_carries_few() {
+    let mut upstream = Secure::narrow(8).await;
+    let hub = hub_that_trusts(&upstream).await;
+    let mut open = Vec::new();
+    for number in 0..20 {
+        let mut wire = raw::connect(hub.address()).await;
+        let speaker = begin(&mut upstream, &mut wire, &format!("c{number}")).await;
+        open.push((speaker, wire));
+    }
+    for (speaker, wire) in &mut open {
+        hear(speaker, wire).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i8_readers_that_do_not_read_hold_up_no_other_call() {
+    /// Their windows together are more than a connection has by default.
+    const READERS: usize = 24;
+    let mut upstream = Secure::start().await;
+    let hub = hub_that_trusts(&upstream).await;
+    let poured = Arc::<AtomicU64>::default();
+    let mut open = Vec::new();
+    for number in 0..READERS {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4 << 10).unwrap();
+        let mut wire = Wire::new(within("a connection", socket.connect(hub.address())).await.unwrap());
+        let speaker = begin(&mut upstream, &mut wire, &format!("slow{number}")).await;
+        let poured = Arc::clone(&poured);
+        tokio::spawn(async move {
+            let piece = Bytes::from(vec![b'x'; 64 << 10]);
+            while speaker.send(Ok(Frame::data(piece.clone()))).await.is_ok() {
+                poured.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        open.push(wire);
+    }
+    // Nothing more is taken for them.
+    let before = AtomicU64::new(0);
+    until("the upstream to wait", async || {
+        let now = poured.load(Ordering::Relaxed);
+        (before.swap(now, Ordering::Relaxed) == now && now > READERS as u64).then_some(())
+    })
+    .await;
+    let mut wire = raw::connect(hub.address()).await;
+    let speaker = begin(&mut upstream, &mut wire, "quick").await;
+    hear(&speaker, &mut wire).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -93,7 +93,15 @@ impl Secure {
     /// # Panics
     /// When something that it needs is not to be had.
     pub async fn start() -> Self {
-        Self::launch(None).await
+        Self::launch(None, None).await
+    }
+
+    /// The same, but of one connection only so many requests are answered at once.
+    ///
+    /// # Panics
+    /// When something that it needs is not to be had.
+    pub async fn narrow(streams: u32) -> Self {
+        Self::launch(None, Some(streams)).await
     }
 
     /// Starts one that answers as `choose` says.
@@ -101,10 +109,10 @@ impl Secure {
     /// # Panics
     /// When something that it needs is not to be had.
     pub async fn answering(choose: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
-        Self::launch(Some(Arc::new(choose))).await
+        Self::launch(Some(Arc::new(choose)), None).await
     }
 
-    async fn launch(choose: Option<Arc<Choose>>) -> Self {
+    async fn launch(choose: Option<Arc<Choose>>, streams: Option<u32>) -> Self {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -119,7 +127,7 @@ impl Secure {
         let (speak, speakers) = mpsc::channel(64);
         let asked = Arc::<Mutex<Vec<Asked>>>::default();
         let shared = (Arc::clone(&asked), speak, choose);
-        let serving = tokio::spawn(serve(listener, TlsAcceptor::from(Arc::new(config)), shared));
+        let serving = tokio::spawn(serve(listener, TlsAcceptor::from(Arc::new(config)), streams, shared));
         Self { address, place, asked, speakers, serving }
     }
 
@@ -161,14 +169,17 @@ impl Drop for Secure {
     }
 }
 
-async fn serve(listener: TcpListener, tls: TlsAcceptor, shared: Shared) {
+async fn serve(listener: TcpListener, tls: TlsAcceptor, streams: Option<u32>, shared: Shared) {
     while let Ok((stream, _peer)) = listener.accept().await {
         let (tls, shared) = (tls.clone(), shared.clone());
         tokio::spawn(async move {
             // Who does not trust the certificate goes away here.
             let Ok(stream) = tls.accept(stream).await else { return };
             let service = service_fn(move |request| answer(request, shared.clone()));
-            let builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+            let mut builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+            if let Some(streams) = streams {
+                builder.max_concurrent_streams(streams);
+            }
             // The other side may leave in the middle.
             builder.serve_connection(TokioIo::new(stream), service).await.unwrap_or_default();
         });

@@ -8,7 +8,6 @@ use axum::http::header::UPGRADE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use axum::response::{IntoResponse as _, Response};
-use hyper::body::Incoming;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use shared::ConversationId;
 use shared::code::ErrorCode;
@@ -17,6 +16,7 @@ use shared::exchange::SESSION_HEADERS;
 use super::copied::{Answering, Asking};
 use super::inflate::encodings;
 use super::record::{self, Facts, Started};
+use super::send::Coming;
 use super::tape::{End, Fault, Head};
 use super::target::{self, Target};
 use super::upstream::Upstream;
@@ -117,7 +117,7 @@ fn facts(
 
 /// The answer as it came, but for what belongs to the hop.
 fn pass(
-    answer: axum::http::Response<Incoming>,
+    answer: axum::http::Response<Coming>,
     recording: &mut Option<Started>,
     line: Option<Arc<Line>>,
 ) -> Response {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
-use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::body::{Frame, SizeHint};
 
+use super::send::Coming;
 use super::tape::{Asked, End, Tape};
 use crate::http::patience::Line;
 
@@ -82,7 +83,7 @@ impl Drop for Asking {
 /// The body of an answer, on its way to the caller.
 #[derive(Debug)]
 pub(super) struct Answering {
-    body: Incoming,
+    body: Coming,
     tape: Option<Recorded>,
     line: Option<Arc<Line>>,
     cut: Option<Cut>,
@@ -121,7 +122,7 @@ impl Drop for Recorded {
 
 impl Answering {
     /// `body`, copied onto `tape` where there is one, for a caller at the end of `line`.
-    pub(super) fn new(body: Incoming, tape: Option<Recorded>, line: Option<Arc<Line>>) -> Self {
+    pub(super) fn new(body: Coming, tape: Option<Recorded>, line: Option<Arc<Line>>) -> Self {
         let answering = Self { body, tape, line, cut: None };
         if answering.body.is_end_stream() {
             answering.over(End::Whole);

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use hyper::Response;
-use hyper::body::Incoming;
 use shared::dialect::{Decode, Decoded, failure_in};
 use shared::event::ErrorFact;
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::{failure, named, of_status};
-use crate::proxy::{reason, retry_after_ms};
+use crate::proxy::{Coming, reason, retry_after_ms};
 use crate::runner::sinks::Tap;
 
 /// How long the rest of an answer may take that is of no interest, before its connection is cut.
@@ -24,7 +23,7 @@ const BEGINNING_BYTES: usize = 16 << 10;
 pub(crate) struct Hearing {
     /// Who answers, for people: `model`, `agent`.
     who: &'static str,
-    body: Incoming,
+    body: Coming,
     /// Nothing once the answer is over.
     decoder: Option<Box<dyn Decode>>,
     status: u16,
@@ -50,7 +49,7 @@ pub(crate) struct Heard {
 
 impl Hearing {
     /// An answer of `who`, which `decoder` understands.
-    pub(crate) fn new(who: &'static str, answer: Response<Incoming>, decoder: Box<dyn Decode>) -> Self {
+    pub(crate) fn new(who: &'static str, answer: Response<Coming>, decoder: Box<dyn Decode>) -> Self {
         let status = answer.status().as_u16();
         let retry_after_ms = retry_after_ms(answer.headers());
         let is_refused = !answer.status().is_success();

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
@@ -24,7 +23,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::Sse;
 
-use crate::proxy::Fault;
+use crate::proxy::{Coming, Fault};
 use crate::runner::Way;
 
 mod answer;
@@ -131,7 +130,7 @@ impl OverHttp {
         came
     }
 
-    async fn send(&self, asked: Asked) -> Result<Response<Incoming>, Failure> {
+    async fn send(&self, asked: Asked) -> Result<Response<Coming>, Failure> {
         let mut uri: Uri = asked.uri.parse().map_err(|_odd| unanswered("its URL is none"))?;
         for _ in 0..MOVES_MAX {
             let response = self.way.send(asked.at(&uri)).await.map_err(|fault| match fault {
