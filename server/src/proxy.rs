@@ -20,6 +20,7 @@ mod inflate;
 mod order;
 mod record;
 mod recorders;
+mod secrets;
 mod send;
 mod tape;
 mod target;

@@ -4,9 +4,14 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
 
+use shared::Lens;
+use shared::frame::{ClientFrame, ServerFrame, Wish};
+use shared::ids::ConversationId;
 use tests::hub::binary;
 use tests::raw;
+use tests::secure::{Reply, Secure};
 use tests::wait::{until, within};
+use tests::wire::Wire;
 use tests::{Origin, Step};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -34,12 +39,26 @@ fn found_in(place: &Path, found: &mut Vec<String>) -> usize {
     files
 }
 
+/// The words of a gateway that repeats what it was given.
+fn echo() -> String {
+    format!(r#"{{"error":{{"message":"Received API key = {KEY} in Bearer {KEY}","code":"{KEY}"}}}}"#)
+}
+
 /// An upstream that answers, refuses, breaks off and says nothing.
 async fn upstream() -> Origin {
     Origin::start(|asked| match asked.header("x-case").unwrap_or_default() {
-        "echo" => {
-            Step::answer("401 Unauthorized", &[], br#"{"error":{"message":"Incorrect API key provided"}}"#)
+        "echo" => Step::answer("401 Unauthorized", &[], echo().as_bytes()),
+        "page" => {
+            let page = format!("<html><body>{}<p>{KEY}</p></body></html>", "no such key ".repeat(12));
+            Step::answer("502 Bad Gateway", &[("content-type", "text/html")], page.as_bytes())
         }
+        "stream" => vec![
+            Step::begin("200 OK", &STREAM),
+            Step::piece(&piece("Hi.")),
+            Step::piece(format!("data: {}\n\n", echo()).as_bytes()),
+            Step::piece(format!("data: {{\"broken {KEY}\n\n").as_bytes()),
+            Step::end(&[]),
+        ],
         "cut" => vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Half"))],
         "none" => Vec::new(),
         _ => {
@@ -50,11 +69,16 @@ async fn upstream() -> Origin {
 }
 
 /// A hub that traces all that it can, into the file `trace`.
-async fn hub_that_traces(origin: &Origin, place: &Path) -> (Child, SocketAddr) {
+async fn hub_that_traces(origin: &Origin, secure: &Secure, place: &Path) -> (Child, SocketAddr) {
+    let file = secure.place().join("fanlight.toml");
+    let (url, ca) = (secure.url(), secure.certificate());
+    std::fs::write(&file, format!("[upstreams.safe]\nurl = \"{url}\"\nca = \"{}\"\n", ca.display())).unwrap();
     let mut child = Command::new(binary())
         .args(["serve", "--listen", "127.0.0.1:0", "--trace", "trace", "--upstream", &origin.named("x")])
         .arg("--data-dir")
         .arg(place.join("hub"))
+        .arg("--config")
+        .arg(file)
         .env("RUST_LOG", "trace")
         .stdout(Stdio::piped())
         .stderr(std::fs::File::create(place.join("trace")).unwrap())
@@ -72,13 +96,18 @@ async fn send_keys(address: SocketAddr) -> usize {
     let named = [("authorization", bearer.as_str()), ("cookie", cookie.as_str())];
     let keys = [&named[..], &["x-api-key", "x-goog-api-key", "api-key"].map(|name| (name, KEY))].concat();
     let mut calls = 0;
-    for case in ["", "echo", "cut", "none"] {
+    for case in ["", "echo", "page", "stream", "cut", "none"] {
         for path in ["/v1/chat/completions", "/v1beta/models/g:streamGenerateContent", "/v1/models"] {
             let target = format!("/proxy/x{path}?alt=sse&key={KEY}");
             raw::call(address, &raw::post(&target, &[&keys[..], &[("x-case", case)]].concat(), ASKS)).await;
             calls += 1;
         }
+        let target = format!("/proxy/x/~watched/v1/chat/completions?key={KEY}");
+        raw::call(address, &raw::post(&target, &[&keys[..], &[("x-case", case)]].concat(), ASKS)).await;
+        calls += 1;
     }
+    let over_two = raw::post("/proxy/safe/~watched/v1/chat/completions", &keys, ASKS);
+    assert!(String::from_utf8_lossy(&raw::call(address, &over_two).await.body).contains(KEY));
     for request in [
         raw::post(&format!("/proxy/nobody/v1?key={KEY}"), &keys, ASKS),
         raw::post(&format!("/proxy/x/~%FF/v1?key={KEY}"), &keys, ASKS),
@@ -87,6 +116,30 @@ async fn send_keys(address: SocketAddr) -> usize {
         raw::call(address, &request).await;
     }
     calls
+}
+
+/// Somebody who watches what is said in `watched`.
+async fn watcher(address: SocketAddr) -> Wire {
+    let mut wire = Wire::connect(address).await;
+    let conv = ConversationId::parse("watched").unwrap();
+    let wish = Wish::of(Lens::default());
+    wire.send(&ClientFrame::Sub { sub: 1, conv, have: None, wish }).await;
+    loop {
+        if matches!(wire.frame().await, ServerFrame::Subbed { .. }) {
+            return wire;
+        }
+    }
+}
+
+/// Watches until it was said four times that a key was struck out, the last time over HTTP/2.
+async fn watch(mut wire: Wire) {
+    let mut struck = 0;
+    while struck < 4 {
+        let text = wire.text().await.unwrap();
+        assert!(!text.contains(KEY), "{text}");
+        struck += text.matches("Received API key = [key] in [key]").count();
+        struck += text.matches("broken [key]").count();
+    }
 }
 
 /// What the hub at `address` says at `path`.
@@ -101,8 +154,11 @@ async fn get(address: SocketAddr, path: &str) -> String {
 async fn a_key_passes_through_and_is_found_nowhere() {
     let origin = upstream().await;
     let place = tempfile::tempdir().unwrap();
-    let (mut child, address) = hub_that_traces(&origin, place.path()).await;
+    let secure = Secure::answering(|_| Reply::new(403, "application/json", echo())).await;
+    let (mut child, address) = hub_that_traces(&origin, &secure, place.path()).await;
+    let watching = tokio::spawn(watch(watcher(address).await));
     let calls = send_keys(address).await;
+    within("the last of what is watched", watching).await.unwrap();
     assert!(origin.asked().len() >= calls);
     for asked in origin.asked() {
         let said = (asked.header("authorization").unwrap(), asked.header("cookie").unwrap());

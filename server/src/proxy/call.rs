@@ -16,6 +16,7 @@ use shared::exchange::SESSION_HEADERS;
 use super::copied::{Answering, Asking};
 use super::inflate::encodings;
 use super::record::{self, Facts, Started};
+use super::secrets::Secrets;
 use super::send::Coming;
 use super::tape::{End, Fault, Head};
 use super::target::{self, Target};
@@ -112,6 +113,7 @@ fn facts(
         attempts_before: header(RETRIES).and_then(|count| count.parse().ok()),
         parent: header(PARENT),
         encodings: encodings(&parts.headers),
+        secrets: Arc::new(Secrets::of(&parts.headers, query)),
     }))
 }
 

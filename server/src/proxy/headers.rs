@@ -21,7 +21,7 @@ const OF_THE_HOP: [HeaderName; 7] = [
 ];
 
 /// Headers in which callers send keys.
-const KEYS: [HeaderName; 4] = [
+pub(super) const KEYS: [HeaderName; 4] = [
     AUTHORIZATION,
     HeaderName::from_static("x-api-key"),
     HeaderName::from_static("x-goog-api-key"),

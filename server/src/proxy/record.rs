@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 use super::copied::Recorded;
 use super::inflate::{Encoding, Inflate};
 use super::order::Turn;
+use super::secrets::{Secrets, Strike};
 use super::tape::{Asked, End, Fault, Head, Reading, Tape};
 use crate::clock;
 use crate::hub::{Attendant, Publication};
@@ -31,7 +32,7 @@ const STEP_BYTES: usize = 64 << 10;
 /// Requests longer than this are read where it keeps no other call waiting, in bytes.
 const LONG_REQUEST_BYTES: usize = 256 << 10;
 
-/// What is known of a call beside its bytes. Its key is not among it.
+/// What is known of a call beside its bytes.
 #[derive(Debug)]
 pub(super) struct Facts {
     /// The API that it speaks.
@@ -52,6 +53,8 @@ pub(super) struct Facts {
     pub(super) parent: Option<String>,
     /// How its body is packed; nothing where that is not known here.
     pub(super) encodings: Option<Vec<Encoding>>,
+    /// Its keys, which are kept nowhere: for as long as the call is recorded, to find them in errors.
+    pub(super) secrets: Arc<Secrets>,
 }
 
 /// A recording that has begun, as the call sees it.
@@ -108,6 +111,8 @@ struct Recording {
 struct Hearing {
     answer: Answer,
     packed: Option<Inflate>,
+    /// The answer is an error, which may have the keys of the call in it.
+    strike: Option<Strike>,
     /// What follows cannot be read.
     is_deaf: bool,
 }
@@ -119,7 +124,7 @@ impl Recording {
         self.turn.comes().await;
         let answer = self.place(&request);
         drop(request);
-        let mut hearing = Hearing { answer, packed: None, is_deaf: false };
+        let mut hearing = Hearing { answer, packed: None, strike: None, is_deaf: false };
         loop {
             let reading = self.tape.read().await;
             let end = reading.end.clone();
@@ -165,7 +170,7 @@ impl Recording {
         room(self.shared.hub.log()).await;
         let mut out = Decoded::default();
         if let Some(head) = reading.head {
-            hearing.begin(&head, &mut out);
+            hearing.begin(&head, &self.facts.secrets, &mut out);
         }
         let mut steps = reading.answer.chunks(STEP_BYTES).peekable();
         while let Some(step) = steps.next() {
@@ -185,8 +190,9 @@ impl Recording {
         self.publish(hearing.answer.conversation(), out);
     }
 
-    fn finish(mut self, hearing: Hearing, end: End) {
+    fn finish(mut self, mut hearing: Hearing, end: End) {
         let mut out = Decoded::default();
+        hearing.feed_rest(&mut out);
         let conversation = hearing.answer.conversation().clone();
         let heard = hearing.answer.end(ending(end), &mut out);
         let shared = Arc::clone(&self.shared);
@@ -199,7 +205,8 @@ impl Recording {
         }
     }
 
-    fn publish(&mut self, conversation: &ConversationId, decoded: Decoded) {
+    fn publish(&mut self, conversation: &ConversationId, mut decoded: Decoded) {
+        self.facts.secrets.strike(&mut decoded);
         let speaker = self.attendant.speaks_in(conversation);
         let publication = Publication { speaker, ..Publication::of(decoded.envelopes) };
         publish(&self.shared, conversation, publication);
@@ -255,8 +262,9 @@ impl Facts {
 }
 
 impl Hearing {
-    fn begin(&mut self, head: &Head, out: &mut Decoded) {
+    fn begin(&mut self, head: &Head, secrets: &Arc<Secrets>, out: &mut Decoded) {
         self.answer.begin(head.status, head.retry_after_ms);
+        self.strike = (head.status >= 400).then(|| Strike::new(secrets));
         match head.encodings.as_deref().map(Inflate::new) {
             Some(Ok(packed)) => self.packed = Some(packed),
             Some(Err(error)) => self.go_deaf(format!("the answer cannot be unpacked: {error}"), out),
@@ -270,8 +278,18 @@ impl Hearing {
         }
         let Some(packed) = &mut self.packed else { return };
         match packed.feed(bytes.to_vec()) {
-            Ok(plain) => self.answer.feed(&plain, out),
+            Ok(plain) => match &mut self.strike {
+                Some(strike) => self.answer.feed(&strike.feed(&plain), out),
+                None => self.answer.feed(&plain, out),
+            },
             Err(error) => self.go_deaf(format!("the answer cannot be unpacked: {error}"), out),
+        }
+    }
+
+    /// Takes what was held back, since nothing follows it.
+    fn feed_rest(&mut self, out: &mut Decoded) {
+        if let Some(strike) = &mut self.strike {
+            self.answer.feed(&strike.rest(), out);
         }
     }
 

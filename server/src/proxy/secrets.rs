@@ -1,0 +1,186 @@
+//! The keys of one call, to be struck out of what is kept of it: there are gateways that repeat them in their errors.
+
+use std::fmt;
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use axum::http::header::COOKIE;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use shared::Json;
+use shared::dialect::Decoded;
+use shared::event::Kind;
+
+use super::headers::KEYS;
+
+/// What stands in place of a key.
+const STRUCK: &str = "[key]";
+
+/// Shorter words are no keys, and stand in sentences.
+const KEY_BYTES_MIN: usize = 8;
+
+/// What keys are called in queries.
+const IN_QUERIES: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token", "token"];
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Secrets {
+    /// Each in all the ways in which it may be written, the longest first.
+    written: Vec<Vec<u8>>,
+}
+
+impl fmt::Debug for Secrets {
+    /// Without what they are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secrets").finish_non_exhaustive()
+    }
+}
+
+impl Secrets {
+    /// Those of a call with these headers and this query.
+    pub(super) fn of(headers: &HeaderMap, query: Option<&str>) -> Self {
+        let mut secrets = Self::default();
+        for value in KEYS.iter().flat_map(|name| headers.get_all(name)) {
+            let words = value.as_bytes().split(|byte| matches!(byte, b' ' | b'\t' | b',' | b';'));
+            words.for_each(|word| secrets.add(word));
+            secrets.add(value.as_bytes());
+        }
+        for cookie in
+            headers.get_all(COOKIE).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b';'))
+        {
+            let value = cookie.iter().position(|byte| *byte == b'=').and_then(|at| cookie.get(at..));
+            secrets.add(value.and_then(|value| value.get(1..)).unwrap_or(cookie).trim_ascii());
+        }
+        for pair in query.unwrap_or_default().split('&') {
+            let Some((name, value)) = pair.split_once('=') else { continue };
+            if IN_QUERIES.contains(&name) {
+                secrets.add(value.as_bytes());
+                secrets.add(&percent_decode_str(value).collect::<Vec<u8>>());
+            }
+        }
+        secrets.written.sort_by_key(|written| std::cmp::Reverse(written.len()));
+        secrets.written.dedup();
+        secrets
+    }
+
+    fn add(&mut self, secret: &[u8]) {
+        if secret.len() < KEY_BYTES_MIN {
+            return;
+        }
+        self.written.push(secret.to_vec());
+        let Ok(text) = str::from_utf8(secret) else { return };
+        let json = Json::string(text);
+        let json = json.as_str().trim_matches('"');
+        let percents = utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        for other in [json.to_owned(), json.replace('/', "\\/"), percents] {
+            if other != text {
+                self.written.push(other.into_bytes());
+            }
+        }
+    }
+
+    /// Strikes them out of what `decoded` says of failures and of what was odd. What stands in messages is the
+    /// conversation's.
+    pub(super) fn strike(&self, decoded: &mut Decoded) {
+        for envelope in &mut decoded.envelopes {
+            match &mut envelope.event.kind {
+                Kind::Error(fact) => {
+                    self.strike_text(&mut fact.message);
+                    if self.is_in(fact.code.as_bytes()) {
+                        fact.code = STRUCK.into();
+                    }
+                }
+                Kind::Anomaly(odd) => self.strike_text(&mut odd.detail),
+                Kind::Custom { value, .. } if self.is_in(value.as_str().as_bytes()) => {
+                    let mut text = value.as_str().to_owned();
+                    self.strike_text(&mut text);
+                    *value = Json::parse(&text).unwrap_or_else(|| Json::string(STRUCK));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn strike_text(&self, text: &mut String) {
+        if self.is_in(text.as_bytes()) {
+            *text = String::from_utf8_lossy(&self.struck(text.as_bytes())).into_owned();
+        }
+        // A quotation may have been cut off in the middle of one.
+        let quoted = text.trim_end_matches(['…', '.', '"', '\'']);
+        let cut = quoted.len().saturating_sub(self.begun(quoted.as_bytes()));
+        if quoted.len().saturating_sub(cut) >= KEY_BYTES_MIN && text.is_char_boundary(cut) {
+            text.replace_range(cut.., STRUCK);
+        }
+    }
+
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        self.written.iter().any(|written| bytes.windows(written.len()).any(|window| window == written))
+    }
+
+    fn struck(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut rest = bytes;
+        while let Some((first, after)) = rest.split_first() {
+            if let Some(written) = self.written.iter().find(|written| rest.starts_with(written)) {
+                out.extend_from_slice(STRUCK.as_bytes());
+                rest = rest.get(written.len()..).unwrap_or_default();
+            } else {
+                out.push(*first);
+                rest = after;
+            }
+        }
+        out
+    }
+
+    /// How many bytes at the end of `bytes` may be the beginning of one.
+    fn begun(&self, bytes: &[u8]) -> usize {
+        let most = self.written.first().map_or(0, Vec::len).saturating_sub(1).min(bytes.len());
+        let is_begun = |length: &usize| {
+            let tail = bytes.get(bytes.len().saturating_sub(*length)..).unwrap_or_default();
+            self.written.iter().any(|written| written.len() > *length && written.starts_with(tail))
+        };
+        (1..=most).rev().find(is_begun).unwrap_or(0)
+    }
+}
+
+/// Strikes the keys out of a body as it comes, however it is cut.
+#[derive(Debug)]
+pub(super) struct Strike {
+    secrets: Arc<Secrets>,
+    /// What may be the beginning of a key.
+    held: Held,
+}
+
+/// Bytes that are not printed.
+#[derive(Default)]
+struct Held(Vec<u8>);
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").finish_non_exhaustive()
+    }
+}
+
+impl Strike {
+    /// Of these keys.
+    pub(super) fn new(secrets: &Arc<Secrets>) -> Self {
+        Self { secrets: Arc::clone(secrets), held: Held::default() }
+    }
+
+    /// What may be known with `bytes` more.
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut whole = std::mem::take(&mut self.held.0);
+        whole.extend_from_slice(bytes);
+        let mut struck = self.secrets.struck(&whole);
+        let begun = self.secrets.begun(&struck);
+        self.held.0 = struck.split_off(struck.len().saturating_sub(begun));
+        struck
+    }
+
+    /// What is left at the end.
+    pub(super) fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Tests of keys that are struck out.
+
+use shared::RunId;
+use shared::anomaly::{Anomaly, AnomalyCode};
+use shared::event::ErrorFact;
+
+use super::*;
+
+const KEY: &str = "sk-ab/cd+ef=01";
+
+fn secrets() -> Secrets {
+    let mut headers = HeaderMap::new();
+    headers.insert("authorization", format!("Bearer {KEY}").parse().unwrap());
+    headers.insert("cookie", "a=1; session=cookie-value; short=x".parse().unwrap());
+    Secrets::of(&headers, Some("alt=sse&key=query%2Fkey-7"))
+}
+
+fn struck(text: &str) -> String {
+    let mut text = text.to_owned();
+    secrets().strike_text(&mut text);
+    text
+}
+
+#[test]
+fn keys_are_struck_out_however_they_are_written() {
+    for written in
+        [KEY, r"sk-ab\/cd+ef=01", "sk%2Dab%2Fcd%2Bef%3D01", "cookie-value", "query%2Fkey-7", "query/key-7"]
+    {
+        assert_eq!(
+            struck(&format!("Received API key = {written}, which is wrong")),
+            "Received API key = [key], which is wrong"
+        );
+    }
+    assert_eq!(struck(&format!("Bearer {KEY}")), "[key]");
+    assert_eq!(struck("Bearer session short a=1"), "Bearer session short a=1");
+    assert_eq!(Secrets::default().struck(b"sk-"), b"sk-");
+}
+
+#[test]
+fn a_quotation_that_breaks_off_in_a_key_has_nothing_of_it() {
+    assert_eq!(struck("you sent sk-ab/cd+…"), "you sent [key]");
+    assert_eq!(struck("you sent sk-ab"), "you sent sk-ab");
+}
+
+#[test]
+fn i11_a_body_is_struck_however_it_is_cut() {
+    let secrets = Arc::new(secrets());
+    let body = format!("<p>{KEY}{KEY} sk-ab/ {KEY}</p> sk-ab");
+    for size in 1..body.len() {
+        let mut strike = Strike::new(&secrets);
+        let mut out: Vec<u8> = body.as_bytes().chunks(size).flat_map(|piece| strike.feed(piece)).collect();
+        out.extend(strike.rest());
+        assert_eq!(String::from_utf8(out).unwrap(), "<p>[key][key] sk-ab/ [key]</p> sk-ab", "{size}");
+    }
+}
+
+#[test]
+fn only_failures_and_oddities_are_struck() {
+    let mut decoded = Decoded::default();
+    let fact = ErrorFact { code: KEY.into(), message: KEY.into(), retryable: false, retry_after_ms: None };
+    decoded.push(&RunId::none(), Kind::Error(fact));
+    decoded.push(&RunId::none(), Kind::Anomaly(Anomaly { code: AnomalyCode::Malformed, detail: KEY.into() }));
+    decoded.push(&RunId::none(), Kind::Custom { name: "x".into(), value: Json::string(KEY) });
+    secrets().strike(&mut decoded);
+    let json = serde_json::to_string(&decoded.envelopes).unwrap();
+    assert!(!json.contains(KEY) && json.matches("[key]").count() == 4, "{json}");
+}
+
+#[test]
+fn keys_are_not_printed() {
+    let secrets = Arc::new(secrets());
+    let mut strike = Strike::new(&secrets);
+    strike.feed(b"sk-ab");
+    assert!(!format!("{secrets:?} {strike:?}").contains(&format!("{:?}", b's')));
+}
