@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! request ── Request::read ──▶ Joiner::place ──▶ Placement { conversation, run, events, answer }
-//! answer  ── Answer::feed … Answer::end ──▶ events, Heard ── Joiner::heard ──▶ Placed { events }
+//! answer  ── Answer::feed … Answer::settle or Answer::end ──▶ events, Heard ── Joiner::heard ──▶ Placed { events }
 //! clock   ── Joiner::tick ──▶ runs that are given up
 //! ```
 //!

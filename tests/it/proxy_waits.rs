@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 use tests::actor::{self, ANSWER, PLACES};
-use tests::{Hub, raw};
+use tests::model::messages;
+use tests::wait::{until, within};
+use tests::{Hub, Origin, Step, raw};
+
+use super::proxy::{END, STREAM, hub_before, piece};
 
 /// Asks with `messages` in the conversation `c`, and gives the message that is answered.
 async fn ask(hub: &Hub, messages: &[Value]) -> Value {
@@ -122,4 +126,45 @@ async fn a_conversation_that_another_publisher_filled_is_not_told_a_history() {
     let summary = hub.json_until("/v1/conversations/c?summary", answered).await;
     assert_eq!(said(&summary), ["Hello?", "And you?"], "{summary:#}");
     assert_eq!(hub.json("/v1/conversations").await["conversations"][0]["title"], "Theirs");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loop_goes_on_before_the_body_of_its_answer_is_over() {
+    let origin = Origin::start(|asked| {
+        let is_first = messages(asked).len() == 1;
+        let said = Step::piece(&piece(if is_first { "Hi." } else { "Bye." }));
+        let body_goes_on = if is_first { vec![Step::Wait] } else { Vec::new() };
+        let end = vec![Step::piece(END), Step::end(&[])];
+        let (last, rest) = (end[0].clone(), end[1].clone());
+        [vec![Step::begin("200 OK", &STREAM), said, last], body_goes_on, vec![rest]].concat()
+    })
+    .await;
+    let hub = hub_before(&origin).await;
+    let ask = |messages: Value| {
+        let body = json!({"model": "m", "stream": true, "messages": messages}).to_string();
+        raw::post("/proxy/x/v1/chat/completions", &[("authorization", "Bearer k")], &body)
+    };
+    let mut wire = raw::connect(hub.address()).await;
+    wire.send(&ask(json!([{"role": "user", "content": "Hello?"}]))).await;
+    within("the head", wire.head()).await.unwrap();
+    for said in [piece("Hi."), END.to_vec()] {
+        assert_eq!(within("a piece", wire.piece()).await, Some(said));
+    }
+    // The client has all that it wants.
+    let history = json!([{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."},
+        {"role": "user", "content": "Goodbye."}]);
+    let answer = raw::call(hub.address(), &ask(history)).await;
+    assert_eq!(answer.body, [piece("Bye."), END.to_vec()].concat());
+    let are_over = |list: &Value| {
+        let rows = list["conversations"].as_array().unwrap();
+        rows.iter().all(|row| row["state"] == "complete")
+            && rows.iter().filter_map(|row| row["runs"].as_u64()).sum::<u64>() == 2
+    };
+    let list = hub.json_until("/v1/conversations", are_over).await;
+    assert_eq!((&list["total"], &list["conversations"][0]["runs"]), (&json!(1), &json!(2)), "{list:#}");
+    origin.go_on();
+    assert_eq!(within("the end", wire.piece()).await, Some(Vec::new()));
+    until("the recording to end", async || (hub.number("proxy_recording").await == 0).then_some(())).await;
+    let conversation = list["conversations"][0]["conversation"].as_str().unwrap();
+    assert_eq!(hub.summary(conversation).await["anomalies"], json!([]));
 }

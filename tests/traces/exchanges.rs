@@ -78,7 +78,7 @@ fn played(path: &Path) -> (BTreeMap<String, View>, Vec<Why>) {
         let mut out = Decoded::default();
         placement.answer.begin(200, None);
         placement.answer.feed(answer.as_bytes(), &mut out);
-        let heard = placement.answer.end(Ending::Whole, &mut out);
+        let heard = placement.answer.end(Ending::Whole, &mut out).unwrap();
         append(&name, out, now);
         now += 100;
         append(&name, joiner.heard(heard, now).events, now);

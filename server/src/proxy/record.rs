@@ -12,7 +12,7 @@ use shared::ConversationId;
 use shared::anomaly::{Anomaly, AnomalyCode};
 use shared::dialect::Decoded;
 use shared::event::{ErrorFact, Kind};
-use shared::exchange::{Answer, Api, Call, Ending, Placement, Request};
+use shared::exchange::{Answer, Api, Call, Ending, Heard, Placement, Request};
 use tokio::sync::oneshot;
 
 use super::copied::Recorded;
@@ -130,6 +130,9 @@ impl Recording {
             let end = reading.end.clone();
             let position = reading.position;
             self.hear(&mut hearing, reading).await;
+            if hearing.answer.is_over() {
+                self.settle(&mut hearing);
+            }
             if let Some(end) = end {
                 return self.finish(hearing, end);
             }
@@ -190,18 +193,33 @@ impl Recording {
         self.publish(hearing.answer.conversation(), out);
     }
 
+    /// The answer is over for its caller, who goes on now; only its body is not.
+    fn settle(&mut self, hearing: &mut Hearing) {
+        let mut out = Decoded::default();
+        let heard = hearing.answer.settle(&mut out);
+        self.conclude(heard, out);
+    }
+
     fn finish(mut self, mut hearing: Hearing, end: End) {
         let mut out = Decoded::default();
         hearing.feed_rest(&mut out);
         let conversation = hearing.answer.conversation().clone();
-        let heard = hearing.answer.end(ending(end), &mut out);
+        match hearing.answer.end(ending(end), &mut out) {
+            Some(heard) => self.conclude(heard, out),
+            None => self.publish(&conversation, out),
+        }
+    }
+
+    /// Says `out` and what becomes of the run after what was `heard`.
+    fn conclude(&mut self, heard: Heard, out: Decoded) {
         let shared = Arc::clone(&self.shared);
         let mut joiner = shared.proxy.joiner.lock();
         let placed = joiner.heard(heard, clock::now_ms());
-        self.publish(&conversation, out);
+        self.publish(&placed.conversation, out);
         self.publish(&placed.conversation, placed.events);
         if placed.waits {
-            shared.proxy.waiting.begin(placed.conversation, placed.run, self.attendant);
+            let attendant = std::mem::replace(&mut self.attendant, Attendant::new(&shared.hub));
+            shared.proxy.waiting.begin(placed.conversation, placed.run, attendant);
         }
     }
 

@@ -37,6 +37,8 @@ pub struct Answer {
     /// How the model call ended, as far as the stream said.
     end: Option<Verdict>,
     has_failed: bool,
+    /// The end of the stream was heard before that of the body.
+    is_settled: bool,
     /// The caller went away or the upstream broke off: that the stream has no end is then no news.
     is_broken: bool,
 }
@@ -126,6 +128,7 @@ impl Answer {
             retry_after_ms: None,
             end: None,
             has_failed: false,
+            is_settled: false,
             is_broken: false,
         }
     }
@@ -154,13 +157,31 @@ impl Answer {
         self.pass(out);
     }
 
-    /// The answer is over. Must be called, or the run never ends.
-    pub fn end(mut self, ending: Ending, out: &mut Decoded) -> Heard {
+    /// Whether the stream itself has said its end: callers go on then, however long the body takes to end. True once, until
+    /// [`Answer::settle`].
+    pub fn is_over(&self) -> bool {
+        // A message that another one follows in the same body counts as interrupted.
+        let is_said = !matches!(self.end, None | Some(Verdict::Ends(RunStatus::Interrupted)));
+        !self.is_settled && self.status < 400 && is_said
+    }
+
+    /// What was heard of an answer that is over before its body. What follows is still read, and decides nothing.
+    pub fn settle(&mut self, out: &mut Decoded) -> Heard {
+        self.is_settled = true;
+        let verdict = self.whole(out);
+        self.heard(verdict)
+    }
+
+    /// The body is over. Must be called, or the run never ends. Nothing where the answer was settled before.
+    pub fn end(mut self, ending: Ending, out: &mut Decoded) -> Option<Heard> {
         // What came after the end that the stream itself gave is no matter of this run.
         let is_whole = ending == Ending::Whole || self.end.is_some();
         self.is_broken = !is_whole;
         self.decoder.end(&mut self.decoded);
         self.pass(out);
+        if self.is_settled {
+            return None;
+        }
         let verdict = match ending {
             _ if is_whole => self.whole(out),
             Ending::Failed(fact) => {
@@ -169,10 +190,14 @@ impl Answer {
             }
             _ => Verdict::Ends(RunStatus::Cancelled),
         };
-        let Self { conversation, run, ticket, listener, sniffer, .. } = self;
-        let response = sniffer.and_then(Sniffer::into_id);
-        let (words, calls, used) = listener.into_heard();
-        Heard { conversation, run, ticket, verdict, words, calls, used, response }
+        Some(self.heard(verdict))
+    }
+
+    fn heard(&mut self, verdict: Verdict) -> Heard {
+        let response = self.sniffer.take().and_then(Sniffer::into_id);
+        let (words, calls, used) = self.listener.heard();
+        let (conversation, run) = (self.conversation.clone(), self.run.clone());
+        Heard { conversation, run, ticket: self.ticket, verdict, words, calls, used, response }
     }
 
     /// What becomes of the run after a body that is all there.

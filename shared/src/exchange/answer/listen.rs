@@ -159,11 +159,11 @@ impl Listener {
     }
 
     /// What the model said, the calls that it left to its caller, and all ids of its calls.
-    pub(super) fn into_heard(self) -> (Words, Vec<HandedOver>, Vec<ToolCallId>) {
-        let Self { mut words, calls, .. } = self;
+    pub(super) fn heard(&self) -> (Words, Vec<HandedOver>, Vec<ToolCallId>) {
+        let mut words = self.words.clone();
         let mut handed_over = Vec::new();
-        let mut used = Vec::with_capacity(calls.len());
-        for call in calls.into_values() {
+        let mut used = Vec::with_capacity(self.calls.len());
+        for call in self.calls.values() {
             used.push(call.tool.clone());
             if call.stage == Stage::NotOurs {
                 continue;
@@ -173,7 +173,8 @@ impl Listener {
             }
             if call.stage != Stage::Writing {
                 let asks = call.stage == Stage::Asks;
-                handed_over.push(HandedOver { tool: call.tool, given: call.given, name: call.name, asks });
+                let (tool, given, name) = (call.tool.clone(), call.given.clone(), call.name.clone());
+                handed_over.push(HandedOver { tool, given, name, asks });
             }
         }
         (words, handed_over, used)

@@ -26,7 +26,7 @@ fn answered(api: Api, status: u16, body: &str, ending: Ending) -> (Vec<Kind>, He
     for byte in body.as_bytes().chunks(1) {
         placement.answer.feed(byte, &mut out);
     }
-    let heard = placement.answer.end(ending, &mut out);
+    let heard = placement.answer.end(ending, &mut out).unwrap();
     let run = placement.run;
     assert!(out.envelopes.iter().all(|envelope| envelope.event.run == run));
     (out.envelopes.into_iter().map(|envelope| envelope.event.kind).collect(), heard)

@@ -487,3 +487,24 @@ fn a_conversation_that_is_only_looked_at_is_told_its_history() {
     world.answer(placement, &says("2"));
     assert_eq!(messages(world.only()).len(), 3);
 }
+
+#[test]
+fn a_loop_goes_on_before_the_body_of_its_answer_is_over() {
+    let mut world = World::default();
+    let mut first = world.chat(&json!([user("go")]));
+    let call = json!({ "index": 0, "id": PARIS.0, "type": "function",
+        "function": { "name": PARIS.1, "arguments": PARIS.2 } });
+    let chunk = |delta: Value, finish: Value| json!({ "model": "m", "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }] });
+    let called_it = chunk(json!({ "tool_calls": [call] }), Value::Null);
+    let stream =
+        format!("data: {called_it}\n\ndata: {}\n\ndata: [DONE]\n\n", chunk(json!({}), json!("tool_calls")));
+    assert!(world.settle(&mut first.answer, &stream).waits);
+    let second = world.chat(&json!([user("go"), called(&[PARIS]), gave(PARIS.0, "sun")]));
+    assert_eq!((second.why, &second.run), (Why::Awaited, &first.run));
+    let mut late = crate::dialect::Decoded::default();
+    assert!(first.answer.end(Ending::Failed(fact("upstream_cut")), &mut late).is_none());
+    assert!(late.envelopes.is_empty(), "{late:?}");
+    world.answer(second, &says("Sun."));
+    assert_eq!((runs(world.only()).len(), runs(world.only())[0].status), (1, RunStatus::Complete));
+    assert_eq!(world.only().anomalies.total, 0, "{:?}", world.only().anomalies);
+}

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::dialect::Decoded;
 use crate::envelope::Envelope;
-use crate::exchange::{Answer, Api, Call, Ending, Joiner, Placed, Placement, Request};
+use crate::exchange::{Answer, Api, Call, Ending, Heard, Joiner, Placed, Placement, Request};
 use crate::fold::{complete, fold};
 use crate::ids::ConversationId;
 use crate::view::{RunView, ToolView, View};
@@ -102,8 +102,24 @@ impl World {
         for piece in text.as_bytes().chunks(7) {
             answer.feed(piece, &mut out);
         }
-        let heard = answer.end(ending, &mut out);
+        let heard = answer.end(ending, &mut out).unwrap();
         self.append(&conversation, out);
+        self.hear(heard)
+    }
+
+    /// All of the answer that there will be has come, but its body goes on.
+    pub(super) fn settle(&mut self, answer: &mut Answer, stream: &str) -> Placed {
+        let mut out = Decoded::default();
+        answer.begin(200, None);
+        answer.feed(stream.as_bytes(), &mut out);
+        assert!(answer.is_over());
+        let heard = answer.settle(&mut out);
+        assert!(!answer.is_over());
+        self.append(&answer.conversation().clone(), out);
+        self.hear(heard)
+    }
+
+    fn hear(&mut self, heard: Heard) -> Placed {
         let mut placed = self.joiner.heard(heard, self.now);
         let events = std::mem::take(&mut placed.events);
         self.append(&placed.conversation, events);
