@@ -21,7 +21,7 @@ use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
     commands, compat, conversations, events, export, guard, health, import, ingest, native, page, results,
-    schema, search, stream, traces as spans,
+    schema, search, stream, traces as spans, upstreams,
 };
 use crate::hub::Bounds;
 use crate::log::blocking;
@@ -178,6 +178,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1/search", get(search::search))
         .route("/v1/tools", get(search::tools))
         .route("/v1/agents", get(commands::agents))
+        .route("/v1/upstreams", get(upstreams::upstreams))
         .route("/v1/conversations", get(conversations::list))
         .route("/v1/conversations/{conversation}", get(conversations::one))
         .route(

@@ -21,3 +21,4 @@ pub(crate) mod search;
 pub(crate) mod sse;
 pub(crate) mod stream;
 pub(crate) mod traces;
+pub(crate) mod upstreams;

@@ -91,6 +91,11 @@ impl Proxy {
         }
     }
 
+    /// Where calls may go, by name.
+    pub(crate) fn upstreams(&self) -> impl Iterator<Item = &Upstream> {
+        self.upstreams.values().map(|place| &place.upstream)
+    }
+
     /// The upstream `name`, and what calls it.
     fn find(&self, name: &str) -> Result<(&Upstream, &Sender<Asking>), Problem> {
         let Some(place) = self.upstreams.get(name) else {

@@ -121,7 +121,63 @@ async fn a_refused_key_and_a_wrong_base_path_are_named() {
     assert!(of(&findings, "base url").1.contains("not its proxy"), "{findings:#?}");
     let hub = Hub::start_with(&["--upstream", &nobody]).await;
     let (findings, _) = doctor(&hub.url(""), &["--upstream", "x"], &[]).await;
-    assert!(!of(&findings, "key").0 && !of(&findings, "upstream").0, "{findings:#?}");
+    assert!(of(&findings, "key").0 && !of(&findings, "upstream").0, "{findings:#?}");
+}
+
+/// What is said of an upstream of `api` that answers with `respond`, and is asked for an answer too.
+async fn upstream_of<F, R>(api: &str, respond: F) -> Vec<Value>
+where
+    F: Fn(Request) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = Response> + Send + 'static,
+{
+    let address = server(respond).await;
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("fanlight.toml");
+    std::fs::write(&file, format!("[upstreams.x]\nurl = \"http://{address}\"\napi = \"{api}\"\n")).unwrap();
+    let hub = Hub::start_with(&["--config", &file.display().to_string()]).await;
+    let options = ["--upstream", "x", "--model", "m"];
+    doctor(&hub.url(""), &options, &[("X_API_KEY", "sk-secret")]).await.0
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_api_is_asked_in_its_own_words() {
+    let cases = [
+        ("openai", "/v1/models", "/v1/chat/completions", "authorization", "Bearer sk-secret", "data: {}\n\n"),
+        ("anthropic", "/v1/models", "/v1/messages", "x-api-key", "sk-secret", "data: {}\n\n"),
+        (
+            "gemini",
+            "/v1beta/models",
+            "/v1beta/models/m:streamGenerateContent",
+            "x-goog-api-key",
+            "sk-secret",
+            "data: {}\n\n",
+        ),
+        ("ollama", "/api/tags", "/api/chat", "authorization", "Bearer sk-secret", "{}\n"),
+    ];
+    for (api, list, ask, header, key, event) in cases {
+        let findings = upstream_of(api, move |request: Request| async move {
+            if request.headers().get(header).is_none_or(|value| value != key) {
+                return StatusCode::UNAUTHORIZED.into_response();
+            }
+            match request.uri().path() {
+                path if path == list => "{}".into_response(),
+                path if path == ask => event.repeat(40_000).into_response(),
+                _ => StatusCode::NOT_FOUND.into_response(),
+            }
+        })
+        .await;
+        for check in ["key", "upstream", "streaming"] {
+            assert!(of(&findings, check).0, "{api}: {findings:#?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_does_not_stream_is_named() {
+    for api in ["openai", "anthropic", "gemini", "ollama"] {
+        let findings = upstream_of(api, |_| async { r#"{"done":true}"#.into_response() }).await;
+        assert!(of(&findings, "streaming").1.contains("came as a whole"), "{api}: {findings:#?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,6 +10,7 @@ use crate::args::DoctorArgs;
 
 mod environment;
 mod hub;
+mod model;
 mod upstream;
 
 /// How long anything may take to answer.
@@ -86,7 +87,7 @@ pub(crate) fn run(args: &DoctorArgs, mut output: Output) -> Result<(), Failure> 
         if let Some(name) = args.upstream.as_deref().filter(|_| is_hub) {
             let asked =
                 upstream::Asked { name, base_url: args.base_url.as_deref(), model: args.model.as_deref() };
-            findings.extend(upstream::look(&http, base, &asked, &environment).await);
+            findings.extend(upstream::look(&http, (base, address.token()), &asked, &environment).await);
         }
         findings
     });

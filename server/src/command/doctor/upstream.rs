@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use reqwest::{Client, RequestBuilder};
-use serde_json::json;
 
 use super::environment::misplaced;
 use super::hub::detail;
+use super::model::{Model, Upstreams};
 use super::{Answer, Finding, ask, reason};
 
 /// What is to be looked at.
@@ -22,63 +22,70 @@ pub(super) struct Asked<'a> {
 }
 
 /// Where keys are, by upstream.
-fn key_name(name: &str) -> String {
+fn key_names(name: &str) -> Vec<String> {
     match name {
-        "gemini" => String::from("GEMINI_API_KEY"),
-        name => format!("{}_API_KEY", name.to_ascii_uppercase().replace('-', "_")),
+        "gemini" => vec![String::from("GEMINI_API_KEY"), String::from("GOOGLE_API_KEY")],
+        name => vec![format!("{}_API_KEY", name.to_ascii_uppercase().replace(['-', '.'], "_"))],
     }
 }
 
-/// All checks of an upstream, through the hub at `base`.
+/// All checks of an upstream, through the hub at `base`, which lets in who has `token`.
 pub(super) async fn look(
     http: &Client,
-    base: &str,
+    (base, token): (&str, Option<&str>),
     asked: &Asked<'_>,
     variables: &BTreeMap<String, String>,
 ) -> Vec<Finding> {
     let name = asked.name;
-    let place = if name == "anthropic" { name.to_owned() } else { format!("{name}/v1") };
-    let right = format!("{base}/proxy/{place}");
+    let list = http.get(format!("{base}/v1/upstreams"));
+    let list = ask(if let Some(token) = token { list.bearer_auth(token) } else { list }).await;
+    let model = Upstreams::of(list.as_ref().map_or("", |answer| &answer.body)).model(name);
+    let right = format!("{base}/proxy/{}", model.place(name));
     let given = asked.base_url.unwrap_or(&right).trim_end_matches('/');
+    let as_asked = model.through(given);
+    // At a vendor's place for clients of another it is well wherever it is.
+    let place = if as_asked == model { Some(model.place(name)) } else { None };
     let mut findings = Vec::new();
     if let Some(rest) = given.strip_prefix(base)
+        && let Some(place) = place
         && let Some((seen, mend)) = misplaced(given, rest, base, &place)
     {
         findings.push(Finding::wrong("base url", format!("it {seen}"), format!("use {mend}")));
         return findings;
     }
-    let variable = key_name(name);
-    let key = variables.get(&variable).map(String::as_str).filter(|key| !key.is_empty());
-    findings.push(match key {
-        Some(_) => Finding::well("key", format!("there is one in {variable}")),
-        None if name == "ollama" => Finding::well("key", "none is needed"),
-        None => Finding::wrong(
-            "key",
-            format!("there is none in {variable}"),
-            format!("set {variable}, here and for the agent"),
-        ),
-    });
-    let with_key = |request: RequestBuilder| match key {
-        Some(key) if name == "anthropic" => {
-            request.header("x-api-key", key).header("anthropic-version", "2023-06-01")
-        }
-        Some(key) => request.bearer_auth(key),
-        None => request,
-    };
-    let root = if name == "anthropic" { format!("{given}/v1") } else { given.to_owned() };
-    let models = ask(with_key(http.get(format!("{root}/models")))).await;
+    let model = as_asked;
+    let (key, finding) = key(name, model, variables);
+    findings.push(finding);
+    let models = ask(model.with_key(model.list(http, given), key)).await;
     let reached = reached(name, models, key.is_some());
     let is_reached = reached.ok;
     findings.push(reached);
-    if let Some(model) = asked.model.filter(|_| is_reached) {
-        findings.push(streams(with_key(http.post(answers(name, &root))), model).await);
+    if let Some(wanted) = asked.model.filter(|_| is_reached) {
+        let request = model.with_key(model.answer(http, given, wanted), key);
+        findings.push(streams(request, model).await);
     }
     findings
 }
 
-/// Where answers are asked for.
-fn answers(name: &str, root: &str) -> String {
-    if name == "anthropic" { format!("{root}/messages") } else { format!("{root}/chat/completions") }
+/// The key of an upstream, and whether one is missing.
+fn key<'a>(name: &str, model: Model, variables: &'a BTreeMap<String, String>) -> (Option<&'a str>, Finding) {
+    let names = key_names(name);
+    let found = names.iter().find_map(|variable| {
+        let key = variables.get(variable).map(String::as_str).filter(|key| !key.is_empty())?;
+        Some((key, variable))
+    });
+    if let Some((key, variable)) = found {
+        return (Some(key), Finding::well("key", format!("there is one in {variable}")));
+    }
+    if model.is_near {
+        return (
+            None,
+            Finding::well("key", "there is none, and an upstream on this machine mostly needs none"),
+        );
+    }
+    let names = names.join(" or ");
+    let (seen, mend) = (format!("there is none in {names}"), format!("set {names}, here and for the agent"));
+    (None, Finding::wrong("key", seen, mend))
 }
 
 fn reached(name: &str, answer: Result<Answer, String>, has_key: bool) -> Finding {
@@ -124,11 +131,8 @@ fn reached(name: &str, answer: Result<Answer, String>, has_key: bool) -> Finding
 }
 
 /// Asks for a short answer and looks at how it comes.
-async fn streams(request: RequestBuilder, model: &str) -> Finding {
+async fn streams(request: RequestBuilder, model: Model) -> Finding {
     let check = "streaming";
-    let body = json!({"model": model, "stream": true, "max_tokens": 60,
-        "messages": [{"role": "user", "content": "Count from one to twenty in words."}]});
-    let request = request.header("content-type", "application/json").body(body.to_string());
     let mut response = match request.send().await {
         Ok(response) => response,
         Err(error) => return Finding::wrong(check, reason(&error), "see the check of the upstream"),
@@ -147,7 +151,7 @@ async fn streams(request: RequestBuilder, model: &str) -> Finding {
             Ok(Some(piece)) => {
                 first.get_or_insert_with(Instant::now);
                 pieces += 1;
-                events += String::from_utf8_lossy(&piece).matches("data:").count();
+                events += model.events(&String::from_utf8_lossy(&piece));
             }
             Ok(None) => break,
             Err(error) => {
@@ -174,3 +178,6 @@ async fn streams(request: RequestBuilder, model: &str) -> Finding {
         _ => Finding::well(check, format!("{events} events in {pieces} pieces, over {took} ms")),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! `GET /v1/upstreams`: where the proxy passes calls on to.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+
+use crate::state::Shared;
+
+/// The upstreams, by name.
+#[derive(Debug, Serialize)]
+pub(crate) struct List {
+    upstreams: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    api: &'static str,
+    /// Scheme and host.
+    url: String,
+}
+
+/// See the module.
+pub(crate) async fn upstreams(State(shared): State<Arc<Shared>>) -> Json<List> {
+    let rows = shared.proxy.upstreams().map(|upstream| Row {
+        name: upstream.name().to_owned(),
+        api: upstream.api().name(),
+        url: upstream.place(),
+    });
+    Json(List { upstreams: rows.collect() })
+}
