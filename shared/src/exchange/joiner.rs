@@ -274,7 +274,8 @@ impl Joiner {
     }
 
     fn forget(&mut self, id: u64) {
-        let Some(gone) = self.memory.remove(id).filter(|gone| gone.is_open) else { return };
+        let is_ours = |gone: &Loop| gone.is_open && !gone.is_recalled;
+        let Some(gone) = self.memory.remove(id).filter(is_ours) else { return };
         let mut events = Decoded::default();
         tell::end(&gone.run, RunStatus::Interrupted, &mut events);
         self.forgotten.push(Placed { conversation: gone.conversation, run: gone.run, waits: false, events });

@@ -110,6 +110,8 @@ pub(super) struct Loop {
     pub(super) messages: u64,
     pub(super) run: RunId,
     pub(super) is_open: bool,
+    /// It was found in its conversation, and no call has joined it yet: its run may be somebody else's.
+    pub(super) is_recalled: bool,
     pub(super) state: State,
     /// The number of its last call.
     pub(super) call: u64,
@@ -140,6 +142,7 @@ impl Loop {
             messages: 0,
             run: RunId::new(name),
             is_open: false,
+            is_recalled: false,
             state: State::Asking,
             call: 0,
             attempt: 1,
@@ -172,6 +175,7 @@ impl Loop {
         Self {
             run: id.clone(),
             is_open: run.is_running(),
+            is_recalled: true,
             state: State::GivenUp,
             system: None,
             awaited: awaited.take(CALLS_AWAITED_MAX).collect(),

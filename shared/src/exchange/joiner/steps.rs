@@ -199,7 +199,7 @@ impl<'a> Step<'a> {
         let Outcome { why, is_new, fork_of, events, history, ended } = outcome;
         let (_, words) = self.asked.before_answer();
         let opened = memory.change(id, self.call.at, |known| {
-            (known.state, known.call) = (State::Asking, self.number);
+            (known.state, known.call, known.is_recalled) = (State::Asking, self.number, false);
             let opening = Opening {
                 api: self.request.api,
                 conversation: known.conversation.clone(),

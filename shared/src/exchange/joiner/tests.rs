@@ -508,3 +508,26 @@ fn a_loop_goes_on_before_the_body_of_its_answer_is_over() {
     assert_eq!((runs(world.only()).len(), runs(world.only())[0].status), (1, RunStatus::Complete));
     assert_eq!(world.only().anomalies.total, 0, "{:?}", world.only().anomalies);
 }
+
+#[test]
+fn a_run_that_was_only_found_is_not_ended_by_who_forgets_it() {
+    let how = How { conversation: Some("mine"), ..How::default() };
+    let body = |messages: Value| json!({ "model": "m", "messages": messages });
+    let recalled = |messages: Value| {
+        let mut world = World::default();
+        let first = world.ask(&how, &body(json!([user("go")])));
+        world.answer(first, &calls(&[PARIS]));
+        // Somebody else's, for whom this joiner is another one.
+        world.joiner = crate::exchange::Joiner::default();
+        let second = world.ask(&how, &body(messages));
+        world.answer(second, &says("1"));
+        world.restart();
+        world
+    };
+    let world = recalled(json!([user("something else")]));
+    assert!(runs(world.only())[0].is_running());
+    assert_eq!(runs(world.only())[1].status, RunStatus::Complete);
+    // Whoever brings its results makes it the joiner's.
+    let world = recalled(json!([user("go"), called(&[PARIS]), gave(PARIS.0, "sun")]));
+    assert_eq!((runs(world.only()).len(), runs(world.only())[0].status), (1, RunStatus::Complete));
+}
