@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use indexmap::IndexMap;
 use parking_lot::Mutex;
 use shared::{ConversationId, RunId};
 use tokio::sync::Notify;
@@ -101,15 +100,34 @@ impl Drop for Turn {
 }
 
 /// Runs whose calls are executed by their caller now: nothing is heard of them, and yet they are well.
-#[derive(Debug, Default)]
-pub(super) struct Waiting(Mutex<IndexMap<(ConversationId, RunId), Attendant>>);
+#[derive(Debug)]
+pub(super) struct Waiting<A = Attendant>(Mutex<Waits<A>>);
 
-impl Waiting {
+#[derive(Debug)]
+struct Waits<A> {
+    by_run: BTreeMap<(ConversationId, RunId), (u64, A)>,
+    /// In the order in which they began.
+    by_age: BTreeMap<u64, (ConversationId, RunId)>,
+    next: u64,
+}
+
+impl<A> Default for Waiting<A> {
+    fn default() -> Self {
+        Self(Mutex::new(Waits { by_run: BTreeMap::new(), by_age: BTreeMap::new(), next: 0 }))
+    }
+}
+
+impl<A> Waiting<A> {
     /// `run` waits from now on.
-    pub(super) fn begin(&self, conversation: ConversationId, run: RunId, attendant: Attendant) {
+    pub(super) fn begin(&self, conversation: ConversationId, run: RunId, attendant: A) {
+        let place = (conversation, run);
         let mut waiting = self.0.lock();
-        let before = waiting.insert((conversation, run), attendant);
-        let oldest = if waiting.len() > WAITING_MAX { waiting.shift_remove_index(0) } else { None };
+        let before = waiting.remove(&place);
+        waiting.next = waiting.next.saturating_add(1);
+        let number = waiting.next;
+        waiting.by_age.insert(number, place.clone());
+        waiting.by_run.insert(place, (number, attendant));
+        let oldest = if waiting.by_run.len() > WAITING_MAX { waiting.remove_oldest() } else { None };
         // Attendants look for their conversations when they go.
         drop(waiting);
         drop((before, oldest));
@@ -117,8 +135,21 @@ impl Waiting {
 
     /// It waits no longer.
     pub(super) fn end(&self, conversation: &ConversationId, run: &RunId) {
-        let gone = self.0.lock().swap_remove(&(conversation.clone(), run.clone()));
+        let gone = self.0.lock().remove(&(conversation.clone(), run.clone()));
         drop(gone);
+    }
+}
+
+impl<A> Waits<A> {
+    fn remove(&mut self, place: &(ConversationId, RunId)) -> Option<A> {
+        let (number, attendant) = self.by_run.remove(place)?;
+        self.by_age.remove(&number);
+        Some(attendant)
+    }
+
+    fn remove_oldest(&mut self) -> Option<A> {
+        let (_, place) = self.by_age.pop_first()?;
+        self.by_run.remove(&place).map(|(_, attendant)| attendant)
     }
 }
 

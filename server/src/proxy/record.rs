@@ -157,9 +157,11 @@ impl Recording {
         if let Some(before) = before {
             before.look(|view| placement.leave_out(view));
         }
-        let Placement { conversation, run, events, answer, .. } = placement;
+        let Placement { conversation, run, events, answer, ended, .. } = placement;
         self.publish(&conversation, events);
-        shared.proxy.waiting.end(&conversation, &run);
+        for run in ended.iter().chain([&run]) {
+            shared.proxy.waiting.end(&conversation, run);
+        }
         drop(joiner);
         if let Some(tell) = self.tell.take() {
             // The caller may have gone.
@@ -220,6 +222,9 @@ impl Recording {
         if placed.waits {
             let attendant = std::mem::replace(&mut self.attendant, Attendant::new(&shared.hub));
             shared.proxy.waiting.begin(placed.conversation, placed.run, attendant);
+        } else {
+            // An attempt that another one took the place of may have said otherwise.
+            shared.proxy.waiting.end(&placed.conversation, &placed.run);
         }
     }
 

@@ -54,3 +54,28 @@ fn a_request_that_is_not_whole_keeps_nobody_waiting() {
     let newer = order.enter(1, &tape());
     assert_eq!(newer.comes().now_or_never(), Some(()));
 }
+
+#[test]
+fn i7_beyond_the_limit_the_one_that_waited_longest_is_left() {
+    let waiting = Waiting::<Arc<usize>>::default();
+    let place = |number: usize| {
+        let conversation = ConversationId::parse(&format!("c{number}")).unwrap();
+        (conversation, RunId::new("r"))
+    };
+    let attendants: Vec<_> = (0..WAITING_MAX + 3).map(Arc::new).collect();
+    let begin = |number: usize| {
+        let (conversation, run) = place(number);
+        waiting.begin(conversation, run, Arc::clone(&attendants[number]));
+    };
+    let waits = |number: usize| Arc::strong_count(&attendants[number]) == 2;
+    (0..WAITING_MAX).for_each(begin);
+    let (conversation, run) = place(0);
+    waiting.end(&conversation, &run);
+    begin(1);
+    for number in WAITING_MAX..WAITING_MAX + 3 {
+        begin(number);
+    }
+    let gone: Vec<_> = (0..WAITING_MAX + 3).filter(|number| !waits(*number)).collect();
+    assert_eq!(gone, [0, 2, 3]);
+    assert_eq!(waiting.0.lock().by_age.len(), WAITING_MAX);
+}
