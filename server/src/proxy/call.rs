@@ -1,13 +1,14 @@
 //! One call on its way to the upstream, and the answer on its way back.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use axum::extract::{Request, State};
-use axum::http::header::UPGRADE;
+use axum::http::header::{DATE, UPGRADE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use axum::response::{IntoResponse as _, Response};
+use httpdate::parse_http_date;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use shared::ConversationId;
 use shared::code::ErrorCode;
@@ -22,6 +23,7 @@ use super::tape::{End, Fault, Head};
 use super::target::{self, Target};
 use super::upstream::Upstream;
 use super::{browser, headers};
+use crate::clock;
 use crate::http::params;
 use crate::http::patience::Line;
 use crate::http::problem::Problem;
@@ -183,11 +185,19 @@ fn escaped(conversation: &ConversationId) -> String {
     utf8_percent_encode(conversation.as_str(), ESCAPED).to_string()
 }
 
-/// When the answer says to come back, in milliseconds.
+/// When the answer says to come back, in milliseconds from now.
 pub(crate) fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let ms = number("retry-after-ms").or_else(|| number("retry-after").map(|seconds| seconds * 1_000.0))?;
-    let span = Duration::try_from_secs_f64(ms / 1_000.0).ok()?;
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |name: &str| text(name)?.parse::<f64>().ok();
+    let ms = number("retry-after-ms").or_else(|| number("retry-after").map(|seconds| seconds * 1_000.0));
+    let span = if let Some(ms) = ms {
+        Duration::try_from_secs_f64(ms / 1_000.0).ok()?
+    } else {
+        let date = |name: &str| parse_http_date(text(name)?).ok();
+        // By the clock of who answers, where it says what that is; one that is over is now.
+        let now = date(DATE.as_str()).unwrap_or_else(|| UNIX_EPOCH + Duration::from_millis(clock::now_ms()));
+        date("retry-after")?.duration_since(now).unwrap_or_default()
+    };
     u64::try_from(span.as_millis()).ok()
 }
 
