@@ -19,7 +19,7 @@ use super::copied::Recorded;
 use super::inflate::{Encoding, Inflate};
 use super::order::Turn;
 use super::secrets::{Secrets, Strike};
-use super::tape::{Asked, End, Fault, Head, Reading, Tape};
+use super::tape::{Asked, End, Fault, Head, Held, Reading, Tape};
 use crate::clock;
 use crate::hub::{Attendant, Publication};
 use crate::log::{blocking, room};
@@ -119,11 +119,12 @@ struct Hearing {
 
 impl Recording {
     async fn run(mut self) {
-        let (body, asked) = self.tape.request().await;
-        let request = self.facts.read(body, asked);
+        let (body, asked, mut held) = self.tape.request().await;
+        let request = self.facts.read(body, asked, &mut held);
         self.turn.comes().await;
         let answer = self.place(&request);
         drop(request);
+        drop(held);
         let mut hearing = Hearing { answer, packed: None, strike: None, is_deaf: false };
         loop {
             let reading = self.tape.read().await;
@@ -262,7 +263,7 @@ impl Facts {
     }
 
     /// What `body` asks.
-    fn read(&self, body: Vec<u8>, asked: Asked) -> Request {
+    fn read(&self, body: Vec<u8>, asked: Asked, held: &mut Held) -> Request {
         let unread = |why: &str| Request::unread(self.api, &self.path, why);
         match asked {
             Asked::TooLarge => return unread("it is larger than the proxy keeps"),
@@ -276,6 +277,9 @@ impl Facts {
             Ok(body) => body,
             Err(error) => return unread(&format!("it cannot be unpacked: {error}")),
         };
+        if !held.resize(body.len()) {
+            return unread("the proxy holds too much already");
+        }
         if body.len() > LONG_REQUEST_BYTES {
             blocking(|| Request::read(self.api, &self.path, &body))
         } else {

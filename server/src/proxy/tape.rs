@@ -181,15 +181,15 @@ impl Tape {
         (reel.asked != Asked::Open).then_some(reel.position)
     }
 
-    /// The request, once all that will ever be there is.
-    pub(super) async fn request(&self) -> (Vec<u8>, Asked) {
+    /// The request, once all that will ever be there is. Its bytes count as held until what is given with them is dropped.
+    pub(super) async fn request(&self) -> (Vec<u8>, Asked, Held) {
         loop {
             {
                 let mut reel = self.reel.lock();
                 if reel.asked != Asked::Open {
                     let request = std::mem::take(&mut reel.request);
-                    self.budget.give(request.len());
-                    return (request, reel.asked);
+                    let held = Held { budget: Arc::clone(&self.budget), bytes: request.len() };
+                    return (request, reel.asked, held);
                 }
             }
             self.wake.notified().await;
@@ -217,6 +217,32 @@ impl Drop for Tape {
     fn drop(&mut self) {
         let reel = self.reel.get_mut();
         self.budget.give(reel.request.len().saturating_add(reel.answer.len()));
+    }
+}
+
+/// Bytes that count as held until this is dropped.
+#[derive(Debug)]
+pub(super) struct Held {
+    budget: Arc<Budget>,
+    bytes: usize,
+}
+
+impl Held {
+    /// Holds `bytes` in place of what it holds. False when there are not so many; then it holds what it did.
+    pub(super) fn resize(&mut self, bytes: usize) -> bool {
+        let more = bytes.saturating_sub(self.bytes);
+        if !self.budget.take(more) {
+            return false;
+        }
+        self.budget.give(self.bytes.saturating_sub(bytes));
+        self.bytes = bytes;
+        true
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.budget.give(self.bytes);
     }
 }
 

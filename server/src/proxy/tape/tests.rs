@@ -12,7 +12,11 @@ async fn what_was_said_is_read_once_and_in_order() {
     tape.ask(b"as");
     tape.ask(b"ked");
     tape.asked(Asked::Whole);
-    assert_eq!(tape.request().await, (b"asked".to_vec(), Asked::Whole));
+    let (request, asked, held) = tape.request().await;
+    assert_eq!((request, asked), (b"asked".to_vec(), Asked::Whole));
+    // It is in memory for as long as it is read.
+    assert_eq!(tape.budget.held(), 5);
+    drop(held);
     tape.say(b"one ");
     tape.say(b"two ");
     let reading = tape.read().await;
@@ -34,7 +38,8 @@ async fn i7_a_request_over_the_limit_is_not_kept() {
         tape.ask(&piece);
     }
     assert_eq!(tape.budget.held(), 0);
-    assert_eq!(tape.request().await, (Vec::new(), Asked::TooLarge));
+    let (request, asked, _held) = tape.request().await;
+    assert_eq!((request, asked), (Vec::new(), Asked::TooLarge));
 }
 
 #[tokio::test]
@@ -76,4 +81,20 @@ fn nothing_that_was_said_is_printed() {
     tape.ask(b"secret");
     tape.say(b"secret");
     assert!(!format!("{tape:?}").contains(&format!("{:?}", b"secret")), "{tape:?}");
+}
+
+#[tokio::test]
+async fn i7_a_request_that_is_unpacked_counts_as_what_it_is() {
+    let tape = tape();
+    tape.ask(b"packed");
+    tape.asked(Asked::Whole);
+    let (.., mut held) = tape.request().await;
+    assert!(held.resize(1_000));
+    assert_eq!(tape.budget.held(), 1_000);
+    assert!(!held.resize(PROXY_COPIES_BYTES_MAX + 1));
+    assert_eq!(tape.budget.held(), 1_000);
+    assert!(held.resize(10));
+    assert_eq!(tape.budget.held(), 10);
+    drop(held);
+    assert_eq!(tape.budget.held(), 0);
 }
