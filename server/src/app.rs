@@ -52,7 +52,7 @@ pub(crate) async fn run(
     Agents::resume_all(&shared, unfinished.iter().map(|found| found.id().clone()).collect());
     sink::start(&shared);
     let retention = retention::run(&shared);
-    let proxied = proxy::keep_up(&shared);
+    let proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared)));
     let traces = traces::run(&shared);
     // None of them ends by itself.
     tokio::select! {
@@ -65,9 +65,9 @@ pub(crate) async fn run(
         () = presence => {}
         () = health => {}
         () = retention => {}
-        () = proxied => {}
         () = traces => {}
     }
+    proxied.abort();
     drop(listener);
     drain(&shared).await;
     shared.tools.close().await;

@@ -41,7 +41,7 @@ use crate::log::blocking;
 use copied::Asking;
 use headers::Fingerprints;
 pub(crate) use headers::keys;
-use order::{Order, Waiting};
+use order::{Floors, Order, Waiting};
 use recorders::Recorders;
 use send::Roots;
 use tape::Budget;
@@ -62,6 +62,7 @@ pub(crate) struct Proxy {
     order: Arc<Order>,
     recorders: Recorders,
     joiner: Mutex<Joiner>,
+    floors: Floors,
     waiting: Waiting,
 }
 
@@ -87,6 +88,7 @@ impl Proxy {
             order: Arc::default(),
             recorders: Recorders::default(),
             joiner: Mutex::default(),
+            floors: Floors::default(),
             waiting: Waiting::default(),
         }
     }

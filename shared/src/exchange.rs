@@ -22,5 +22,5 @@ mod turns;
 
 pub use answer::{Answer, Ending, Heard};
 pub use api::Api;
-pub use joiner::{Call, Fork, Joiner, Placed, Placement, SESSION_HEADERS, Why};
+pub use joiner::{Asked, Call, Fork, Joiner, Placed, Placement, SESSION_HEADERS, Why};
 pub use request::{File, Offered, Piece, Request, Role, Said};

@@ -2,10 +2,11 @@
 //! was there before it. And who waits for results, so that nobody takes a run for lost whose tools are at work.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use shared::{ConversationId, RunId};
 use tokio::sync::Notify;
 
@@ -96,6 +97,30 @@ impl Drop for Turn {
     fn drop(&mut self) {
         self.order.running.lock().remove(&self.number);
         self.order.moved.notify_waiters();
+    }
+}
+
+/// How many conversations may be spoken in at once.
+const FLOORS: usize = 64;
+
+/// Who has the word in a conversation: what the joiner says of it is published in the order in which it was said, without
+/// keeping others waiting for the joiner. Taken while the joiner is held, which is let go then.
+#[derive(Debug)]
+pub(super) struct Floors([Mutex<()>; FLOORS]);
+
+impl Default for Floors {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Mutex::default()))
+    }
+}
+
+impl Floors {
+    /// The word in `conversation`, once nobody else has it; some conversations share one.
+    pub(super) fn take(&self, conversation: &ConversationId) -> Option<MutexGuard<'_, ()>> {
+        let mut hasher = DefaultHasher::new();
+        conversation.as_str().hash(&mut hasher);
+        let place = usize::try_from(hasher.finish() % FLOORS as u64).unwrap_or_default();
+        self.0.get(place).map(Mutex::lock)
     }
 }
 

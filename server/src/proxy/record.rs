@@ -12,7 +12,7 @@ use shared::ConversationId;
 use shared::anomaly::{Anomaly, AnomalyCode};
 use shared::dialect::Decoded;
 use shared::event::{ErrorFact, Kind};
-use shared::exchange::{Answer, Api, Call, Ending, Heard, Placement, Request};
+use shared::exchange::{Answer, Api, Asked as Said, Call, Ending, Heard, Placement, Request};
 use tokio::sync::oneshot;
 
 use super::copied::Recorded;
@@ -149,12 +149,15 @@ impl Recording {
         let before = shared.proxy.joiner.lock().unknown(&call, request);
         // From the log, perhaps: nobody is to wait for that. One that cannot be read is as if there was none.
         let before = before.and_then(|id| shared.hub.find(&id).ok().flatten());
-        // Nothing of a call that is placed later may be said before.
+        let said = Said::of(request);
         let mut joiner = shared.proxy.joiner.lock();
         if let Some(before) = before.as_ref().filter(|_| joiner.unknown(&call, request).is_some()) {
             before.look(|view| joiner.recall(before.id(), view, call.at));
         }
-        let mut placement = joiner.place(&call, request);
+        let mut placement = joiner.place_asked(&call, request, said);
+        // Nothing of a call that is placed later may be said before.
+        let floor = shared.proxy.floors.take(&placement.conversation);
+        drop(joiner);
         if let Some(before) = before {
             before.look(|view| placement.leave_out(view));
         }
@@ -163,7 +166,7 @@ impl Recording {
         for run in ended.iter().chain([&run]) {
             shared.proxy.waiting.end(&conversation, run);
         }
-        drop(joiner);
+        drop(floor);
         if let Some(tell) = self.tell.take() {
             // The caller may have gone.
             drop(tell.send(conversation));
@@ -218,6 +221,8 @@ impl Recording {
         let shared = Arc::clone(&self.shared);
         let mut joiner = shared.proxy.joiner.lock();
         let placed = joiner.heard(heard, clock::now_ms());
+        let _floor = shared.proxy.floors.take(&placed.conversation);
+        drop(joiner);
         self.publish(&placed.conversation, out);
         self.publish(&placed.conversation, placed.events);
         if placed.waits {
@@ -349,13 +354,16 @@ fn ending(end: End) -> Ending {
     }
 }
 
-/// Ends what waits too long for results, once a second. Does not end.
-pub(crate) async fn keep_up(shared: &Shared) {
+/// Ends what waits too long for results, once a second. Does not end; a task of its own, since those that record hold the
+/// joiner in threads that step back.
+pub(crate) async fn keep_up(shared: Arc<Shared>) {
     loop {
         tokio::time::sleep(shared.config.upkeep).await;
-        let mut joiner = shared.proxy.joiner.lock();
-        let placed = joiner.tick(clock::now_ms());
-        say(shared, placed);
+        blocking(|| {
+            let mut joiner = shared.proxy.joiner.lock();
+            let placed = joiner.tick(clock::now_ms());
+            say(&shared, placed);
+        });
     }
 }
 
@@ -369,6 +377,7 @@ pub(crate) fn close(shared: &Shared) {
 /// Publishes what the joiner says by itself. It must be held until then, so that nothing comes between.
 fn say(shared: &Shared, placed: Vec<shared::exchange::Placed>) {
     for it in placed {
+        let _floor = shared.proxy.floors.take(&it.conversation);
         publish(shared, &it.conversation, Publication::of(it.events.envelopes));
         if !it.waits {
             shared.proxy.waiting.end(&it.conversation, &it.run);

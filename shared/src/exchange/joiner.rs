@@ -23,7 +23,8 @@ mod steps;
 mod tell;
 mod title;
 
-use asked::{Asked, hash};
+pub use asked::Asked;
+use asked::hash;
 use find::{Found, Search};
 use memory::{Awaited, Head, Loop, Mark, Memory, State};
 use steps::Step;
@@ -151,17 +152,23 @@ impl Joiner {
     /// Where `call`, which asks `request`, belongs. Every placement's answer must come back through
     /// [`Joiner::heard`].
     pub fn place(&mut self, call: &Call<'_>, request: &Request) -> Placement {
+        self.place_asked(call, request, Asked::of(request))
+    }
+
+    /// The same, where what `request` says has been worked out before, so that nobody else who wants this joiner waits for
+    /// it.
+    pub fn place_asked(&mut self, call: &Call<'_>, request: &Request, mut asked: Asked) -> Placement {
         self.calls = self.calls.saturating_add(1);
         self.make_room();
         let conversation = named_conversation(call, request);
         let scope = scope(call, conversation.as_ref());
         let search = Search { memory: &self.memory, scope, call, request };
         let named = search.named();
-        let asked = match (&named, &request.previous) {
-            (Some(named), _) => Asked::of(request, named.point.head.full, named.point.head.turns),
-            (None, Some(unknown)) => Asked::of(request, hash(unknown), 0),
-            (None, None) => Asked::of(request, 0, 0),
-        };
+        match (&named, &request.previous) {
+            (Some(named), _) => asked.go_on_from(named.point.head.full, named.point.head.turns),
+            (None, Some(unknown)) => asked.go_on_from(hash(unknown), 0),
+            (None, None) => {}
+        }
         let found = search.find(&asked, named);
         let step = Step { call, request, asked: &asked, scope, number: self.calls };
         match found {

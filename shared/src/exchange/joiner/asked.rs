@@ -8,9 +8,10 @@ use super::memory::LastAsk;
 use crate::exchange::request::{Piece, Request};
 use crate::exchange::turns::{Side, Turn, Words, after, turns};
 
-/// What a request says, as far as it helps to find where it belongs.
+/// What a request says, as far as it helps to find where it belongs. To make it takes as long as its history is; to place
+/// it does not.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub struct Asked {
     pub(super) turns: Vec<Turn>,
     /// What was said before each turn, and with the last.
     prefixes: Vec<u64>,
@@ -26,31 +27,38 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// `request`, before which `base` was said in `base_turns` turns.
-    pub(super) fn of(request: &Request, base: u64, base_turns: usize) -> Self {
+    /// `request`, as if nothing was said before it.
+    pub fn of(request: &Request) -> Self {
         let turns = turns(&request.messages);
         let prints: Vec<u64> = turns.iter().map(|turn| turn.words.print(turn.side)).collect();
-        let mut prefixes = vec![base];
-        let mut said = base;
-        for print in &prints {
-            said = after(said, *print);
-            prefixes.push(said);
-        }
         let news = turns.iter().rposition(|turn| turn.side == Side::Assistant);
         let mut tools = FnvHasher::default();
         for tool in &request.tools {
             tools.write(tool.name.as_bytes());
             tools.write(tool.schema.as_ref().map_or("", crate::Json::as_str).as_bytes());
         }
-        Self {
-            prefixes,
+        let mut asked = Self {
+            prefixes: Vec::new(),
             prints,
             system: hash(request.system.as_deref().unwrap_or_default()),
             tools: tools.finish(),
             body: request.is_read.then_some(request.print),
             news: news.map_or(0, |at| at.saturating_add(1)),
-            base_turns,
+            base_turns: 0,
             turns,
+        };
+        asked.go_on_from(0, 0);
+        asked
+    }
+
+    /// Before it `base` was said, in `base_turns` turns.
+    pub(super) fn go_on_from(&mut self, base: u64, base_turns: usize) {
+        self.base_turns = base_turns;
+        self.prefixes = vec![base];
+        let mut said = base;
+        for print in &self.prints {
+            said = after(said, *print);
+            self.prefixes.push(said);
         }
     }
 
