@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tests::actor::{self, ANSWER, FAREWELL, PLACES};
-use tests::raw;
-use tests::wait::until;
-use tests::{Hub, wait::within};
+use tests::raw::{self, Message};
+use tests::wait::{until, within};
+use tests::{Hub, Origin, Step, model};
 
 /// Agents at once.
 const AGENTS: usize = 20;
@@ -90,6 +90,84 @@ async fn agents_with_one_key_do_not_mix() {
             }
         }
         assert_eq!(summary["anomalies"], json!([]), "{summary:#}");
+    }
+    assert_eq!(seen.len(), AGENTS);
+}
+
+/// What the model says to `asked`, as a stream: in each turn it calls one tool, always by the same id.
+fn say(asked: &Message) -> Vec<Step> {
+    let messages = model::messages(asked);
+    let of = |role: &str| messages.iter().filter(|it| it["role"] == role).count();
+    if of("tool") >= of("user").min(TURNS - 1) {
+        return model::answer("It is sunny.");
+    }
+    let call = json!({"index": 0, "id": "call_0", "type": "function", "function": {"name": "look_up", "arguments": "{}"}});
+    let end = json!({"id": "x", "model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
+    let end = format!("data: {end}\n\ndata: [DONE]\n\n");
+    let said = Step::piece(&model::delta(&json!({"tool_calls": [call]})));
+    vec![Step::begin("200 OK", &model::STREAM), said, Step::piece(end.as_bytes()), Step::end(&[])]
+}
+
+/// The loop of an agent that says what all say; only what its tool gives back is its own.
+async fn agent_like_all(hub: &Hub, number: usize) {
+    let mut messages = Vec::new();
+    for turn in 1..=TURNS {
+        messages.push(json!({"role": "user", "content": format!("And now? ({turn})")}));
+        loop {
+            let body = json!({"model": "m", "stream": true, "messages": messages}).to_string();
+            let headers = [("authorization", "Bearer the-one-key")];
+            let answer =
+                raw::call(hub.address(), &raw::post("/proxy/x/v1/chat/completions", &headers, &body)).await;
+            assert_eq!((answer.status(), answer.is_whole), (200, true));
+            if !String::from_utf8_lossy(&answer.body).contains("call_0") {
+                messages.push(json!({"role": "assistant", "content": "It is sunny."}));
+                break;
+            }
+            let call = json!({"id": "call_0", "type": "function", "function": {"name": "look_up", "arguments": "{}"}});
+            messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+            let result = format!("agent {number} in turn {turn}");
+            messages.push(json!({"role": "tool", "tool_call_id": "call_0", "content": result}));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_that_differ_in_their_results_alone_do_not_mix() {
+    let origin = Origin::start(say).await;
+    let hub = std::sync::Arc::new(Hub::start_with(&["--upstream", &origin.named("x")]).await);
+    let agents = (0..AGENTS).map(|number| {
+        let hub = std::sync::Arc::clone(&hub);
+        tokio::spawn(async move { agent_like_all(&hub, number).await })
+    });
+    for agent in agents.collect::<Vec<_>>() {
+        within("an agent", agent).await.unwrap();
+    }
+    let rows = until("all runs to end", async || {
+        let list = hub.json("/v1/conversations?limit=100").await;
+        let rows = list["conversations"].as_array()?.clone();
+        let runs: u64 = rows.iter().filter_map(|row| row["runs"].as_u64()).sum();
+        let are_over = rows.iter().all(|row| row["state"] != "running");
+        (are_over && runs == (AGENTS * TURNS) as u64).then_some(rows)
+    })
+    .await;
+    let mut seen = BTreeSet::new();
+    for row in rows {
+        let summary = hub.summary(row["conversation"].as_str().unwrap()).await;
+        let runs = summary["runs"].as_array().unwrap();
+        let results: Vec<_> = runs
+            .iter()
+            .flat_map(|run| run["tool_calls"].as_array().unwrap())
+            .map(|call| call["result"].as_str().unwrap())
+            .collect();
+        let number = results[0].split(' ').nth(1).unwrap().to_owned();
+        let expected: Vec<_> = (1..TURNS).map(|turn| format!("agent {number} in turn {turn}")).collect();
+        assert_eq!(
+            (runs.len(), &results),
+            (TURNS, &expected.iter().map(String::as_str).collect()),
+            "{summary:#}"
+        );
+        assert_eq!(summary["anomalies"], json!([]), "{summary:#}");
+        assert!(seen.insert(number), "two conversations of one agent");
     }
     assert_eq!(seen.len(), AGENTS);
 }

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
+use http::HeaderMap;
 use hyper::body::Frame;
 use tests::raw::{self, Wire};
-use tests::secure::{Secure, Speaker};
+use tests::secure::{Reply, Secure, Speaker};
 use tests::wait::{until, within};
 use tests::{Hub, Origin, Step};
 use tokio::net::{TcpSocket, TcpStream};
@@ -70,6 +71,54 @@ async fn i12_packed_answers_pass_packed_and_are_read() {
             (Some("Packed words."), Some("complete")),
             "{encoding}"
         );
+    }
+}
+
+/// As far as it is with `plain`, and no end.
+fn begun(encoding: &str, plain: &[u8]) -> Vec<u8> {
+    match encoding {
+        "gzip" => {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+            encoder.write_all(plain).and_then(|()| encoder.flush()).unwrap();
+            encoder.get_ref().clone()
+        }
+        "br" => {
+            let mut encoder = ::brotli::CompressorWriter::new(Vec::new(), 4096, 9, 22);
+            encoder.write_all(plain).and_then(|()| encoder.flush()).unwrap();
+            encoder.get_ref().clone()
+        }
+        _ => {
+            let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
+            encoder.write_all(plain).and_then(|()| encoder.flush()).unwrap();
+            encoder.get_ref().clone()
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i12_a_packed_stream_that_is_cut_has_what_came_before() {
+    let origin = Origin::start(|asked| {
+        let encoding = asked.header("accept-encoding").unwrap();
+        vec![
+            Step::begin("200 OK", &[("content-encoding", encoding)]),
+            Step::piece(&begun(encoding, &piece("Half"))),
+            Step::Wait,
+            Step::Reset,
+        ]
+    })
+    .await;
+    let hub = hub_before(&origin).await;
+    for encoding in ["gzip", "br", "zstd"] {
+        let mut wire = raw::connect(hub.address()).await;
+        let path = format!("/proxy/x/~{encoding}/v1/chat/completions");
+        wire.send(&raw::post(&path, &[("accept-encoding", encoding)], ASKS)).await;
+        within("the head", wire.head()).await.unwrap();
+        assert_eq!(within("a piece", wire.piece()).await, Some(begun(encoding, &piece("Half"))));
+        origin.go_on();
+        assert_eq!(within("the cut", wire.piece()).await, None);
+        let run = run_of(&hub, encoding).await;
+        let seen = (run["text"].as_str(), run["error"]["code"].as_str());
+        assert_eq!(seen, (Some("Half"), Some("upstream_cut")), "{encoding} {run}");
     }
 }
 
@@ -173,6 +222,41 @@ async fn i12_cuts_and_hanging_up_go_through_http_2() {
     drop(wire);
     within("the upstream to be left", speaker.closed()).await;
     assert_eq!(run_of(&hub, "left").await["status"], "cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i12_trailers_and_refusals_go_through_http_2() {
+    const LIMIT: &str =
+        r#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#;
+    let upstream = Secure::answering(|asked| {
+        if asked.target.ends_with("/limited/v1/chat/completions") {
+            return Reply::new(429, "application/json", LIMIT).with("retry-after", "7");
+        }
+        let trailers = HeaderMap::from_iter([("x-sum".parse().unwrap(), "42".parse().unwrap())]);
+        Reply::new(200, "text/event-stream", stream()).with("trailer", "x-sum").ending_with(trailers)
+    })
+    .await;
+    let hub = hub_that_trusts(&upstream).await;
+    let call =
+        async |path: &str| raw::call(hub.address(), &raw::post(path, &[("te", "trailers")], ASKS)).await;
+    let answer = call("/proxy/safe/~c/v1/chat/completions").await;
+    assert_eq!((answer.status(), &answer.body), (200, &stream()));
+    assert_eq!(answer.trailers, [("x-sum".to_owned(), "42".to_owned())]);
+    assert_eq!(run_of(&hub, "c").await["text"], "Packed words.");
+    let refused = call("/proxy/safe/~limit/limited/v1/chat/completions").await;
+    assert_eq!(
+        (refused.start.as_str(), refused.header("retry-after")),
+        ("HTTP/1.1 429 Too Many Requests", Some("7"))
+    );
+    assert_eq!(refused.body, LIMIT.as_bytes());
+    let run = run_of(&hub, "limit").await;
+    let error = &run["error"];
+    assert_eq!(
+        (error["code"].as_str(), error["retry_after_ms"].as_u64()),
+        (Some("rate_limit_exceeded"), Some(7_000)),
+        "{run}"
+    );
+    assert!(error["retryable"] == true && run["status"] == "error", "{run}");
 }
 
 /// Calls `conversation` over `wire`, up to the head of the answer.

@@ -10,16 +10,21 @@ use tests::{Hub, raw};
 /// Recordings beside the work tree; empty where they are not at hand.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/traces/exchanges");
 
-/// Sends the call of `exchange` to `address` below `base`, and gives the body of the answer.
-async fn body_of(address: std::net::SocketAddr, base: &str, exchange: &Exchange) -> Vec<u8> {
+/// Sends the call of `exchange` to `address` below `base`, and gives how the answer is packed and its body, as it is.
+async fn body_of(
+    address: std::net::SocketAddr,
+    base: &str,
+    exchange: &Exchange,
+) -> (Option<String>, Vec<u8>) {
     // As it would stand in a path.
     let path = exchange.path.replace('<', "%3C").replace('>', "%3E");
-    let headers = [("authorization", "Bearer k"), (RECORDING, exchange.name.as_str())];
+    let headers =
+        [("authorization", "Bearer k"), ("accept-encoding", "gzip"), (RECORDING, exchange.name.as_str())];
     let answer =
         raw::call(address, &raw::post(&format!("{base}{path}"), &headers, &exchange.request.to_string()))
             .await;
     assert_eq!((answer.status(), answer.is_whole), (200, true), "{}", exchange.name);
-    answer.body
+    (answer.header("content-encoding").map(str::to_owned), answer.body)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,19 +39,22 @@ async fn i12_recorded_calls_pass_and_are_seen_to_their_end() {
     let options: Vec<_> = options.iter().map(String::as_str).collect();
     let hub = Hub::start_with(&options).await;
     let mut loops = BTreeMap::<&str, u64>::new();
+    let mut packed = 0;
     for exchange in &calls {
         let file = exchange.name.split('-').next().unwrap();
         let place = if exchange.dialect.starts_with("ollama") { "ollama" } else { "other" };
         // One conversation for each recording, so that what is seen can be told apart.
         let base = format!("/proxy/{place}/~recording-{file}");
-        assert_eq!(
-            body_of(hub.address(), &base, exchange).await,
-            exchange.answer.as_bytes(),
-            "{}",
-            exchange.name
-        );
+        let direct = body_of(upstream.address(), "", exchange).await;
+        let proxied = body_of(hub.address(), &base, exchange).await;
+        assert_eq!(proxied, direct, "{}", exchange.name);
+        match direct.0 {
+            Some(_) => packed += 1,
+            None => assert_eq!(direct.1, exchange.answer.as_bytes(), "{}", exchange.name),
+        }
         *loops.entry(file).or_default() += 1;
     }
+    assert!(packed > 0 || calls.is_empty());
     patiently_until("all runs to end or wait for results", async || {
         (hub.number("proxy_recording").await == 0).then_some(())
     })

@@ -161,7 +161,7 @@ async fn a_loop_goes_on_before_the_body_of_its_answer_is_over() {
             && rows.iter().filter_map(|row| row["runs"].as_u64()).sum::<u64>() == 2
     };
     let list = hub.json_until("/v1/conversations", are_over).await;
-    assert_eq!((&list["total"], &list["conversations"][0]["runs"]), (&json!(1), &json!(2)), "{list:#}");
+    assert_eq!(list["conversations"].as_array().unwrap().len(), 1, "{list:#}");
     origin.go_on();
     assert_eq!(within("the end", wire.piece()).await, Some(Vec::new()));
     until("the recording to end", async || (hub.number("proxy_recording").await == 0).then_some(())).await;

@@ -49,18 +49,32 @@ pub struct Reply {
     pub headers: Vec<(&'static str, String)>,
     /// The body; where it is an error, the answer breaks off behind these bytes.
     pub body: Result<Bytes, Bytes>,
+    /// What comes behind the body.
+    pub trailers: Option<HeaderMap>,
 }
 
 impl Reply {
     /// `status` with a body of the type `media`.
     pub fn new(status: u16, media: &str, body: impl Into<Bytes>) -> Self {
-        Self { status, headers: vec![("content-type", media.to_owned())], body: Ok(body.into()) }
+        Self {
+            status,
+            headers: vec![("content-type", media.to_owned())],
+            body: Ok(body.into()),
+            trailers: None,
+        }
     }
 
     /// The same, with one more header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// The same, with these trailers.
+    #[must_use]
+    pub fn ending_with(mut self, trailers: HeaderMap) -> Self {
+        self.trailers = Some(trailers);
         self
     }
 
@@ -208,10 +222,11 @@ async fn answer(
 }
 
 fn reply(reply: Reply) -> Response<BoxBody<Bytes, std::io::Error>> {
-    let parts: Vec<Part> = match reply.body {
+    let mut parts: Vec<Part> = match reply.body {
         Ok(body) => vec![Ok(Frame::data(body))],
         Err(body) => vec![Ok(Frame::data(body)), Err(std::io::Error::other("cut"))],
     };
+    parts.extend(reply.trailers.map(|trailers| Ok(Frame::trailers(trailers))));
     let mut response = Response::builder().status(reply.status);
     for (name, value) in reply.headers {
         response = response.header(name, value);

@@ -27,6 +27,11 @@ impl StandIn {
         Self { address, serving }
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// As `--upstream` wants it.
     pub fn named(&self, name: &str) -> String {
         format!("{name}=http://{}", self.address)
