@@ -133,10 +133,10 @@ async fn a_loop_goes_on_before_the_body_of_its_answer_is_over() {
     let origin = Origin::start(|asked| {
         let is_first = messages(asked).len() == 1;
         let said = Step::piece(&piece(if is_first { "Hi." } else { "Bye." }));
-        let body_goes_on = if is_first { vec![Step::Wait] } else { Vec::new() };
-        let end = vec![Step::piece(END), Step::end(&[])];
-        let (last, rest) = (end[0].clone(), end[1].clone());
-        [vec![Step::begin("200 OK", &STREAM), said, last], body_goes_on, vec![rest]].concat()
+        let mut steps = vec![Step::begin("200 OK", &STREAM), said, Step::piece(END)];
+        steps.extend(is_first.then_some(Step::Wait));
+        steps.push(Step::end(&[]));
+        steps
     })
     .await;
     let hub = hub_before(&origin).await;

@@ -47,7 +47,7 @@ fn few_calls_share_a_lane() {
     assert_eq!(calls(&sender), [most, 1]);
     // One that goes makes room, in the first lane before all others.
     drop(seats.swap_remove(0));
-    seats.push(sender.clone().take_seat().1);
+    seats.push(Sender::clone(&sender).take_seat().1);
     assert_eq!(calls(&sender), [most, 1]);
     drop(seats);
     assert_eq!(calls(&sender), [0, 0]);

@@ -444,9 +444,9 @@ fn what_a_conversation_has_from_before_is_not_told_again() {
     for (number, (prompt, told)) in [("s", &[][..]), ("s", &[]), ("other", &["other"])].iter().enumerate() {
         // Forgotten by a stop, and by time.
         if number == 0 {
-            world.restart()
+            world.restart();
         } else {
-            world.wait(LOOP_REMEMBERED_MS)
+            world.wait(LOOP_REMEMBERED_MS);
         }
         let before = said(&world);
         history[0] = system(prompt);
