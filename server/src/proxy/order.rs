@@ -158,6 +158,13 @@ impl<A> Waiting<A> {
         drop((before, oldest));
     }
 
+    /// A call goes on with `run`, and has `ended` another one of its loop.
+    pub(super) fn go_on(&self, conversation: &ConversationId, run: &RunId, ended: Option<&RunId>) {
+        for run in ended.into_iter().chain([run]) {
+            self.end(conversation, run);
+        }
+    }
+
     /// It waits no longer.
     pub(super) fn end(&self, conversation: &ConversationId, run: &RunId) {
         let gone = self.0.lock().remove(&(conversation.clone(), run.clone()));

@@ -163,9 +163,7 @@ impl Recording {
         }
         let Placement { conversation, run, events, answer, ended, .. } = placement;
         self.publish(&conversation, events);
-        for run in ended.iter().chain([&run]) {
-            shared.proxy.waiting.end(&conversation, run);
-        }
+        shared.proxy.waiting.go_on(&conversation, &run, ended.as_ref());
         drop(floor);
         if let Some(tell) = self.tell.take() {
             // The caller may have gone.

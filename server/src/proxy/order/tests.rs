@@ -79,3 +79,17 @@ fn i7_beyond_the_limit_the_one_that_waited_longest_is_left() {
     assert_eq!(gone, [0, 2, 3]);
     assert_eq!(waiting.0.lock().by_age.len(), WAITING_MAX);
 }
+
+#[test]
+fn a_run_that_another_one_ended_waits_no_longer() {
+    let waiting = Waiting::<()>::default();
+    let conversation = ConversationId::parse("c").unwrap();
+    let runs = ["r1", "r2", "r3"].map(RunId::new);
+    for run in &runs {
+        waiting.begin(conversation.clone(), run.clone(), ());
+    }
+    waiting.go_on(&conversation, &runs[1], Some(&runs[0]));
+    let waits = waiting.0.lock();
+    assert_eq!(waits.by_run.keys().collect::<Vec<_>>(), [&(conversation, runs[2].clone())]);
+    assert_eq!(waits.by_age.len(), 1);
+}
