@@ -5,6 +5,7 @@ use std::sync::Arc;
 use shared::frame::{ConversationRow, Durability};
 use shared::{ConversationId, Envelope, Epoch, Position};
 
+use super::views;
 use crate::log::{Append, Attachment, Call, Checkpoint, Document, Mark};
 use crate::weigh::weigh;
 
@@ -62,6 +63,14 @@ pub(super) struct PackedView {
     pub(super) key: i64,
     pub(super) seq: u64,
     pub(super) body: Vec<u8>,
+}
+
+impl PackedView {
+    /// The state of the conversation `key`, packed.
+    pub(super) fn of(key: i64, checkpoint: Checkpoint) -> Self {
+        let (seq, body) = (checkpoint.view.seq, views::pack(&checkpoint.view));
+        Self { conversation: checkpoint.row.conversation, key, seq, body }
+    }
 }
 
 /// See [`Op::Compact`].

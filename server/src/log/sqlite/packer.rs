@@ -13,7 +13,7 @@ use shared::{ConversationId, Envelope};
 use super::blocks::{self, BLOCK_BYTES, Loose};
 use super::ops::{Compacted, Op, PackedView};
 use super::queue::Queue;
-use super::{schema, views};
+use super::schema;
 use crate::log::{Checkpoint, LogError};
 
 /// Most states that wait to be packed: they are as large as those in memory.
@@ -108,9 +108,7 @@ impl Packer {
         loop {
             match self.next() {
                 Job::Keep(key, checkpoint) => {
-                    let (conversation, seq) = (checkpoint.row.conversation, checkpoint.view.seq);
-                    let body = views::pack(&checkpoint.view);
-                    queue.put(Op::View(Box::new(PackedView { conversation, key, seq, body })));
+                    queue.put(Op::View(Box::new(PackedView::of(key, *checkpoint))));
                 }
                 Job::Compact(conversation, key) => {
                     let Some(connection) = &connection else { continue };

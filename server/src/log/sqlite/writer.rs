@@ -15,7 +15,7 @@ use shared::ConversationId;
 
 use super::commit::{Commit, Outcome};
 use super::known::Known;
-use super::ops::{Op, Queued};
+use super::ops::{Op, PackedView, Queued};
 use super::packer::Packer;
 use super::queue::{Next, Queue, Stage};
 use super::tally::Tally;
@@ -141,7 +141,8 @@ impl Writer {
             {
                 let kept = self.packer.keep(*key, checkpoint);
                 if let Err(checkpoint) = kept {
-                    self.queue.put(Op::Keep(checkpoint));
+                    // The packer is gone. Under its key: by now the name may be that of another conversation.
+                    self.queue.put(Op::View(Box::new(PackedView::of(*key, *checkpoint))));
                 }
             }
         }

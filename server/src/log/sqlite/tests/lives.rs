@@ -81,6 +81,24 @@ fn what_waited_is_written_when_the_log_is_closed() {
 }
 
 #[test]
+fn i1_a_state_of_a_conversation_that_went_is_not_taken_for_one_of_its_name() {
+    let disk = Disk::new();
+    let log = disk.open();
+    // As it is while a log is closed: what the packer does not take any more, the writer writes.
+    log.packer.end();
+    let old = events(1, 6, 20);
+    append(&log, "c", 0, &old);
+    log.keep(checkpoint("c", &old, 6));
+    log.remove(&id("c"));
+    let new = append(&log, "c", 0, &events(1, 1, 20));
+    stored(&log, new);
+    log.close();
+    let found = disk.open().load(&id("c")).unwrap().unwrap();
+    assert_eq!(found.position.seq, 1);
+    assert_eq!(found.view, testkit::folded(&events(1, 1, 20)));
+}
+
+#[test]
 fn a_second_one_on_the_same_file_is_refused() {
     let disk = Disk::new();
     let log = disk.open();
