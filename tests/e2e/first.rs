@@ -6,6 +6,30 @@ use tests::{Hub, Page};
 
 use crate::scene::{CALLS, OPENING, hub_and_publisher};
 
+/// What stands in the lines that are to be copied: a piece of each.
+const WAYS: [&str; 13] = [
+    "OPENAI_BASE_URL",
+    "/proxy/anthropic",
+    "/proxy/gemini",
+    "/proxy/ollama",
+    "/proxy/vllm/v1",
+    "--dialect claude-code",
+    "--dialect codex",
+    "--dialect opencode",
+    "your-agent | fanlight tee",
+    "/v1/traces OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf",
+    "pip install",
+    "npm install",
+    "/v1/ingest/",
+];
+
+/// Notes each state that the line about the first event takes from here on, and on which path.
+const LIT: &str = "window.lit = [];
+    const note = ({target}) => target.dataset.t === 'waiting'
+        && window.lit.push(`${target.dataset.state} at ${location.pathname}`);
+    new MutationObserver(seen => seen.forEach(note))
+        .observe(document.body, {subtree: true, attributeFilter: ['data-state']})";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_page_waits_for_the_first_event_and_goes_there() {
     let hub = Hub::start_in_memory().await;
@@ -17,14 +41,24 @@ async fn an_empty_page_waits_for_the_first_event_and_goes_there() {
     let lines: Vec<&str> = lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
     let origin = hub.url("");
     assert!(lines.iter().all(|line| line.contains(origin.trim_end_matches('/'))), "{lines:?}");
-    for way in ["/proxy/openai/v1", "/proxy/anthropic", "fanlight tee", "/v1/ingest/"] {
+    for way in WAYS {
         assert!(lines.iter().any(|line| line.contains(way)), "{way} in {lines:?}");
     }
+    // The first way is open; the others open with a click.
+    let open = "return [...document.querySelectorAll('[data-t=starts] details')].map(way => way.open)";
+    assert_eq!(page.run(open).await, json!([true, false, false, false, false]));
+    page.run("document.querySelectorAll('[data-t=starts] summary')[1].click()").await;
+    page.holds("return document.querySelectorAll('.paste pre')[5].checkVisibility()").await;
+    page.screenshot("first-run-agents").await;
+    page.run("document.querySelectorAll('[data-t=starts] summary')[1].click()").await;
     let buttons = "return document.querySelectorAll('.paste .copy').length";
     assert_eq!(page.run(buttons).await, json!(lines.len()));
     page.screenshot("first-run-light").await;
+    // It lights up before it leads to what has come.
+    page.run(LIT).await;
     hub.publisher("my-agent").await.says(OPENING).await;
     page.run_until("return location.pathname", |path| path == "/c/my-agent").await;
+    assert_eq!(page.run("return window.lit[0]").await, json!("heard at /"));
     page.text_until("transcript", |text| text.contains("revenue per region")).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;

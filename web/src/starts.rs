@@ -11,36 +11,81 @@ pub struct Start {
     pub lines: Vec<(&'static str, String)>,
 }
 
+/// A way as it is written here: in its lines `@` stands for the hub.
+type Written = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+const WAYS: [Written; 5] = [
+    (
+        "Point an SDK here",
+        "Calls of the model go through the hub, byte for byte in both directions, and show while they stream. Any other that speaks OpenAI's API goes by the name of its upstream, here vllm.",
+        &[
+            ("OpenAI", "export OPENAI_BASE_URL=@/proxy/openai/v1"),
+            ("Anthropic", "export ANTHROPIC_BASE_URL=@/proxy/anthropic"),
+            ("Gemini", "export GOOGLE_GEMINI_BASE_URL=@/proxy/gemini"),
+            ("Ollama", "export OLLAMA_HOST=@/proxy/ollama"),
+            ("Any other", "export OPENAI_BASE_URL=@/proxy/vllm/v1"),
+        ],
+    ),
+    (
+        "Pipe an agent",
+        "What it prints passes through untouched, even when the hub is down.",
+        &[
+            (
+                "Claude Code",
+                "claude -p \"Mend the failing test\" --output-format stream-json --verbose --include-partial-messages | fanlight tee --url @ --dialect claude-code --conversation mend",
+            ),
+            (
+                "Codex",
+                "codex exec --json \"Mend the failing test\" | fanlight tee --url @ --dialect codex --conversation mend",
+            ),
+            (
+                "opencode",
+                "opencode run --format json \"Mend the failing test\" | fanlight tee --url @ --dialect opencode --conversation mend",
+            ),
+            ("Any other", "your-agent | fanlight tee --url @ --dialect anthropic --conversation my-agent"),
+        ],
+    ),
+    (
+        "Send OpenTelemetry",
+        "What is instrumented needs no change.",
+        &[(
+            "OTLP",
+            "export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=@/v1/traces OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf",
+        )],
+    ),
+    (
+        "Publish from a program",
+        "Each event exactly once. Adapters for frameworks are in the packages.",
+        &[
+            (
+                "Python",
+                "# pip install ./integrations/python
+from fanlight import Run, SyncPublisher
+with SyncPublisher(\"my-agent\", url=\"@\") as publisher:
+    run = Run(publisher); run.text(\"Hello\"); run.end()",
+            ),
+            (
+                "TypeScript",
+                "// npm install ./integrations/typescript
+import { Publisher, Run } from \"fanlight\";
+const publisher = new Publisher(\"my-agent\", { url: \"@\" });
+const run = new Run(publisher); run.text(\"Hello\"); run.end(); await publisher.close();",
+            ),
+        ],
+    ),
+    (
+        "Post a stream",
+        "From any language, in any dialect; events show while the body is still arriving.",
+        &[("HTTP", "curl -N -T - -X POST @/v1/ingest/openai-chat/my-agent < stream.sse")],
+    ),
+];
+
 /// The ways that there are, for a hub at `origin`, like `http://127.0.0.1:4600`.
-pub fn starts(origin: &str) -> [Start; 3] {
-    [
-        Start {
-            title: "Point an SDK here",
-            hint: "Calls of the model go through the hub, byte for byte in both directions, and show while they stream.",
-            lines: vec![
-                ("OpenAI", format!("export OPENAI_BASE_URL={origin}/proxy/openai/v1")),
-                ("Anthropic", format!("export ANTHROPIC_BASE_URL={origin}/proxy/anthropic")),
-            ],
-        },
-        Start {
-            title: "Pipe an agent",
-            hint: "What it prints passes through untouched, even when the hub is down.",
-            lines: vec![(
-                "Shell",
-                format!(
-                    "your-agent | fanlight tee --url {origin} --dialect anthropic --conversation my-agent"
-                ),
-            )],
-        },
-        Start {
-            title: "Post a stream",
-            hint: "From any language, in any dialect; events show while the body is still arriving.",
-            lines: vec![(
-                "HTTP",
-                format!("curl -N -T - -X POST {origin}/v1/ingest/openai-chat/my-agent < stream.sse"),
-            )],
-        },
-    ]
+pub fn starts(origin: &str) -> [Start; WAYS.len()] {
+    WAYS.map(|(title, hint, lines)| {
+        let lines = lines.iter().map(|(name, line)| (*name, line.replace('@', origin))).collect();
+        Start { title, hint, lines }
+    })
 }
 
 #[cfg(test)]
@@ -54,13 +99,30 @@ mod tests {
         let ways = starts("http://h:1");
         let lines: Vec<&str> =
             ways.iter().flat_map(|way| &way.lines).map(|(_, line)| line.as_str()).collect();
-        assert!(lines.iter().all(|line| line.contains("http://h:1") && !line.contains('\n')), "{lines:?}");
-        let word_after = |mark: &str| {
-            let line = lines.iter().find_map(|line| line.split_once(mark)).unwrap().1;
-            line.split([' ', '/']).next().unwrap().to_owned()
+        assert!(lines.iter().all(|line| line.matches("http://h:1").count() == 1), "{lines:?}");
+        assert!(!lines.concat().contains('@'), "{lines:?}");
+        let words_after = |mark: &str| -> Vec<String> {
+            let rests = lines.iter().filter_map(|line| line.split_once(mark));
+            rests.map(|(_, rest)| rest.split([' ', '/']).next().unwrap().to_owned()).collect()
         };
-        for dialect in [word_after("--dialect "), word_after("/v1/ingest/")] {
+        let dialects = [words_after("--dialect "), words_after("/v1/ingest/")].concat();
+        assert_eq!(dialects.len(), 5, "{dialects:?}");
+        for dialect in dialects {
             assert!(shared::dialect::DECODED.contains(&dialect.as_str()), "{dialect} cannot be decoded");
         }
+    }
+
+    #[test]
+    fn the_lines_of_coding_agents_are_those_of_their_page() {
+        let page = include_str!("../../docs/integrations/coding-agents.md");
+        let ways = starts("http://h:1");
+        let of_agents = ways.iter().flat_map(|way| &way.lines).filter(|(_, line)| line.contains(" mend"));
+        let mut count = 0;
+        for (name, line) in of_agents {
+            let written = line.replace("--url http://h:1 ", "");
+            assert!(page.lines().any(|said| said == written), "{name}: {written}");
+            count += 1;
+        }
+        assert_eq!(count, 3);
     }
 }

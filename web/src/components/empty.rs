@@ -123,14 +123,17 @@ fn NoHub() -> impl IntoView {
 
 #[component]
 fn Starts(title: &'static str) -> impl IntoView {
+    let mut is_first = true;
     let ways = starts(&browser::origin()).map(|start| {
         let lines = start.lines.into_iter().map(|(name, line)| view! { <Line name=name line=line /> });
+        // One way is enough to begin with: the others are open to who looks for them.
+        let open = std::mem::take(&mut is_first);
         view! {
-            <section>
-                <h3>{start.title}</h3>
+            <details open=open>
+                <summary><h3>{start.title}</h3></summary>
                 <p class="meta">{start.hint}</p>
                 {lines.collect_view()}
-            </section>
+            </details>
         }
     });
     view! { <div class="empty" data-t="starts"><h2>{title}</h2><Waiting />{ways}</div> }
