@@ -6,6 +6,7 @@ Usage: behaves.py HUB          against a hub with a log on disk
 """
 
 import asyncio
+import os
 import sys
 
 from fanlight import BufferFull, Fenced, Publisher, Refused, Subscription, SyncPublisher, Undelivered
@@ -131,6 +132,24 @@ async def publishes_from_code_that_cannot_wait():
     assert standing.acked == standing.position.seq == 1_001, standing
 
 
+def publishes_from_a_process_that_is_forked_off():
+    with SyncPublisher("forked", url=HUB) as publisher:
+        publisher.offer(status(0))
+        publisher.flush(30)
+        child = os.fork()
+        if child == 0:
+            try:
+                publisher.offer(status(1), status(2))
+                standing = publisher.close(30)
+                os._exit(0 if standing.acked == 2 else 3)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        publisher.offer(status(3))
+        standing = publisher.flush(30)
+    assert (standing.acked, standing.position.seq) == (2, 4), standing
+
+
 async def tells_a_hub_that_forgot_everything_again():
     told = []
     async with Publisher("forgetful", url=HUB, durability="memory", on_news=told.append) as publisher:
@@ -182,4 +201,6 @@ async def main():
     await publishes_from_code_that_cannot_wait()
 
 
+if len(sys.argv) == 2:
+    publishes_from_a_process_that_is_forked_off()
 asyncio.run(asyncio.wait_for(main(), 120))

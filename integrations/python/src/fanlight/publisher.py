@@ -150,7 +150,7 @@ class Publisher:
 
     def start(self) -> None:
         """Begins to connect, on the running loop."""
-        if self._task is None:
+        if self._task is None and self._failure is None:
             self._task = asyncio.get_running_loop().create_task(self._run(), name=f"fanlight {self.conversation}")
 
     async def publish(self, *events: Event) -> None:
@@ -202,6 +202,10 @@ class Publisher:
             await asyncio.gather(self._task, return_exceptions=True)
         self._failure = self._failure or Closed(0, "the publisher was stopped")
         self._changed.notify()
+
+    def disown(self) -> None:
+        """Takes nothing any more: another process publishes under this name."""
+        self._failure = Closed(0, f"the publisher {self.name} belongs to the process that made it")
 
     def _fail(self) -> None:
         if self._failure is not None:

@@ -1,20 +1,26 @@
 """The same publisher for code that cannot wait: its connection lives on a thread of its own.
 
 ``offer`` only takes note and never waits, so it may be called from callbacks, from any thread, and on any event loop.
+
+A process that is forked off (gunicorn, celery, multiprocessing) has neither that thread nor its connections. A publisher made
+before goes on there as a new one, under a name of its own; what waited in it is the parent's to send. One whose name was given
+raises ``Closed`` there: a name has one process.
 """
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import threading
 import weakref
 from collections import deque
 from collections.abc import Coroutine
+from concurrent.futures import TimeoutError as Late
 from types import TracebackType
 from typing import Any, TypeVar
 
-from .errors import BufferFull, Closed, FanlightError
+from .errors import BufferFull, Closed, FanlightError, Undelivered
 from .publisher import LINGER_S, WAITING_BYTES_MAX, Publisher, Standing, encode
 from .types import Event
 
@@ -22,6 +28,9 @@ Result = TypeVar("Result")
 
 EXIT_S = 3.0
 """How long the end of the program waits for the hub, where nobody closed the publisher."""
+
+GRACE_S = 2.0
+"""How much longer than asked is waited for the thread that should have said that the time is over."""
 
 _loop: asyncio.AbstractEventLoop | None = None
 _loop_lock = threading.Lock()
@@ -38,6 +47,24 @@ def _shared_loop() -> asyncio.AbstractEventLoop:
 
 
 _open: weakref.WeakSet[SyncPublisher] = weakref.WeakSet()
+
+_inherited: list[object] = []
+"""The parent's loop and publishers. They are never let go of: closing what its loop watches would end the watching there too."""
+
+
+def _after_fork() -> None:
+    """This process was forked off: its parent's thread is not in it, and its locks may be held by nobody."""
+    global _loop, _loop_lock
+    publishers = list(_open)
+    _inherited.append(_loop)
+    _loop, _loop_lock = None, threading.Lock()
+    _open.clear()
+    for publisher in publishers:
+        _inherited.append(publisher._reborn())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @atexit.register
@@ -57,12 +84,31 @@ class SyncPublisher:
         self._inbox_bytes = 0
         self._lock = threading.Lock()
         self._is_closed = False
+        self._conversation, self._options = conversation, options
         self._waiting_bytes_max: int = options.get("waiting_bytes_max", WAITING_BYTES_MAX)
         self._linger: float | None = options.get("linger", LINGER_S)
         self._publisher = Publisher(conversation, **options)
-        self._loop = _shared_loop()
-        self._loop.call_soon_threadsafe(self._publisher.start)
-        _open.add(self)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._running()
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        """The loop that it runs on, begun where it does not yet."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = _shared_loop()
+                self._loop.call_soon_threadsafe(self._publisher.start)
+                _open.add(self)
+            return self._loop
+
+    def _reborn(self) -> Publisher:
+        """Begins anew in a forked process, once it is used there. Returns what the parent goes on with."""
+        before, self._publisher = self._publisher, Publisher(self._conversation, **self._options)
+        self._lock, self._loop = threading.Lock(), None
+        self._inbox.clear()
+        self._inbox_bytes = 0
+        if self._options.get("publisher"):
+            self._publisher.disown()
+        return before
 
     def __enter__(self) -> SyncPublisher:
         return self
@@ -88,6 +134,7 @@ class SyncPublisher:
     def offer(self, *events: Event) -> None:
         """Takes events. Raises ``BufferFull`` where there is no room, and has then taken none of them."""
         encoded = [encode(event) for event in events]
+        loop = self._running()
         with self._lock:
             if self._is_closed:
                 raise Closed(0, "the publisher is closed")
@@ -98,16 +145,24 @@ class SyncPublisher:
             self._inbox.extend(encoded)
             self._inbox_bytes += sum(map(len, encoded))
         if is_first:
-            self._loop.call_soon_threadsafe(self._drain)
+            loop.call_soon_threadsafe(self._drain)
 
     def publish(self, *events: Event, timeout: float | None = None) -> None:
         """The same, but waits for room, which may be long where there is no hub. Not for use on an event loop."""
         encoded = [encode(event) for event in events]
-        self._call(self._publish(encoded), timeout)
+        try:
+            self._call(self._publish(encoded), timeout)
+        except Late as error:
+            raise BufferFull("there was no room in time") from error
 
     def flush(self, timeout: float | None = None) -> Standing:
         """Waits until the hub has everything. Raises ``Undelivered`` when the time is over before."""
-        return self._call(self._flush(timeout))
+        try:
+            return self._call(self._flush(timeout), None if timeout is None else timeout + GRACE_S)
+        except Late as error:
+            standing = self.standing
+            waiting = standing.offered - standing.acked + len(self._inbox)
+            raise Undelivered(waiting, "its thread does not answer") from error
 
     def close(self, timeout: float | None = None) -> Standing:
         """Waits until the hub has everything, then lets go. Raises ``Undelivered`` when the time is over before."""
@@ -119,7 +174,7 @@ class SyncPublisher:
         try:
             return self.flush(self._linger if timeout is None else timeout)
         finally:
-            self._call(self._publisher.stop())
+            self._stop()
 
     def abandon(self, timeout: float) -> None:
         """The same without raising: what the hub does not have by then is lost."""
@@ -129,13 +184,21 @@ class SyncPublisher:
             # Whoever abandons has a more important end to come to.
             pass
 
-    def _call(self, work: Coroutine[Any, Any, Result], timeout: float | None = None) -> Result:
-        running = asyncio.run_coroutine_threadsafe(work, self._loop)
+    def _stop(self) -> None:
+        try:
+            self._call(self._publisher.stop(), GRACE_S)
+        except Late:
+            # Its thread is a daemon: nobody has to wait for it.
+            pass
+
+    def _call(self, work: Coroutine[Any, Any, Result], timeout: float | None) -> Result:
+        """What comes of ``work`` on the thread. Raises ``Late`` when the time is over before."""
+        running = asyncio.run_coroutine_threadsafe(work, self._running())
         try:
             return running.result(timeout)
-        except TimeoutError as error:
+        except Late:
             running.cancel()
-            raise BufferFull("there was no room in time") from error
+            raise
 
     async def _publish(self, encoded: list[bytes]) -> None:
         self._drain()
