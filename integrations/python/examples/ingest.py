@@ -1,4 +1,7 @@
-"""Passes a vendor's stream on to a hub as it is. Usage: ingest.py DIALECT CONVERSATION < stream."""
+"""Passes a vendor's stream on to a hub as it is. Usage: ingest.py DIALECT CONVERSATION < stream.
+
+A stream that is cut cannot resume (see ``ingest``): `fanlight tee` does the same and resumes.
+"""
 
 import asyncio
 import sys

@@ -27,8 +27,9 @@ export interface IngestOptions extends HubOptions {
 
 /**
  * Posts the stream `body` in `dialect` while it is made; done when it has ended and the hub has it. A stream has no numbers:
- * one that breaks off (`Unreachable`) leaves what came, and its run is interrupted. Browsers need HTTP/2 to post what is
- * still being made; give them the whole.
+ * one that breaks off (`Unreachable`) leaves what came, and its run is interrupted. It is not tried again: what was sent is
+ * gone from `body`, and the hub could not tell what it has of it. Where the network or the hub may go away, say events with
+ * `Publisher`. Browsers need HTTP/2 to post what is still being made; give them the whole.
  */
 export async function ingest(
   dialect: string,

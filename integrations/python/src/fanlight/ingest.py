@@ -40,7 +40,8 @@ async def ingest(
     """Posts the stream ``body`` in ``dialect`` while it is made; returns when it has ended and the hub has it.
 
     With ``run`` it is one step of that run, which other streams may continue. A stream has no numbers: one that breaks off
-    (``Unreachable``) leaves what came, and its run is interrupted.
+    (``Unreachable``) leaves what came, and its run is interrupted. It is not tried again: what was sent is gone from ``body``, and
+    the hub could not tell what it has of it. Where the network or the hub may go away, say events with ``Publisher``.
     """
     address = Address.of(url, token)
     headers = {"Content-Type": "application/octet-stream"}
