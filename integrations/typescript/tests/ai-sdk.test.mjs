@@ -126,6 +126,77 @@ test("two loops at once are two runs", async () => {
   assert.notEqual(runs.a, runs.b);
 });
 
+/** Resolves with the first event of `kind` that is offered from now on. */
+function heard(said, kind) {
+  let resolve;
+  const promise = new Promise((resolved) => (resolve = resolved));
+  const offer = said.offer.bind(said);
+  said.offer = (...events) => {
+    offer(...events);
+    const found = events.find((event) => event.k === kind);
+    if (found) resolve(found);
+  };
+  // The adapter's own timer keeps no program alive.
+  const deadline = setTimeout(() => resolve(undefined), 20_000);
+  return promise.finally(() => clearTimeout(deadline));
+}
+
+test("a loop that is stopped before its answer is over when nothing more is asked, and goes on where it is", async () => {
+  const said = new Recorded();
+  const seen = new FanlightAiSdk(said, { restMs: 1 });
+  const scripted = model(both, says("Sunny."));
+  const ended = heard(said, "run.end");
+  const options = settings(seen, scripted);
+  const { response } = await generateText({ ...options, stopWhen: stepCountIs(1) });
+  const { status, finish_reason } = (await ended) ?? {};
+  assert.deepEqual([status, finish_reason], ["complete", "tool-calls"]);
+  const { prompt, ...rest } = options;
+  await generateText({ ...rest, messages: [{ role: "user", content: prompt }, ...response.messages] });
+  assert.deepEqual(said.of("run.end").map((end) => end.status), ["complete", "complete"]);
+  assert.equal(new Set(said.events.map((event) => event.run)).size, 1);
+  assert.equal(said.text(), "Sunny.");
+});
+
+test("a loop does not rest while a tool is at work or a model is asked", async () => {
+  const said = new Recorded();
+  const seen = new FanlightAiSdk(said, { restMs: 30 });
+  await generateText(settings(seen, model([call("a", "broken", {}), call("b", "slow", {})], says("Sunny."))));
+  assert.deepEqual(said.of("run.end").map((end) => end.status), ["complete"]);
+});
+
+test("who ends a stopped loop by its calls leaves the others open", async () => {
+  const said = new Recorded();
+  const seen = new FanlightAiSdk(said);
+  const stopped = (id) => generateText({ ...settings(seen, model([call(id, "slow", {})])), stopWhen: stepCountIs(1) });
+  const [one] = await Promise.all([stopped("a"), stopped("b")]);
+  seen.end("cancelled", one.toolCalls);
+  const [{ run }] = said.of("tool.result").filter((event) => event.tool === "a");
+  assert.deepEqual(said.of("run.end").map((end) => [end.run, end.status]), [[run, "cancelled"]]);
+  seen.end();
+  assert.deepEqual(said.of("run.end").map((end) => end.status), ["cancelled", "complete"]);
+});
+
+test("the number of open loops is bounded", async () => {
+  const said = new Recorded();
+  const seen = new FanlightAiSdk(said);
+  const nobodys = [call("a", "elsewhere", {})];
+  const elsewhere = tool({ inputSchema });
+  for (let count = 0; count < 1_002; count += 1) await generateText(settings(seen, model(nobodys), { elsewhere }));
+  assert.deepEqual(said.of("run.end").map((end) => end.status), ["interrupted", "interrupted"]);
+});
+
+test("a sub-agent that is stopped is over with the tool that it runs in", async () => {
+  const said = new Recorded();
+  const seen = new FanlightAiSdk(said);
+  const scout = model([call("i", "slow", { city: "Rome" })]);
+  const ask = tool({
+    inputSchema,
+    execute: async () => (await generateText({ ...settings(seen, scout), stopWhen: stepCountIs(1) })).text,
+  });
+  await generateText(settings(seen, model([call("o", "ask", { city: "Rome" })], says("Done.")), { ask }));
+  assert.deepEqual(said.of("agent.end").map((end) => end.status), ["complete"]);
+});
+
 test("an agent inside of a tool is a sub-agent", async () => {
   const said = new Recorded();
   const seen = new FanlightAiSdk(said);

@@ -8,8 +8,10 @@
 //     });
 //
 // The calls of one agent loop are one run: a call of the model that brings the results of calls belongs to the run that these
-// are of. A run is over with the first answer that calls no tool; where a loop is stopped before, say `seen.end()`. What a tool
-// asks models for is a sub-agent (where the runtime has AsyncLocalStorage).
+// are of. A run is over with the first answer that calls no tool. A loop that is stopped before (`stopWhen`) is over when the
+// model was not asked again for some seconds after the last result, or at once with `seen.end("complete", result.toolCalls)`; one
+// that does go on later goes on in the same run. What a tool asks models for is a sub-agent (where the runtime has
+// AsyncLocalStorage).
 
 import type {
   LanguageModelV3,
@@ -25,10 +27,25 @@ import { type Offers, Run, type Status, Voice } from "../run.js";
 /** Calls without a result that are remembered. */
 const PENDING_MAX = 10_000;
 
+/** Loops that are open; beyond them the one that was heard of longest ago is given up. */
+const OPEN_MAX = 1_000;
+
+/** How long a loop with all its results may wait for the next question, in milliseconds. */
+const REST_MS = 10_000;
+
 /** An agent loop: a run, or a sub-agent of one. */
 interface Loop {
   run: Run;
   agent: string | undefined;
+  /** The call whose tool it runs in. */
+  within: string | undefined;
+  /** Its calls whose results no question has brought yet, and those of them that have told none. */
+  calls: Set<string>;
+  untold: Set<string>;
+  /** Whether the model is being asked. */
+  asks: boolean;
+  reason: string | undefined;
+  rest: ReturnType<typeof setTimeout> | undefined;
 }
 
 /** Carries what is around a call through what it awaits. */
@@ -47,6 +64,7 @@ export class FanlightAiSdk {
   /** For `wrapLanguageModel`. */
   readonly middleware: LanguageModelV3Middleware;
   #name: string | undefined;
+  #restMs: number;
   /** The loops by their calls that have no result yet. */
   #pending = new Map<string, Loop>();
   /** The loops by what their newest call of the model was asked: the SDK asks the same again after a failure. */
@@ -54,9 +72,11 @@ export class FanlightAiSdk {
   #open = new Set<Loop>();
   #inside: Storage<{ loop: Loop; call: string }> | undefined = storage();
 
-  constructor(publisher: Offers, options: { name?: string } = {}) {
+  /** `restMs`: how long a loop with all its results may wait for the next question, before it counts as over. */
+  constructor(publisher: Offers, options: { name?: string; restMs?: number } = {}) {
     this.voice = new Voice(publisher);
     this.#name = options.name;
+    this.#restMs = options.restMs ?? REST_MS;
     this.middleware = {
       specificationVersion: "v3",
       wrapGenerate: async ({ doGenerate, params, model }) => {
@@ -91,9 +111,13 @@ export class FanlightAiSdk {
     return Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, this.#tool(tool)])) as Tools;
   }
 
-  /** The loops that are open are over. */
-  end(status: Status = "complete"): void {
-    for (const loop of [...this.#open]) this.#end(loop, status);
+  /**
+   * The loops that have these calls without having gone on from them are over: give the `toolCalls` of the last step. Without calls
+   * all loops that are open are, also those of other requests.
+   */
+  end(status: Status = "complete", calls?: Iterable<{ toolCallId: string }>): void {
+    const loops = calls ? [...calls].map(({ toolCallId }) => this.#pending.get(toolCallId)) : [...this.#open];
+    for (const loop of new Set(loops)) if (loop && this.#open.has(loop)) this.#end(loop, status);
   }
 
   #tool(tool: Executable): Executable {
@@ -107,6 +131,10 @@ export class FanlightAiSdk {
       const work = () => execute.call(tool, input, options);
       const told = (output: unknown, isError = false) => {
         loop.run.toolResult(call, isError ? String(output) : output, { agent: loop.agent, isError });
+        // What ran inside of it and was stopped is not asked again.
+        for (const inner of this.#open) if (inner.within === call && !inner.asks) this.#end(inner, "complete");
+        loop.untold.delete(call);
+        this.#rest(loop);
       };
       try {
         const output = this.#inside ? this.#inside.run({ loop, call }, work) : work();
@@ -150,7 +178,15 @@ export class FanlightAiSdk {
     const loop = again ?? this.#joined(params.prompt) ?? this.#started(params.prompt, model);
     this.#asked.set(params.prompt, loop);
     if (again) loop.run.goOn();
+    loop.asks = true;
+    clearTimeout(loop.rest);
+    // The newest stands last.
+    this.#open.delete(loop);
     this.#open.add(loop);
+    for (const oldest of this.#open) {
+      if (this.#open.size <= OPEN_MAX) break;
+      this.#end(oldest, "interrupted");
+    }
     if (loop.agent === undefined) loop.run.model(model.modelId);
     return loop;
   }
@@ -163,7 +199,10 @@ export class FanlightAiSdk {
         const loop = part.type === "tool-result" ? this.#pending.get(part.toolCallId) : undefined;
         if (!loop || part.type !== "tool-result") continue;
         joined = loop;
+        loop.run.goOn();
         this.#pending.delete(part.toolCallId);
+        loop.calls.delete(part.toolCallId);
+        loop.untold.delete(part.toolCallId);
         const { output } = part;
         const isError = output.type === "error-text" || output.type === "error-json" || output.type === "execution-denied";
         const value = output.type === "execution-denied" ? (output.reason ?? "denied") : output.value;
@@ -180,7 +219,7 @@ export class FanlightAiSdk {
       const { run, agent: parent } = inside.loop;
       const agent = crypto.randomUUID();
       run.agentStart(agent, { parent, tool: inside.call });
-      return { run, agent };
+      return loopOf(run, agent, inside.call);
     }
     const run = new Run(this.voice, { name: this.#name, model: model.modelId });
     for (const message of prompt) {
@@ -188,7 +227,7 @@ export class FanlightAiSdk {
       const text = parts.join("");
       if (text && message.role !== "tool") run.message(message.role, text);
     }
-    return { run, agent: undefined };
+    return loopOf(run);
   }
 
   #watch(loop: Loop, stream: ReadableStream<LanguageModelV3StreamPart>): ReadableStream<LanguageModelV3StreamPart> {
@@ -266,9 +305,12 @@ export class FanlightAiSdk {
 
   #await(call: string, loop: Loop): void {
     this.#pending.set(call, loop);
-    for (const [oldest] of this.#pending) {
+    loop.calls.add(call);
+    loop.untold.add(call);
+    for (const [oldest, its] of this.#pending) {
       if (this.#pending.size <= PENDING_MAX) break;
       this.#pending.delete(oldest);
+      its.calls.delete(oldest);
     }
   }
 
@@ -279,8 +321,24 @@ export class FanlightAiSdk {
       reasoning: usage.outputTokens.reasoning,
       cached: usage.inputTokens.cacheRead,
     });
-    const waits = [...this.#pending.values()].includes(loop);
-    if (!waits) this.#end(loop, reason === "error" ? "error" : "complete", reason);
+    loop.asks = false;
+    loop.reason = reason;
+    if (loop.calls.size === 0) this.#end(loop, reason === "error" ? "error" : "complete", reason);
+    else this.#rest(loop);
+  }
+
+  /** Where all results are there, the next question comes soon, or the loop was stopped. */
+  #rest(loop: Loop): void {
+    // A sub-agent is over with the tool that it runs in.
+    if (loop.asks || loop.untold.size > 0 || loop.agent !== undefined || !this.#open.has(loop)) return;
+    clearTimeout(loop.rest);
+    loop.rest = setTimeout(() => {
+      this.#open.delete(loop);
+      // Its calls stay known: a question that brings them after all goes on in the same run.
+      loop.run.end("complete", loop.reason);
+    }, this.#restMs);
+    // No program stays for that.
+    (loop.rest as { unref?: () => void }).unref?.();
   }
 
   #fail(loop: Loop, error: unknown): void {
@@ -291,10 +349,18 @@ export class FanlightAiSdk {
 
   #end(loop: Loop, status: Status, reason?: string): void {
     this.#open.delete(loop);
-    for (const [call, pending] of this.#pending) if (pending === loop) this.#pending.delete(call);
+    clearTimeout(loop.rest);
+    for (const call of loop.calls) this.#pending.delete(call);
+    loop.calls.clear();
+    loop.untold.clear();
+    loop.asks = false;
     if (loop.agent === undefined) loop.run.end(status, reason);
     else loop.run.agentEnd(loop.agent, status);
   }
+}
+
+function loopOf(run: Run, agent?: string, within?: string): Loop {
+  return { run, agent, within, calls: new Set(), untold: new Set(), asks: false, reason: undefined, rest: undefined };
 }
 
 function textOf(part: { type: string; text?: string }): string {
