@@ -4,7 +4,17 @@ import asyncio
 import unittest
 
 try:
-    from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_trace_processors
+    from agents import (
+        Agent,
+        OpenAIChatCompletionsModel,
+        Runner,
+        function_span,
+        function_tool,
+        generation_span,
+        set_trace_processors,
+        trace,
+    )
+    from agents.tracing import agent_span
     from openai import AsyncOpenAI
 
     from fanlight.adapters.openai_agents import FanlightTracing
@@ -78,6 +88,43 @@ class TheProcessor(unittest.IsolatedAsyncioTestCase):
             await Runner.run(Agent(name="Weather", model=model(script)), "The weather?")
         self.assertIn("the script is over", self.said.of("error")[0]["message"])
         self.assertEqual(self.said.events[-1]["status"], "error")
+
+    async def execute(self, arguments, result):
+        """What the SDK says of an execution: the arguments only once it has begun."""
+        with function_span("slow") as span:
+            span.span_data.input = arguments
+            await asyncio.sleep(0)
+            span.span_data.output = result
+
+    async def test_finds_the_call_by_its_arguments_where_another_is_never_executed(self):
+        # The first call is written and dropped; the arguments come back written in another way.
+        written = calls(("a", "slow", {"city": "Lisbon"}), ("b", "slow", {"city": "Oslo", "days": 1}))
+        with trace("Weather"), agent_span("Weather"):
+            with generation_span(output=[written], model="scripted"):
+                pass
+            await self.execute('{"days":1,"city":"Oslo"}', "Oslo: 21")
+        told = self.said.calls()
+        self.assertEqual((told["b"]["said"], told["b"]["output"]), (["call", "executing", "result"], "Oslo: 21"))
+        self.assertEqual((told["a"]["said"], len(told)), (["call"], 2))
+
+    async def test_takes_calls_in_their_order_where_their_arguments_are_not_told(self):
+        written = calls(("a", "slow", {"city": "Lisbon"}), ("b", "slow", {"city": "Oslo"}))
+        with trace("Weather"), agent_span("Weather"):
+            with generation_span(output=[written], model="scripted"):
+                pass
+            for result in ("Lisbon: 21", "Oslo: 21"):
+                await self.execute(None, result)
+        told = self.said.calls()
+        self.assertEqual([told[call]["output"] for call in "ab"], ["Lisbon: 21", "Oslo: 21"])
+
+    def test_finds_it_without_a_loop_too(self):
+        written = calls(("a", "slow", {"city": "Lisbon"}), ("b", "slow", {"city": "Oslo"}))
+        with trace("Weather"), agent_span("Weather"):
+            with generation_span(output=[written], model="scripted"):
+                pass
+            with function_span("slow", input='{"city": "Oslo"}', output="Oslo: 21"):
+                pass
+        self.assertEqual(self.said.calls()["b"]["output"], "Oslo: 21")
 
     async def test_shows_an_agent_that_is_a_tool_as_a_sub_agent_and_a_handoff_as_the_same_run(self):
         with (

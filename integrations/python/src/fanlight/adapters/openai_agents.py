@@ -16,7 +16,9 @@ when the model has said them; to see them while they stream, take the events thr
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -41,8 +43,12 @@ class _Told:
         self.run: Run | None = None
         self.agents: dict[str, tuple[str | None, str | None]] = {}
         """Of each span that is open: the sub-agent that it is of, and the call where it is that of a tool."""
-        self.pending: dict[tuple[str | None, str], list[str]] = {}
-        """Calls that were written and are not executed yet, by who wrote them and their tool."""
+        self.pending: dict[tuple[str | None, str], list[tuple[str, Any]]] = {}
+        """Calls that were written and are not executed yet, with their arguments, by who wrote them and their tool."""
+        self.begun: dict[str, Span[Any]] = {}
+        """Spans of tools of which it is not known yet which call they execute."""
+        self.since: dict[str, float] = {}
+        """When the spans of tools that are open began."""
         self.streams = False
         self.failed = False
         self.asked = False
@@ -119,6 +125,7 @@ class FanlightTracing(TracingProcessor):
         """Nothing to do: what is said is on its way."""
 
     def _start(self, told: _Told, span: Span[Any]) -> None:
+        self._settle(told, span.parent_id)
         above = told.agents.get(span.parent_id or "", (None, None))
         agent, call = above[0], None
         data = span.span_data
@@ -129,16 +136,44 @@ class FanlightTracing(TracingProcessor):
                 told.run.agent_start(span.span_id, data.name, parent=agent, tool=above[1])
                 agent = span.span_id
         elif isinstance(data, FunctionSpanData) and told.run is not None:
-            waiting = told.pending.get((agent, data.name))
-            call = waiting.pop(0) if waiting else span.span_id
-            told.run.tool_call(call, data.name, data.input or "", agent)
-            told.run.tool_executing(call, agent)
+            told.begun[span.span_id], told.since[span.span_id] = span, time.monotonic()
+            told.agents[span.span_id] = (agent, None)
+            if len(told.pending.get((agent, data.name), [])) < 2 or not self._soon(told, span.span_id):
+                self._settle(told, span.span_id)
+            return
         elif above[1] is not None:
             # What groups spans inside of a tool is still inside of it.
             call = above[1]
         told.agents[span.span_id] = (agent, call)
 
+    def _soon(self, told: _Told, span: str) -> bool:
+        """Settles it once the SDK has said with which arguments, which it does right after the beginning."""
+
+        def settle() -> None:
+            try:
+                self._settle(told, span)
+            except Exception:
+                self.voice.trouble()
+
+        try:
+            asyncio.get_running_loop().call_soon(settle)
+        except RuntimeError:
+            return False
+        return True
+
+    def _settle(self, told: _Told, span_id: str | None) -> None:
+        """Finds the call that a span executes, where that was not done yet."""
+        span = told.begun.pop(span_id or "", None)
+        if span is None or told.run is None:
+            return
+        agent, data = told.agents[span.span_id][0], span.span_data
+        call = _executed(told.pending.get((agent, data.name), []), data.input) or span.span_id
+        told.agents[span.span_id] = (agent, call)
+        told.run.tool_call(call, data.name, data.input or "", agent)
+        told.run.tool_executing(call, agent)
+
     def _end(self, told: _Told, span: Span[Any]) -> None:
+        self._settle(told, span.span_id)
         agent, call = told.agents.pop(span.span_id, (None, None))
         run, data = told.run, span.span_data
         if run is None:
@@ -146,7 +181,8 @@ class FanlightTracing(TracingProcessor):
         error = span.error
         if isinstance(data, FunctionSpanData) and call is not None:
             output = data.output if error is None or data.output is not None else _why(error)
-            run.tool_result(call, output, is_error=error is not None, agent=agent)
+            seconds = time.monotonic() - told.since.pop(span.span_id)
+            run.tool_result(call, output, is_error=error is not None, seconds=seconds, agent=agent)
             return
         if isinstance(data, AgentSpanData) and agent is not None and agent == span.span_id:
             run.agent_end(agent, "error" if error else "complete")
@@ -221,8 +257,27 @@ class FanlightTracing(TracingProcessor):
         run.usage(usage.get("input_tokens", 0) or 0, usage.get("output_tokens", 0) or 0, agent=agent)
 
     def _written(self, told: _Told, run: Run, call: str, name: str, arguments: str, agent: str | None) -> None:
-        told.pending.setdefault((agent, name), []).append(call)
+        told.pending.setdefault((agent, name), []).append((call, _given(arguments)))
         run.tool_call(call, name, arguments, agent)
+
+
+def _executed(waiting: list[tuple[str, Any]], given: Any) -> str | None:
+    """Which of the calls that wait is executed: the first with these arguments, else the first. It waits no longer."""
+    if not waiting:
+        return None
+    given = _given(given)
+    found = next((place for place, (_, arguments) in enumerate(waiting) if arguments == given), 0)
+    return waiting.pop(found)[0]
+
+
+def _given(arguments: Any) -> Any:
+    """Arguments as they compare, however they are written."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments) if arguments else {}
+    except ValueError:
+        return arguments
 
 
 def _title(name: str) -> str | None:
