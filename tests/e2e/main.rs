@@ -24,4 +24,5 @@ mod scene; // one run with everything in it, written for these tests
 mod timeline; // the waterfall: live, zoomed, windowed
 mod together; // two browsers and a terminal on recordings
 mod troubles; // what the page says when something is wrong, or was
+mod upstreams; // calls through the proxy whose upstream fails
 mod wall; // all conversations at once

@@ -66,7 +66,7 @@ with SyncPublisher(\"my-agent\", url=\"@\") as publisher:
             ),
             (
                 "TypeScript",
-                "// npm install ./integrations/typescript
+                "// Node 22: npm install ./integrations/typescript
 import { Publisher, Run } from \"fanlight\";
 const publisher = new Publisher(\"my-agent\", { url: \"@\" });
 const run = new Run(publisher); run.text(\"Hello\"); run.end(); await publisher.close();",
