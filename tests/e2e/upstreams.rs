@@ -33,8 +33,7 @@ fn call(case: &str) -> Vec<u8> {
 }
 
 /// What is written about the failure in the transcript.
-const FAILURE: &str =
-    "return [...document.querySelectorAll('[data-t=transcript] .failure')].map(it => it.textContent).join('|')";
+const FAILURE: &str = "return [...document.querySelectorAll('[data-t=transcript] .failure')].map(it => it.textContent).join('|')";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_refuses_or_breaks_off_is_named_with_what_helps() {

@@ -50,6 +50,13 @@ pub fn cpu(pid: u32) -> Duration {
     Duration::from_micros(ticks.unwrap_or(0) * 1_000_000 / rustix::param::clock_ticks_per_second().max(1))
 }
 
+/// CPU time of the calling thread so far, its own and the kernel's for it; none where the system does not tell.
+pub fn own_cpu() -> Duration {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = text.split_whitespace().next().and_then(|nanos| nanos.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or(0))
+}
+
 /// The numbers of `/proc/PID/stat` after the name, which may hold anything; 0 for what is no number. Nothing when the
 /// process is gone.
 pub fn stat(pid: u32) -> Option<Vec<u64>> {
