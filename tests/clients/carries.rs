@@ -53,12 +53,50 @@ async fn i10_python_publishes_exactly_once_and_watches_without_a_hole_through_a_
     carry(|url| python_example("publish.py", url), |url| python_example("subscribe.py", url)).await;
 }
 
+/// What a vendor said.
+const STREAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream/messages/call.sse");
+
 async fn passes_on(hub: &Hub, mut example: Command) {
-    let stream = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream/messages/call.sse");
-    example.args(["anthropic", "stream"]).stdin(std::fs::File::open(stream).unwrap());
+    example.args(["anthropic", "stream"]).stdin(std::fs::File::open(STREAM).unwrap());
     assert!(printed("the example", example.spawn().unwrap()).await.contains(" 0 anomalies"));
     let summary = hub.summary("stream").await;
     assert_eq!(summary["runs"][0]["tool_calls"][0]["name"], "get_weather");
+}
+
+/// Cuts the network in the middle of a stream. It has no numbers, so it cannot resume: who passes it on is told, and what had
+/// come stays, also when the hub dies.
+async fn is_told_of_a_cut(passing: impl Fn(&str) -> Command) {
+    let mut hub = Hub::start().await;
+    let relay = Relay::open_to(hub.address()).await;
+    let mut example = passing(&format!("http://{}", relay.address()));
+    let mut example = example.args(["anthropic", "stream"]).stdin(Stdio::piped()).spawn().unwrap();
+    let stream = std::fs::read(STREAM).unwrap();
+    let (first, rest) = stream.split_at(stream.len() / 2);
+    let mut source = example.stdin.take().unwrap();
+    source.write_all(first).await.unwrap();
+    has(&hub, 2).await;
+    relay.cut();
+    // It may have ended by itself.
+    source.write_all(rest).await.unwrap_or_default();
+    drop(source);
+    let ended = patiently("the example", example.wait_with_output()).await.unwrap();
+    let complaint = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success() && complaint.contains("Unreachable"), "{complaint}");
+    let is_over = |summary: &Value| summary["runs"][0]["status"] == "interrupted";
+    let before = hub.json_until("/v1/conversations/stream?summary", is_over).await;
+    hub.restart().await;
+    assert_eq!(hub.summary("stream").await["runs"], before["runs"]);
+}
+
+#[tokio::test]
+async fn python_is_told_of_a_stream_that_is_cut() {
+    is_told_of_a_cut(|url| python_example("ingest.py", url)).await;
+}
+
+#[tokio::test]
+async fn typescript_is_told_of_a_stream_that_is_cut() {
+    let package = Installed::build().await;
+    is_told_of_a_cut(|url| package.example("ingest.mjs", url)).await;
 }
 
 #[tokio::test]
