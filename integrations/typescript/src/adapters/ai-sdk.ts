@@ -350,7 +350,8 @@ export class FanlightAiSdk {
   #end(loop: Loop, status: Status, reason?: string): void {
     this.#open.delete(loop);
     clearTimeout(loop.rest);
-    for (const call of loop.calls) this.#pending.delete(call);
+    // Ids of calls may come again in another loop.
+    for (const call of loop.calls) if (this.#pending.get(call) === loop) this.#pending.delete(call);
     loop.calls.clear();
     loop.untold.clear();
     loop.asks = false;
