@@ -24,16 +24,13 @@ pub enum Token {
 }
 
 impl Token {
-    /// All, in order.
-    pub const ALL: [Self; 4] = [Self::Keyword, Self::Text, Self::Comment, Self::Number];
-
-    /// The name of its highlight, as styles know it.
-    pub fn name(self) -> &'static str {
+    /// Its class, as styles know it.
+    pub fn class(self) -> &'static str {
         match self {
-            Self::Keyword => "code-keyword",
-            Self::Text => "code-text",
-            Self::Comment => "code-comment",
-            Self::Number => "code-number",
+            Self::Keyword => "kw",
+            Self::Text => "str",
+            Self::Comment => "com",
+            Self::Number => "no",
         }
     }
 }
@@ -53,6 +50,27 @@ pub fn tokens(name: &str, code: &str) -> Vec<(Range<usize>, Token)> {
         at = at.saturating_add(len);
     }
     tokens
+}
+
+/// All of `piece`, cut where a token begins or ends; each cut with the token that it belongs to.
+pub fn cuts(tokens: &[(Range<usize>, Token)], piece: Range<usize>) -> Vec<(Range<usize>, Option<Token>)> {
+    let mut cuts = Vec::new();
+    let mut at = piece.start;
+    for (token, kind) in tokens {
+        let (start, end) = (token.start.max(at), token.end.min(piece.end));
+        if start >= end {
+            continue;
+        }
+        if at < start {
+            cuts.push((at..start, None));
+        }
+        cuts.push((start..end, Some(*kind)));
+        at = end;
+    }
+    if at < piece.end {
+        cuts.push((at..piece.end, None));
+    }
+    cuts
 }
 
 /// How long the stretch at the beginning of `rest` is, in bytes, and what it is. `before` is the letter before it.

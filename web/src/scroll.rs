@@ -95,6 +95,13 @@ impl Scroller {
         }
     }
 
+    /// Goes to the end of what has come, if the view follows it.
+    pub(crate) fn stick(&self) {
+        if let Some(parts) = &self.0 {
+            parts.stick();
+        }
+    }
+
     /// Stays where it is.
     pub(crate) fn release(&self) {
         if let Some(parts) = &self.0 {

@@ -1,15 +1,22 @@
-//! Colours for code blocks: of those that are closed and in view, when the browser has nothing else to do. They are
-//! painted beside the text by the CSS Custom Highlight API; no element is added, whatever the length of the code.
+//! Colours for code blocks: of those that are closed and in view, when the browser has nothing else to do. Each coloured
+//! stretch is an element for as long as its block is in view.
+//!
+//! Highlights beside the text (CSS Custom Highlight API) would need no elements, but browsers look through all of them
+//! again after each change of the page, and paint what they mark: while a text streams, that is each frame.
 
 use std::cell::RefCell;
 
-use js_sys::{Array, Function, Object, Reflect};
+use js_sys::Array;
+use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
-use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry};
+use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry, Node};
 
-use crate::browser;
-use crate::highlight::{Token, tokens};
+use super::element;
+use crate::browser::{self, document};
+use crate::highlight::{cuts, tokens};
+
+/// Most coloured stretches on the page, all blocks together.
+const STRETCHES_MAX: usize = 600;
 
 thread_local! {
     static PAINTER: RefCell<Option<Painter>> = RefCell::new(Painter::new());
@@ -18,44 +25,18 @@ thread_local! {
 /// What the blocks in view have painted.
 struct Painter {
     observer: IntersectionObserver,
-    /// The highlights, in the order of [`Token::ALL`].
-    highlights: Vec<JsValue>,
-    make_range: Function,
-    painted: Vec<(Element, Vec<(usize, JsValue)>)>,
+    /// Coloured blocks, with the number of their stretches.
+    painted: Vec<(Element, usize)>,
 }
 
 /// Colours `block`, which is closed, whenever it is in view.
 pub(super) fn watch(block: &Element) {
-    PAINTER.with_borrow(|painter| {
-        if let Some(painter) = painter {
-            painter.observer.observe(block);
-        }
-    });
-}
-
-fn get(of: &JsValue, name: &str) -> Option<JsValue> {
-    Reflect::get(of, &name.into()).ok().filter(|it| !it.is_undefined())
-}
-
-fn call(of: &JsValue, name: &str, arguments: &Array) {
-    if let Some(function) = get(of, name).and_then(|it| it.dyn_into::<Function>().ok()) {
-        drop(function.apply(of, arguments));
-    }
+    with(|painter| painter.observer.observe(block));
 }
 
 impl Painter {
     /// Nothing where the browser cannot do it.
     fn new() -> Option<Self> {
-        let window = browser::window();
-        let registry = get(&window, "CSS").and_then(|css| get(&css, "highlights"))?;
-        let make: Function = get(&window, "Highlight")?.dyn_into().ok()?;
-        let make_range: Function = get(&window, "StaticRange")?.dyn_into().ok()?;
-        let mut highlights = Vec::new();
-        for token in Token::ALL {
-            let highlight = Reflect::construct(&make, &Array::new()).ok()?;
-            call(&registry, "set", &Array::of2(&token.name().into(), &highlight));
-            highlights.push(highlight);
-        }
         let hear = Closure::<dyn FnMut(Array)>::new(|entries: Array| {
             for entry in entries.iter().filter_map(|it| it.dyn_into::<IntersectionObserverEntry>().ok()) {
                 let (block, is_in_view) = (entry.target(), entry.is_intersecting());
@@ -68,64 +49,74 @@ impl Painter {
         });
         let observer = IntersectionObserver::new(hear.as_ref().unchecked_ref()).ok()?;
         hear.forget();
-        Some(Self { observer, highlights, make_range, painted: Vec::new() })
+        Some(Self { observer, painted: Vec::new() })
     }
 
     fn paint(&mut self, block: &Element) {
         let is_painted = self.painted.iter().any(|(known, _)| known.is_same_node(Some(block)));
-        if is_painted || !block.is_connected() {
-            return;
-        }
+        let Some(code) = code_of(block).filter(|_| !is_painted && block.is_connected()) else { return };
         let language = block.get_attribute("data-language").unwrap_or_default();
-        let Some(node) = block.query_selector("pre code").ok().flatten().and_then(|code| code.first_child())
-        else {
+        let text = code.text_content().unwrap_or_default();
+        let used: usize = self.painted.iter().map(|(_, stretches)| stretches).sum();
+        let mut tokens = tokens(&language, &text);
+        tokens.truncate(STRETCHES_MAX.saturating_sub(used));
+        if tokens.is_empty() || is_selected(&code) {
             return;
-        };
-        let code = node.text_content().unwrap_or_default();
-        let mut ranges = Vec::new();
-        // The browser counts in UTF-16.
-        let (mut at, mut units) = (0_usize, 0_u32);
-        let mut to_units = |to: usize| {
-            let more = code.get(at..to).unwrap_or_default().encode_utf16().count();
-            units = units.saturating_add(u32::try_from(more).unwrap_or(0));
-            at = to;
-            units
-        };
-        for (range, token) in tokens(&language, &code) {
-            let (from, to) = (to_units(range.start), to_units(range.end));
-            let place = Object::new();
-            for (name, value) in [
-                ("startContainer", JsValue::from(&node)),
-                ("endContainer", JsValue::from(&node)),
-                ("startOffset", JsValue::from(from)),
-                ("endOffset", JsValue::from(to)),
-            ] {
-                drop(Reflect::set(&place, &name.into(), &value));
-            }
-            let kind = Token::ALL.iter().position(|known| *known == token).unwrap_or(0);
-            if let Ok(range) = Reflect::construct(&self.make_range, &Array::of1(&place)) {
-                if let Some(highlight) = self.highlights.get(kind) {
-                    call(highlight, "add", &Array::of1(&range));
-                }
-                ranges.push((kind, range));
-            }
         }
-        self.painted.push((block.clone(), ranges));
+        let mut from = 0_usize;
+        for host in hosts(&code) {
+            let to = from.saturating_add(host.text_content().map_or(0, |piece| piece.len()));
+            host.set_text_content(None);
+            for (cut, token) in cuts(&tokens, from..to) {
+                let text = document().create_text_node(text.get(cut).unwrap_or_default());
+                let Some(token) = token else {
+                    drop(host.append_child(&text));
+                    continue;
+                };
+                let stretch = element("span", token.class());
+                drop(stretch.append_child(&text));
+                drop(host.append_child(&stretch));
+            }
+            from = to;
+        }
+        self.painted.push((block.clone(), tokens.len()));
     }
 
     /// The block is out of view, or gone.
     fn forget(&mut self, block: &Element) {
-        if let Some(at) = self.painted.iter().position(|(known, _)| known.is_same_node(Some(block))) {
-            for (kind, range) in self.painted.swap_remove(at).1 {
-                if let Some(highlight) = self.highlights.get(kind) {
-                    call(highlight, "delete", &Array::of1(&range));
-                }
+        let Some(code) = code_of(block) else { return };
+        let at = self.painted.iter().position(|(known, _)| known.is_same_node(Some(block)));
+        let is_gone = !block.is_connected();
+        if let Some(at) = at.filter(|_| is_gone || !is_selected(&code)) {
+            self.painted.swap_remove(at);
+            for host in hosts(&code) {
+                host.set_text_content(host.text_content().as_deref());
             }
         }
-        if !block.is_connected() {
+        if is_gone {
             self.observer.unobserve(block);
         }
     }
+}
+
+fn code_of(block: &Element) -> Option<Element> {
+    block.query_selector("pre code").ok().flatten()
+}
+
+/// What holds the text of a code: itself, or its pieces where it is long.
+fn hosts(code: &Element) -> Vec<Node> {
+    let pieces = code.children();
+    let pieces = (0..pieces.length()).filter_map(|at| pieces.item(at)).filter(|it| it.class_name() == "piece");
+    let pieces: Vec<Node> = pieces.map(Node::from).collect();
+    if pieces.is_empty() { vec![code.clone().into()] } else { pieces }
+}
+
+/// Whether any of it is selected: what a reader has marked must stay so.
+fn is_selected(code: &Element) -> bool {
+    let selection = browser::window().get_selection().ok().flatten();
+    selection.is_some_and(|it| {
+        !it.is_collapsed() && it.contains_node_with_allow_partial_containment(code, true).unwrap_or(false)
+    })
 }
 
 fn with(work: impl FnOnce(&mut Painter)) {

@@ -41,3 +41,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_piece_is_cut_where_its_colours_change() {
+    use Token::{Comment, Keyword};
+    let tokens = [(2..4, Keyword), (4..6, Comment), (8..20, Comment)];
+    assert_eq!(
+        cuts(&tokens, 0..10),
+        [(0..2, None), (2..4, Some(Keyword)), (4..6, Some(Comment)), (6..8, None), (8..10, Some(Comment))]
+    );
+    assert_eq!(cuts(&tokens, 10..22), [(10..20, Some(Comment)), (20..22, None)], "it goes on in the next piece");
+    assert_eq!(cuts(&[], 3..5), [(3..5, None)]);
+    assert_eq!(cuts(&tokens, 5..5), []);
+}
+
+proptest! {
+    #[test]
+    fn cuts_are_the_whole_piece(code in "[a-z\"/* \n0-9]{0,60}", at in 0..60_usize) {
+        let at = at.min(code.len());
+        let tokens = tokens("rust", &code);
+        let both = cuts(&tokens, 0..at).into_iter().chain(cuts(&tokens, at..code.len()));
+        let said: String = both.filter_map(|(range, _)| code.get(range)).collect();
+        prop_assert_eq!(said, code);
+    }
+}

@@ -12,6 +12,7 @@ use super::Store;
 use crate::browser::{self, OncePerFrame};
 use crate::latency::CallKey;
 use crate::model::{Model, Touched};
+use crate::scroll::Scroller;
 use crate::speech;
 use crate::spinners;
 
@@ -28,6 +29,7 @@ pub(super) struct Painter {
     rows: HashMap<RunId, ArcTrigger>,
     states: HashMap<CallKey, ToolState>,
     frame: Option<OncePerFrame>,
+    end: Option<OncePerFrame>,
     painted_at: u64,
     is_waiting: bool,
     n_items: usize,
@@ -90,6 +92,9 @@ impl Store {
                 return (!std::mem::replace(&mut painter.is_waiting, true)).then_some(CATCH_UP_MS);
             }
             painter.frame.get_or_insert_with(|| OncePerFrame::new(move || self.paint())).ask();
+            // Between the two the effects run. Who goes to the end only when the browser says that the content has
+            // grown has it go through the page twice in each frame.
+            painter.end.get_or_insert_with(|| OncePerFrame::new(move || self.stay_at_end())).ask();
             None
         });
         if let Some(ms) = wait.flatten() {
@@ -136,6 +141,11 @@ impl Store {
         self.still_rings(touched.fleet);
         self.tell_words();
         self.tell_mark();
+    }
+
+    /// Shows the end of what was painted just now, where the view follows it.
+    fn stay_at_end(self) {
+        self.scroller.with_value(Scroller::stick);
     }
 
     /// Which signals the changes concern.
