@@ -85,3 +85,37 @@ async fn one_endless_text_leaves_the_page_as_large_as_it_was() {
     .await;
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_open_leaves_the_page_as_large_as_it_was() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says(OPENING).await;
+    let rows: Vec<Value> =
+        (0..40).map(|row| json!({"region": format!("r{row}"), "net": row, "share": 0.5})).collect();
+    let mut events = Vec::new();
+    for call in 0..150 {
+        let tool = format!("t{call}");
+        events.push(json!({"k": "tool.call", "run": "r", "tool": tool, "name": "run_sql", "arguments": "{\"q\":\"select\"}"}));
+        events.push(json!({"k": "tool.result", "run": "r", "tool": tool, "output": rows}));
+    }
+    let head = says(&mut publisher, &events).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?level=All")).await;
+    page.painted(head).await;
+    page.holds("return document.querySelectorAll('[data-t=transcript] table').length > 0").await;
+    assert!(elements(&page).await <= ELEMENTS_MAX, "{}", elements(&page).await);
+    // Those that one opens count too.
+    page.goto(&hub.url("/c/c?level=Steps")).await;
+    page.painted(head).await;
+    page.holds("return document.querySelectorAll('[data-t=tool-card]').length > 100").await;
+    page.run(
+        "document.querySelectorAll('[data-t=tool-card] > button').forEach((it, at) => at % 4 || it.click())",
+    )
+    .await;
+    page.press("End").await;
+    page.run_until("return document.querySelectorAll('*').length", |n| {
+        n.as_u64().is_some_and(|n| n <= ELEMENTS_MAX)
+    })
+    .await;
+    page.close().await;
+}

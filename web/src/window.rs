@@ -1,8 +1,9 @@
 //! How much of a long conversation is on the page: the newest of it, up to a budget of rows. What is not, is one click
 //! away. The budget keeps a page of any conversation below a few thousand elements.
 
+use shared::Json;
 use shared::event::PartKind;
-use shared::view::{Item, RunView};
+use shared::view::{Item, RunView, ToolView};
 
 /// Rows on the page, all turns together.
 pub const ROWS: usize = 120;
@@ -21,6 +22,15 @@ pub const TEXT_ELEMENTS_MAX: u32 = 900;
 
 /// How many of them are left then.
 pub const TEXT_ELEMENTS_KEPT: u32 = 600;
+
+/// About as many elements as an open call has besides its content: tabs, foot, buttons.
+const BODY_ELEMENTS: usize = 30;
+
+/// Most elements that are counted for the content of an open call: those of a table of a hundred rows.
+const CONTENT_ELEMENTS_MAX: usize = 1_200;
+
+/// How much of the content is looked at, in bytes.
+const LOOKED_BYTES: usize = 16 << 10;
 
 /// About as many elements as a row of the conversation has.
 const ROW_ELEMENTS: usize = 12;
@@ -66,15 +76,30 @@ pub fn fitting(count: usize, from: usize, budget: usize, weight: impl Fn(usize) 
     rest.saturating_sub(first(rest, budget, mirrored))
 }
 
-/// How many rows a row of a run counts.
-pub fn row_weight(run: &RunView, item: Option<&Item>) -> usize {
+/// How many rows a row of a run counts; `is_open` tells of a call whether its content is there.
+pub fn row_weight(run: &RunView, item: Option<&Item>, is_open: impl FnOnce(&Item) -> bool) -> usize {
     match item {
+        Some(item @ Item::Tool(id)) => match run.tools.get(id).filter(|_| is_open(item)) {
+            Some(tool) => call_rows(tool).saturating_add(1),
+            None => 1,
+        },
         Some(Item::Part(id)) => run.parts.get(id).map_or(1, |part| match part.kind {
             PartKind::Thinking => 1,
             _ => text_rows(&part.body.text),
         }),
         _ => 1,
     }
+}
+
+/// How many rows the content of a call weighs: its result as a tree, a table or lines, else its arguments.
+fn call_rows(tool: &ToolView) -> usize {
+    let content = tool.result.as_ref().map_or(tool.arguments.text.as_str(), Json::as_str);
+    let is_json = content.trim_start_matches(['"', ' ']).starts_with(['{', '[']);
+    // A field or a cell has three elements at most; lines are shown by the piece, each an escape in a result.
+    let (signs, each): (&[u8], usize) = if is_json { (b",{[", 3) } else { (b"\n\\", 1) };
+    let signs = content.bytes().take(LOOKED_BYTES).filter(|byte| signs.contains(byte)).count();
+    let elements = BODY_ELEMENTS.saturating_add(signs.saturating_mul(each).min(CONTENT_ELEMENTS_MAX));
+    elements.div_ceil(ROW_ELEMENTS)
 }
 
 /// How many rows a Markdown text weighs: about as many elements as it has signs that make some.
@@ -118,6 +143,26 @@ mod tests {
         let fitting = |from, budget| fitting(weights.len(), from, budget, |at| weights[at]);
         assert_eq!((fitting(0, 100), fitting(0, 6), fitting(0, 5), fitting(0, 1)), (4, 2, 1, 1));
         assert_eq!((fitting(2, 9), fitting(2, 10), fitting(4, 10)), (1, 2, 0));
+    }
+
+    #[test]
+    fn a_call_weighs_what_is_open_of_it() {
+        let mut tool = ToolView { result: Json::parse(r#""done, and well""#), ..ToolView::default() };
+        assert_eq!(call_rows(&tool), BODY_ELEMENTS.div_ceil(ROW_ELEMENTS));
+        let rows: Vec<_> = (0..20).map(|row| format!(r#"{{"region":"r{row}","net":{row}}}"#)).collect();
+        tool.result = Json::parse(&format!("[{}]", rows.join(",")));
+        assert_eq!(call_rows(&tool), (BODY_ELEMENTS + 60 * 3).div_ceil(ROW_ELEMENTS));
+        tool.result = Json::parse(&format!("[{}]", vec!["1"; 5_000].join(",")));
+        assert_eq!(
+            call_rows(&tool),
+            (BODY_ELEMENTS + CONTENT_ELEMENTS_MAX).div_ceil(ROW_ELEMENTS),
+            "no more than is built"
+        );
+        let mut run = RunView::default();
+        run.tools.insert("t".into(), tool);
+        let item = Item::Tool("t".into());
+        assert_eq!(row_weight(&run, Some(&item), |_| false), 1);
+        assert_eq!(row_weight(&run, Some(&item), |_| true), 104);
     }
 
     #[test]

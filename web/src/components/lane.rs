@@ -103,10 +103,14 @@ impl Weigh {
     /// Reads with the number of rows and the weight of each.
     fn with<T>(self, store: Store, read: impl FnOnce(usize, &dyn Fn(usize) -> usize) -> T) -> T {
         self.rows.with(|rows| {
-            self.run.with_value(|run| {
+            self.run.with_value(|id| {
                 store.view(|view| {
-                    let run = view.runs.get(run);
-                    read(rows.len(), &|at| run.map_or(1, |run| window::row_weight(run, rows.get(at))))
+                    let run = view.runs.get(id);
+                    read(rows.len(), &|at| {
+                        run.map_or(1, |it| {
+                            window::row_weight(it, rows.get(at), |item| store.has_body(id, item))
+                        })
+                    })
                 })
             })
         })

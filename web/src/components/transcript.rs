@@ -135,12 +135,12 @@ fn Content() -> impl IntoView {
 }
 
 /// How many rows the item with the number `at` counts.
-fn weight(view: &View, items: &[TopItem], at: usize, budget: usize) -> usize {
+fn weight(store: Store, view: &View, items: &[TopItem], at: usize, budget: usize) -> usize {
     match items.get(at) {
         Some(TopItem::Run(id)) => view.runs.get(id).map_or(1, |run| {
-            let first =
-                window::first(run.items.len(), budget, |at| window::row_weight(run, run.items.get(at)));
-            let shown = (first..run.items.len()).map(|at| window::row_weight(run, run.items.get(at)));
+            let weigh = |at| window::row_weight(run, run.items.get(at), |item| store.has_body(id, item));
+            let first = window::first(run.items.len(), budget, weigh);
+            let shown = (first..run.items.len()).map(weigh);
             shown.sum::<usize>().clamp(1, budget.max(1))
         }),
         Some(TopItem::Message(id)) => view.messages.get(id).map_or(1, |it| window::text_rows(&it.text)),
@@ -151,7 +151,9 @@ fn weight(view: &View, items: &[TopItem], at: usize, budget: usize) -> usize {
 /// How many items from `first` on are on the page, where it does not show the newest.
 fn count_from(store: Store, items: Memo<Vec<TopItem>>, first: usize, budget: usize) -> usize {
     items.with(|items| {
-        store.view(|view| window::fitting(items.len(), first, budget, |at| weight(view, items, at, budget)))
+        store.view(|view| {
+            window::fitting(items.len(), first, budget, |at| weight(store, view, items, at, budget))
+        })
     })
 }
 
@@ -164,8 +166,8 @@ fn anchor(store: Store, items: Memo<Vec<TopItem>>, budget: RwSignal<usize>) -> R
         let budget = budget.get_untracked();
         let at = items.with_untracked(|items| {
             let at = items.iter().position(|item| matches!(item, TopItem::Run(id) if *id == run))?;
-            let newest =
-                store.view(|view| window::first(items.len(), budget, |at| weight(view, items, at, budget)));
+            let newest = store
+                .view(|view| window::first(items.len(), budget, |at| weight(store, view, items, at, budget)));
             Some((at < newest).then_some(at))
         });
         if let Some(at) = at.filter(|at| anchor.get_untracked() != *at) {
@@ -194,7 +196,7 @@ fn first_shown(
             return (at, true);
         }
         let wanted = items.with(|items| {
-            store.view(|view| window::first(items.len(), budget, |at| weight(view, items, at, budget)))
+            store.view(|view| window::first(items.len(), budget, |at| weight(store, view, items, at, budget)))
         });
         match was {
             Some((was, false)) if !store.following.get_untracked() => (wanted.min(*was), false),

@@ -106,7 +106,8 @@ fn code_of(block: &Element) -> Option<Element> {
 /// What holds the text of a code: itself, or its pieces where it is long.
 fn hosts(code: &Element) -> Vec<Node> {
     let pieces = code.children();
-    let pieces = (0..pieces.length()).filter_map(|at| pieces.item(at)).filter(|it| it.class_name() == "piece");
+    let pieces =
+        (0..pieces.length()).filter_map(|at| pieces.item(at)).filter(|it| it.class_name() == "piece");
     let pieces: Vec<Node> = pieces.map(Node::from).collect();
     if pieces.is_empty() { vec![code.clone().into()] } else { pieces }
 }

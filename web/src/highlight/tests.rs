@@ -50,7 +50,11 @@ fn a_piece_is_cut_where_its_colours_change() {
         cuts(&tokens, 0..10),
         [(0..2, None), (2..4, Some(Keyword)), (4..6, Some(Comment)), (6..8, None), (8..10, Some(Comment))]
     );
-    assert_eq!(cuts(&tokens, 10..22), [(10..20, Some(Comment)), (20..22, None)], "it goes on in the next piece");
+    assert_eq!(
+        cuts(&tokens, 10..22),
+        [(10..20, Some(Comment)), (20..22, None)],
+        "it goes on in the next piece"
+    );
     assert_eq!(cuts(&[], 3..5), [(3..5, None)]);
     assert_eq!(cuts(&tokens, 5..5), []);
 }

@@ -8,6 +8,7 @@ use super::{Sheet, Store};
 use crate::browser;
 use crate::find::Place;
 use crate::latency::CallKey;
+use crate::open::Fold;
 use crate::route::{self, Looks};
 use crate::timeline::{Drawer, Key};
 
@@ -27,6 +28,14 @@ impl Store {
             compare: self.compared.get_untracked(),
         };
         Some(browser::origin() + &route::link(&conversation, &looks))
+    }
+
+    /// Whether the content of `item` is on the page where its row is.
+    pub(crate) fn has_body(self, run: &RunId, item: &Item) -> bool {
+        match item {
+            Item::Tool(id) => self.is_open(&card_id(run, id), Fold::Card { failed: false }),
+            _ => false,
+        }
     }
 
     /// Opens everything that hides a call and brings it into view.
