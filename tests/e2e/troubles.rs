@@ -190,7 +190,7 @@ async fn code_is_coloured_once_its_block_is_closed() {
         {"k":"part.start","run":"r","part":"p","kind":"text"}
         {"k":"part.delta","run":"r","part":"p","text":"```rust\nfn main() { let answer = \"42\"; }\n"}"#;
     page.painted(publisher.says_all(&[OPENING, open]).await).await;
-    let painted = "return document.querySelectorAll('pre code span').length";
+    let painted = "return document.querySelectorAll('pre code span:not(.caret)').length";
     assert_eq!(page.run(painted).await, json!(0), "an open block has no colours");
     let close = r#"{"k":"part.delta","run":"r","part":"p","text":"```\n\nThat is it.\n"}"#;
     page.painted(publisher.says(close).await.seq).await;

@@ -116,8 +116,11 @@ fn Chips(text: RwSignal<String>) -> impl IntoView {
 /// To the other lines, where there are more than are on the page.
 #[component]
 fn Pager(list: Memo<List>, page: RwSignal<usize>) -> impl IntoView {
-    let count = Memo::new(move |_| list.with(|list| list.lines.len()));
-    let first = Memo::new(move |_| first_line(page.get(), count.get()));
+    // Which page it is, and of how many.
+    let place = Memo::new(move |_| {
+        let lines = list.with(|list| list.lines.len());
+        (first_line(page.get(), lines) / window::CONVERSATIONS, lines.div_ceil(window::CONVERSATIONS))
+    });
     let turn = move |to: usize| {
         page.set(to);
         if let Ok(Some(rows)) = browser::document().query_selector(".list .rows") {
@@ -125,10 +128,9 @@ fn Pager(list: Memo<List>, page: RwSignal<usize>) -> impl IntoView {
         }
     };
     move || {
-        let (from, all) = (first.get(), count.get());
-        let (at, pages) = (from / window::CONVERSATIONS, all.div_ceil(window::CONVERSATIONS));
+        let (at, pages) = place.get();
         let next = at.saturating_add(1);
-        (all > window::CONVERSATIONS).then(|| {
+        (pages > 1).then(|| {
             view! {
                 <p class="pager pad num" data-t="list-pager">
                     <button type="button" class="chip" prop:disabled=at == 0
