@@ -74,7 +74,7 @@ async fn an_empty_hub_says_what_to_do() {
     let hub = tests::Hub::start().await;
     let page = Page::open(DESKTOP).await;
     page.goto(&hub.url("/")).await;
-    page.holds("return document.body.innerText.includes('/v1/ingest/')").await;
+    page.holds("return document.querySelector('[data-t=waiting]')?.textContent.length > 0 && document.body.textContent.includes('/v1/ingest/')").await;
     page.screenshot("empty-light").await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
