@@ -91,8 +91,15 @@ fn answer(run: &RunView) -> Option<String> {
     let is_text = |part: &&PartView| part.agent.is_none() && part.kind == PartKind::Text;
     let mut texts = run.parts.values().rev().filter(is_text).map(|part| part.body.text.trim());
     let last = texts.find(|text| !text.is_empty())?;
-    let line = preview::one_line(last);
-    Some(line.chars().take(ANSWER_CHARS_MAX).collect())
+    Some(preview::one_line(&unmarked(last)).chars().take(ANSWER_CHARS_MAX).collect())
+}
+
+/// The words of the beginning of a Markdown text, without the marks that mean nothing on a single line.
+fn unmarked(text: &str) -> String {
+    let is_mark = |word: &&str| word.chars().all(|letter| "#|-:=`*_".contains(letter)) && *word != "-";
+    let words = text.split_whitespace().filter(|word| !is_mark(word));
+    let plain = words.map(|word| word.trim_matches(['*', '_', '`'])).filter(|word| !word.is_empty());
+    plain.take(ANSWER_CHARS_MAX).collect::<Vec<_>>().join(" ")
 }
 
 fn short(text: &str) -> String {

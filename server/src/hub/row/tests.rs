@@ -43,3 +43,9 @@ fn a_row_of_a_finished_run_has_the_beginning_of_its_last_text() {
     assert!(answer.starts_with("Revenue rose by 4 %, so it is"), "{answer}");
     assert_eq!((answer.chars().count(), row.asks), (ANSWER_CHARS_MAX, None));
 }
+
+#[test]
+fn a_row_has_the_words_of_an_answer_without_its_marks() {
+    let said = "# Revenue\n\n| Region | Q3 |\n|---|--:|\n| EMEA | **48.9 M** |\n\n- `enterprise` grew - *mostly*";
+    assert_eq!(unmarked(said), "Revenue Region Q3 EMEA 48.9 M - enterprise grew - mostly");
+}
