@@ -52,7 +52,7 @@ pub(crate) async fn run(
     Agents::resume_all(&shared, unfinished.iter().map(|found| found.id().clone()).collect());
     sink::start(&shared);
     let retention = retention::run(&shared);
-    let proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared)));
+    let mut proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared)));
     let traces = traces::run(&shared);
     // None of them ends by itself.
     tokio::select! {
@@ -66,6 +66,7 @@ pub(crate) async fn run(
         () = health => {}
         () = retention => {}
         () = traces => {}
+        _ = &mut proxied => tracing::error!("the upkeep of the proxy broke off"),
     }
     proxied.abort();
     drop(listener);

@@ -114,8 +114,8 @@ async fn what_happens_is_said_to_readers_who_listen_and_nothing_that_did_not() {
     page.run("document.querySelector('[data-t=conversation-row][data-conversation=c]').click()").await;
     page.painted(head).await;
     page.holds("return document.querySelector('[data-t=transcript]').hasAttribute('data-running')").await;
-    publisher.says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await;
-    page.run_until(polite, |said| said == "run_sql failed after 4 seconds,Answer complete").await;
+    publisher.says(r#"{"k":"run.end","run":"r","status":"cancelled"}"#).await;
+    page.run_until(polite, |said| said == "run_sql failed after 4 seconds,The run was cancelled").await;
     page.close().await;
 }
 

@@ -55,6 +55,7 @@ async fn upstream() -> Origin {
         "stream" => vec![
             Step::begin("200 OK", &STREAM),
             Step::piece(&piece("Hi.")),
+            Step::piece(format!("data: {{\"warning\":\"key {KEY} is about to expire\"}}\n\n").as_bytes()),
             Step::piece(format!("data: {}\n\n", echo()).as_bytes()),
             Step::piece(format!("data: {{\"broken {KEY}\n\n").as_bytes()),
             Step::end(&[]),

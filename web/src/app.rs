@@ -47,8 +47,10 @@ fn App() -> impl IntoView {
     });
     settle(store, navigation);
     look(store, navigation);
+    // It looks again at each painting, and is seldom another one.
+    let title = Memo::new(move |_| title(store));
     Effect::new(move |_| {
-        let title = title(store);
+        let title = title.get();
         browser::document().set_title(&if title.is_empty() {
             "Fanlight".to_owned()
         } else {

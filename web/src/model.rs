@@ -67,6 +67,8 @@ pub struct Model {
     has_fleet: bool,
     /// Conversations in all, as the hub counts them.
     total: u64,
+    /// Behind which row the older ones are; nothing when there are none.
+    older_than: Option<(u64, ConversationId)>,
     tickers: Tickers,
     marks: Marks,
     progress: IndexMap<CallKey, ToolProgress>,

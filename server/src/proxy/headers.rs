@@ -28,6 +28,9 @@ pub(super) const KEYS: [HeaderName; 4] = [
     HeaderName::from_static("api-key"),
 ];
 
+/// What keys are called in queries.
+pub(super) const IN_QUERIES: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token", "token"];
+
 /// What the hub's own headers begin with.
 const OURS: &str = "fanlight-";
 
@@ -98,8 +101,8 @@ impl Fingerprints {
                 hasher.write_u8(0xff);
             }
         }
-        let keys = query.unwrap_or_default().split('&').filter_map(|pair| pair.strip_prefix("key="));
-        for key in keys {
+        let pairs = query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+        for (_, key) in pairs.filter(|(name, _)| IN_QUERIES.contains(name)) {
             hasher.write(key.as_bytes());
             hasher.write_u8(0xff);
         }

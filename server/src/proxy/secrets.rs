@@ -10,16 +10,13 @@ use shared::Json;
 use shared::dialect::Decoded;
 use shared::event::Kind;
 
-use super::headers::KEYS;
+use super::headers::{IN_QUERIES, KEYS};
 
 /// What stands in place of a key.
 const STRUCK: &str = "[key]";
 
 /// Shorter words are no keys, and stand in sentences.
 const KEY_BYTES_MIN: usize = 8;
-
-/// What keys are called in queries.
-const IN_QUERIES: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token", "token"];
 
 /// See the module.
 #[derive(Default)]
@@ -90,7 +87,9 @@ impl Secrets {
                     }
                 }
                 Kind::Anomaly(odd) => self.strike_text(&mut odd.detail),
-                Kind::Custom { value, .. } if self.is_in(value.as_str().as_bytes()) => {
+                Kind::Custom { value, .. } | Kind::Raw { value, .. }
+                    if self.is_in(value.as_str().as_bytes()) =>
+                {
                     let mut text = value.as_str().to_owned();
                     self.strike_text(&mut text);
                     *value = Json::parse(&text).unwrap_or_else(|| Json::string(STRUCK));

@@ -231,7 +231,7 @@ impl Held {
     /// Holds `bytes` in place of what it holds. False when there are not so many; then it holds what it did.
     pub(super) fn resize(&mut self, bytes: usize) -> bool {
         let more = bytes.saturating_sub(self.bytes);
-        if !self.budget.take(more) {
+        if more > 0 && !self.budget.take(more) {
             return false;
         }
         self.budget.give(self.bytes.saturating_sub(bytes));

@@ -153,8 +153,7 @@ fn attempt(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<usize>> {
 pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let store = use_store();
     let key = StoredValue::new(card_id(&run, &id));
-    let dom_id = own_id(card_id(&run, &id));
-    let call = id.to_string();
+    let (dom_id, call) = (own_id(card_id(&run, &id)), id.to_string());
     let (its_run, its_id) = (run.clone(), id.clone());
     let head = Memo::new(move |_| store.tool(&its_run, &its_id, Head::of).unwrap_or_else(Head::none));
     let preview = preview_of(store, &run, &id);
@@ -170,7 +169,7 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
         key.with_value(|key| store.choose(key, !open.get_untracked()));
     };
     let is_slow = move || slow.with(Option::is_some);
-    let is_slow_now = move || is_slow() && head.with(|head| head.state == ToolState::Executing);
+    let is_slow_now = Memo::new(move |_| is_slow() && head.with(|it| it.state == ToolState::Executing));
     let shape = Signal::derive(move || {
         let is_known = store.is_current() && silent_since.get().is_none();
         match tool_icon(head.with(|head| head.state), is_known) {
@@ -184,8 +183,9 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let ids = StoredValue::new((run, id));
     // Who decides must see all of it, whatever is folded.
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval) && !open.get());
-    let can_stop =
-        Memo::new(move |_| is_slow_now() && ids.with_value(|(run, _)| store.going().as_ref() == Some(run)));
+    let can_stop = Memo::new(move |_| {
+        is_slow_now.get() && ids.with_value(|(run, _)| store.going().as_ref() == Some(run))
+    });
     let body = key.with_value(|key| own_id(format!("{key}/body")));
     let controlled = body.clone();
     let form = Draft::of(store, ids);
@@ -201,13 +201,13 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
                 <span class="nm">{move || head.with(|head| head.name.clone())}</span>
                 <span class="pv">{move || preview.get()}</span>
                 <span class=move || {
-                    format!("st {}", if is_slow_now() { "slow num" } else { word_class(head.with(|head| head.state)) })
+                    format!("st {}", if is_slow_now.get() { "slow num" } else { word_class(head.with(|head| head.state)) })
                 }>
                     {move || attempt.get().map(|n| view! {
                         <span class="again num" title="Attempts: see Timing">"×" {n}</span>
                     })}
-                    {move || is_slow_now().then(|| icon("#hourglass", "slow"))}
-                    {move || if is_slow_now() { slow.get().unwrap_or_default() } else { word.get() }}
+                    {move || is_slow_now.get().then(|| icon("#hourglass", "slow"))}
+                    {move || if is_slow_now.get() { slow.get().unwrap_or_default() } else { word.get() }}
                 </span>
                 <span class="tm num" class:slow=is_slow title=move || slow.get()>{move || span_text(span.get())}</span>
                 <Chevron open=open />

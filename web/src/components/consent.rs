@@ -209,7 +209,7 @@ fn Edit(
     };
     view! {
         <textarea class="code-area" aria-label=if is_question { "Answer" } else { "Arguments" } data-t="arguments" spellcheck="false" rows=rows node_ref=area
-            aria-invalid=move || problem().is_some().to_string() prop:value=first on:keydown=press
+            aria-invalid=move || problem().is_some().to_string() prop:value=move || form.text() on:keydown=press
             on:input=move |event| form.set(Form::Edit(event_target_value(&event)))></textarea>
         {move || problem().map(|why| view! { <p class="err trouble" data-t="invalid">{why}</p> })}
         <div class="acts-row">
@@ -228,7 +228,6 @@ fn Reject(
     reject: impl Fn(Option<String>) + Copy + Send + 'static,
 ) -> impl IntoView {
     let input = NodeRef::<html::Input>::new();
-    let first = untrack(|| form.text());
     Effect::new(move |_| {
         if let Some(input) = input.get()
             && form.is_asked.get_untracked()
@@ -245,7 +244,7 @@ fn Reject(
     };
     view! {
         <form class="acts-row" on:submit=move |event| { event.prevent_default(); send(); }>
-            <input type="text" class="reason" aria-label="Reason" data-t="reason" node_ref=input prop:value=first
+            <input type="text" class="reason" aria-label="Reason" data-t="reason" node_ref=input prop:value=move || form.text()
                 placeholder="Why not? The model is told." on:input=move |event| form.set(Form::Reject(event_target_value(&event))) />
             <button type="submit" class="act" data-act="reject-now" disabled=is_off>"Reject"</button>
             <button type="button" class="act" on:click=move |_| form.set(Form::Closed)>"Discard"</button>

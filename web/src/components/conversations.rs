@@ -31,19 +31,14 @@ pub(crate) fn Conversations() -> impl IntoView {
     let (pointed, focused) = (RwSignal::new(false), RwSignal::new(false));
     let resort = Trigger::new();
     let clock = slow_clock(store);
-    let list = Memo::new(move |old: Option<&List>| {
-        store.track_fleet();
-        resort.track();
-        let (filter, now) = (filter.get(), clock.get());
-        let frozen = old.filter(|_| (pointed.get() || focused.get()) && filter.is_empty());
-        let arranged = |model: &Model| {
-            let rows = model.fleet()?.values();
-            Some(store.seen.with(|seen| fleet::arrange(rows, Wish { filter: &filter, now, seen }, frozen)))
-        };
-        store.model(arranged).unwrap_or_default()
+    let is_held = Signal::derive(move || pointed.get() || focused.get());
+    let list = arranged(store, filter, clock, is_held, resort);
+    Effect::new(move |_| {
+        filter.track();
+        page.set(0);
     });
     let held = move || list.with(|list| list.held_back);
-    let sort = move |_| {
+    let sort = move || {
         pointed.set(false);
         focused.set(false);
         resort.notify();
@@ -75,7 +70,7 @@ pub(crate) fn Conversations() -> impl IntoView {
                     on:click=move |_| store.sheet.set(Sheet::None)>{icon("#tiles", "")} " Wall"</a>
             </span>
             {move || (held() > 0).then(|| view! {
-                <button type="button" class="resort num" on:click=sort>{held()} " changed · sort again"</button>
+                <button type="button" class="resort num" on:click=move |_| sort()>{held()} " changed · sort again"</button>
             })}
             <div class="rows">
                 <For each=lines key=Clone::clone let:line>
@@ -85,11 +80,37 @@ pub(crate) fn Conversations() -> impl IntoView {
                     }}
                 </For>
                 <Pager list=list page=page />
-                <Older />
+                <Older sort=sort />
             </div>
             <Edge pane=Pane::List />
         </nav>
     }
+}
+
+/// The list as `filter` wants it; it stands still while it is held, and is sorted again when `resort` says so.
+fn arranged(
+    store: Store,
+    filter: Memo<Filter>,
+    clock: Memo<u64>,
+    is_held: Signal<bool>,
+    resort: Trigger,
+) -> Memo<List> {
+    // What the list was made for that stands still: under another filter it may not.
+    let made_for = StoredValue::new(Filter::default());
+    Memo::new(move |old: Option<&List>| {
+        store.track_fleet();
+        resort.track();
+        let (filter, now) = (filter.get(), clock.get());
+        let is_same = made_for.with_value(|before| *before == filter);
+        let frozen = old.filter(|_| is_held.get() && is_same);
+        let arranged = |model: &Model| {
+            let rows = model.fleet()?.values();
+            Some(store.seen.with(|seen| fleet::arrange(rows, Wish { filter: &filter, now, seen }, frozen)))
+        };
+        let list = store.model(arranged).unwrap_or_default();
+        made_for.set_value(filter);
+        list
+    })
 }
 
 /// The first line of a page of the list; pages are counted from 0, and the last one is never empty.
@@ -146,7 +167,10 @@ fn Pager(list: Memo<List>, page: RwSignal<usize>) -> impl IntoView {
 
 /// Says that the hub has more conversations than the list, and asks for them.
 #[component]
-fn Older() -> impl IntoView {
+fn Older(
+    /// Shows what came, also under the pointer that asked for it.
+    sort: impl Fn() + Copy + Send + Sync + 'static,
+) -> impl IntoView {
     let store = use_store();
     let words = Memo::new(move |_| {
         store.track_fleet();
@@ -161,6 +185,7 @@ fn Older() -> impl IntoView {
             let answer = browser::fetch_text(&path).await;
             is_asked.set(false);
             failure.set(answer.and_then(|answer| store.take_older(&answer)).err());
+            sort();
         });
     };
     move || {

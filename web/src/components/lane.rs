@@ -57,15 +57,22 @@ pub(super) fn Lane(
         }
         _ => rows.with(Vec::len).saturating_sub(before.get()),
     });
+    // What others depend on is read first: an effect that reads the two the other way round misses that it changed alone.
     let hidden = move |range: Range<usize>| {
         let is_hidden = |row: &&Item| !kept.with(|kept| kept.contains(row));
         rows.with(|rows| rows.get(range).unwrap_or_default().iter().filter(is_hidden).count())
     };
-    let above = move || hidden(0..before.get());
+    let above = move || {
+        rows.track();
+        hidden(0..before.get())
+    };
     let after = move || {
+        rows.track();
         hidden(before.get().saturating_add(count.get()).min(rows.with(Vec::len))..rows.with(Vec::len))
     };
     let shown = move || {
+        rows.track();
+        kept.track();
         let window = before.get()..before.get().saturating_add(count.get());
         let is_shown =
             |(at, row): &(usize, &Item)| window.contains(at) || kept.with(|kept| kept.contains(row));

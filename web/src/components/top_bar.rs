@@ -191,6 +191,7 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         store.view(|view| view.runs.get(&id).map(|run| Flow::of(run).steps))
     });
     let text = move || {
+        newest.track();
         let steps = steps.get().filter(|n| *n > 0).map(|n| format::counted(n, "step"));
         let tokens = newest.with(|run| run.as_ref().map_or(0, |run| run.tokens));
         let tokens = (tokens > 0).then(|| format!("{} tokens", format::count(tokens)));

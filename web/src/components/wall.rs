@@ -49,6 +49,8 @@ pub(crate) fn Wall() -> impl IntoView {
     });
     let page = Memo::new(move |_| wall::page(wanted_page.get(), all.with(Vec::len)));
     let tiles = move || {
+        // Before what depends on it: an effect that reads the two the other way round misses that only this one changed.
+        all.track();
         let first = page.get().saturating_mul(TILES);
         all.with(|all| all.iter().skip(first).take(TILES).cloned().collect::<Vec<_>>())
     };

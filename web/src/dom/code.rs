@@ -60,7 +60,7 @@ impl Painter {
         let used: usize = self.painted.iter().map(|(_, stretches)| stretches).sum();
         let mut tokens = tokens(&language, &text);
         tokens.truncate(STRETCHES_MAX.saturating_sub(used));
-        if tokens.is_empty() || is_selected(&code) {
+        if tokens.is_empty() || is_marked(&code) {
             return;
         }
         let mut from = 0_usize;
@@ -87,7 +87,7 @@ impl Painter {
         let Some(code) = code_of(block) else { return };
         let at = self.painted.iter().position(|(known, _)| known.is_same_node(Some(block)));
         let is_gone = !block.is_connected();
-        if let Some(at) = at.filter(|_| is_gone || !is_selected(&code)) {
+        if let Some(at) = at.filter(|_| is_gone || !is_marked(&code)) {
             self.painted.swap_remove(at);
             for host in hosts(&code) {
                 host.set_text_content(host.text_content().as_deref());
@@ -112,8 +112,11 @@ fn hosts(code: &Element) -> Vec<Node> {
     if pieces.is_empty() { vec![code.clone().into()] } else { pieces }
 }
 
-/// Whether any of it is selected: what a reader has marked must stay so.
-fn is_selected(code: &Element) -> bool {
+/// Whether any of it is selected, or marked by Find: that must stay so.
+fn is_marked(code: &Element) -> bool {
+    if super::highlight::is_shown() {
+        return true;
+    }
     let selection = browser::window().get_selection().ok().flatten();
     selection.is_some_and(|it| {
         !it.is_collapsed() && it.contains_node_with_allow_partial_containment(code, true).unwrap_or(false)

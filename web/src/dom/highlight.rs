@@ -1,6 +1,8 @@
 //! Marks a word wherever it stands in the conversation, without a change to any element (CSS Custom Highlight API): what
 //! streams goes on streaming. Browsers without it only miss the colour.
 
+use std::cell::Cell;
+
 use js_sys::{Array, Function, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DomRect, Element, Range};
@@ -20,6 +22,15 @@ const TEXTS: &str = ".body .pre, .think-text, .ans";
 /// `NodeFilter.SHOW_TEXT`.
 const SHOW_TEXT: u32 = 4;
 
+thread_local! {
+    static IS_SHOWN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether anything is marked: its text must stay as it is.
+pub(super) fn is_shown() -> bool {
+    IS_SHOWN.get()
+}
+
 /// Marks what `matcher` finds in what is on the page now; nothing without one.
 pub(crate) fn show(matcher: Option<&dyn Matcher>) {
     let window = browser::window();
@@ -34,6 +45,7 @@ pub(crate) fn show(matcher: Option<&dyn Matcher>) {
     let root = browser::document().get_element_by_id("transcript");
     let ranges =
         matcher.zip(root).map(|(matcher, root)| places(&root, matcher, MARKS_MAX)).unwrap_or_default();
+    IS_SHOWN.set(!ranges.is_empty());
     if ranges.is_empty() {
         return;
     }

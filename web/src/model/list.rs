@@ -35,6 +35,7 @@ impl Model {
         if is_full {
             // Some may be gone, also of those that were paged to.
             self.fleet.clear();
+            self.older_than = last_of(rows);
             self.tickers.keep_those_of(rows);
         }
         for row in &*rows {
@@ -48,9 +49,9 @@ impl Model {
 
     /// Where to ask for conversations that are older than all rows; nothing when there are none.
     pub fn older_path(&self) -> Option<String> {
-        let rows = self.fleet.values();
-        let oldest = rows.max_by_key(|row| (std::cmp::Reverse(row.at), &row.conversation))?;
-        let after = encoded(&format!("{}:{}", oldest.at, oldest.conversation));
+        // Not behind the oldest row that is known: one that somebody looked at may be far behind those of the list.
+        let (at, conversation) = self.older_than.as_ref()?;
+        let after = encoded(&format!("{at}:{conversation}"));
         (self.total > self.fleet.len() as u64)
             .then(|| format!("/v1/conversations?limit={OLDER_ROWS}&after={after}"))
     }
@@ -58,11 +59,19 @@ impl Model {
     /// Takes what the hub answered there; false where that is no list. What is known already is newer.
     pub fn take_older(&mut self, answer: &str) -> bool {
         let Ok(Page { conversations, total }) = serde_json::from_str(answer) else { return false };
+        // Where there is nothing behind, all are known.
+        self.older_than = last_of(&conversations);
+        self.total = if conversations.is_empty() { self.fleet.len() as u64 } else { total };
         for row in conversations {
             self.fleet.entry(row.conversation.clone()).or_insert(row);
         }
-        self.total = total;
         self.touched.fleet = true;
         true
     }
+}
+
+/// The row behind which the hub goes on.
+fn last_of(rows: &[ConversationRow]) -> Option<(u64, ConversationId)> {
+    let last = rows.iter().max_by_key(|row| (std::cmp::Reverse(row.at), &row.conversation))?;
+    Some((last.at, last.conversation.clone()))
 }

@@ -132,7 +132,7 @@ export class FanlightAiSdk {
       const told = (output: unknown, isError = false) => {
         loop.run.toolResult(call, isError ? String(output) : output, { agent: loop.agent, isError });
         // What ran inside of it and was stopped is not asked again.
-        for (const inner of this.#open) if (inner.within === call && !inner.asks) this.#end(inner, "complete");
+        for (const inner of this.#open) if (inner.within === call && inner.run === loop.run && !inner.asks) this.#end(inner, "complete");
         loop.untold.delete(call);
         this.#rest(loop);
       };
@@ -311,6 +311,7 @@ export class FanlightAiSdk {
       if (this.#pending.size <= PENDING_MAX) break;
       this.#pending.delete(oldest);
       its.calls.delete(oldest);
+      its.untold.delete(oldest);
     }
   }
 

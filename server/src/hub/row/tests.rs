@@ -46,6 +46,7 @@ fn a_row_of_a_finished_run_has_the_beginning_of_its_last_text() {
 
 #[test]
 fn a_row_has_the_words_of_an_answer_without_its_marks() {
-    let said = "# Revenue\n\n| Region | Q3 |\n|---|--:|\n| EMEA | **48.9 M** |\n\n- `enterprise` grew - *mostly*";
+    let said =
+        "# Revenue\n\n| Region | Q3 |\n|---|--:|\n| EMEA | **48.9 M** |\n\n- `enterprise` grew - *mostly*";
     assert_eq!(unmarked(said), "Revenue Region Q3 EMEA 48.9 M - enterprise grew - mostly");
 }

@@ -72,6 +72,7 @@ fn the_same_key_is_known_again_and_another_is_not() {
     assert_ne!(one, of(&[("authorization", "Bearer b")], None));
     assert_ne!(one, of(&[], None));
     assert_ne!(of(&[], Some("alt=sse&key=a")), of(&[], Some("key=b")));
+    assert_ne!(of(&[], Some("api_key=a")), of(&[], Some("api_key=b")));
     assert_ne!(
         Fingerprints::default().of(&headers(&[("x-api-key", "a")]), None),
         of(&[("x-api-key", "a")], None)
