@@ -6,7 +6,7 @@ use crate::origin::Step;
 use crate::raw::Message;
 
 /// The head of a stream.
-pub const STREAM: [(&str, &str); 1] = [("content-type", "text/event-stream")];
+pub const STREAM: [(&str, &str); 2] = [("content-type", "text/event-stream"), ("connection", "close")];
 
 /// The end of one.
 pub const END: &[u8] = concat!(

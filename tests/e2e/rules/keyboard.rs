@@ -84,7 +84,10 @@ async fn rule_10_everything_is_reached_by_keyboard_alone() {
         }
         let is_there = match screen {
             "timeline" => "!!document.querySelector('[data-t=timeline-row]')",
-            "replay" => "!!document.querySelector('[data-t=replay-bar], .replay')",
+            // What is shown is that of the first moment only once all moments are known.
+            "replay" => {
+                "Number(document.querySelector('[data-t=replay-slider]')?.max) > 0 && !document.querySelector('[data-t=tool-card]')"
+            }
             "settings" | "export" | "keys" => "!!document.querySelector('[role=dialog], dialog')",
             "wall" => "document.querySelectorAll('.tile').length === 2",
             "find" => "document.activeElement?.matches('input')",
