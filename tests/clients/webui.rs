@@ -186,7 +186,8 @@ async fn open_webui_is_told_what_an_agent_does_through_a_cut_and_a_kill() {
     assert_eq!(said[0]["models"], json!([{"id": "helper", "name": "helper"}]));
     let statuses = statuses(&said);
     assert_eq!(statuses[0], ("Thinking...", false));
-    // A call that is over before anybody looks has a source, below, and no status. Back, it says what the agent does; that it is back only where there is nothing.
+    // A call that is over before anybody looks has a source, below, and no status. Back, the pipe says what the agent does,
+    // and that it is back only where there is nothing.
     let is_back = |said: &str| said == "Connected again" || said.starts_with("retrying");
     assert!(statuses.iter().any(|(said, _)| is_back(said)), "{statuses:?}");
     assert_eq!(statuses.last(), Some(&("Complete", true)));
