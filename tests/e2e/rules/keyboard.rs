@@ -84,9 +84,9 @@ async fn rule_10_everything_is_reached_by_keyboard_alone() {
         }
         let is_there = match screen {
             "timeline" => "!!document.querySelector('[data-t=timeline-row]')",
-            // What is shown is that of the first moment only once all moments are known.
+            // It plays by itself: what is there stays once it has come to the end.
             "replay" => {
-                "Number(document.querySelector('[data-t=replay-slider]')?.max) > 0 && !document.querySelector('[data-t=tool-card]')"
+                "(it => !!it && !it.hasAttribute('data-playing') && Number(it.dataset.at) > 0 && it.dataset.at === document.querySelector('[data-t=replay-slider]').max)(document.querySelector('[data-t=replay]'))"
             }
             "settings" | "export" | "keys" => "!!document.querySelector('[role=dialog], dialog')",
             "wall" => "document.querySelectorAll('.tile').length === 2",
