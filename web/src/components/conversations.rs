@@ -88,7 +88,7 @@ pub(crate) fn Conversations() -> impl IntoView {
 }
 
 /// The list as `filter` wants it; it stands still while it is held, and is sorted again when `resort` says so.
-fn arranged(
+pub(super) fn arranged(
     store: Store,
     filter: Memo<Filter>,
     clock: Memo<u64>,

@@ -6,9 +6,10 @@ use shared::ConversationId;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, FocusEvent, HtmlElement, KeyboardEvent};
 
+use super::conversations::{arranged, slow_clock};
 use super::tile::Tile;
 use crate::browser;
-use crate::fleet::{self, Filter, Line, List, Wish};
+use crate::fleet::{self, Filter, Line, List};
 use crate::model::Model;
 use crate::store::use_store;
 use crate::wall::{self, TILES};
@@ -23,21 +24,10 @@ pub(crate) fn Wall() -> impl IntoView {
     let (pointed, focused) = (RwSignal::new(false), RwSignal::new(false));
     let wanted_page = RwSignal::new(0_usize);
     let resort = Trigger::new();
-    let clock = super::conversations::slow_clock(store);
-    let everything = Filter::default();
-    let list = Memo::new(move |was: Option<&List>| {
-        store.track_fleet();
-        resort.track();
-        let frozen = was.filter(|_| pointed.get() || focused.get());
-        let rows = |model: &Model| {
-            let rows = model.fleet()?.values();
-            let now = clock.get();
-            Some(
-                store.seen.with(|seen| fleet::arrange(rows, Wish { filter: &everything, now, seen }, frozen)),
-            )
-        };
-        store.model(rows).unwrap_or_default()
-    });
+    let clock = slow_clock(store);
+    let everything = Memo::new(|_| Filter::default());
+    let is_held = Signal::derive(move || pointed.get() || focused.get());
+    let list = arranged(store, everything, clock, is_held, resort);
     let all = Memo::new(move |_| {
         list.with(|list| {
             let rows = list.lines.iter().filter_map(|line| match line {
