@@ -19,7 +19,7 @@ const SCREENS: [(&str, Screen); 6] = [
 ];
 
 /// What is opened: a place, the keys that are pressed there, and what then stands on the page.
-const PLACES: [(&str, &[&str], &str); 20] = [
+const PLACES: [(&str, &[&str], &str); 21] = [
     ("/", &[], ".list, .starts, [data-t=wall]"),
     ("/c/done", &[], "[data-t=answer]"),
     ("/c/runs", &[], "[data-t=answer]"),
@@ -30,6 +30,7 @@ const PLACES: [(&str, &[&str], &str); 20] = [
     ("/c/runs", &["g", "e"], "[data-t=dialog]"),
     ("/c/runs", &["/"], "#find-word"),
     ("/c/runs", &["g", "a"], "[data-t=answer]"),
+    ("/c/runs", &["g", "i"], "[data-t=details]"),
     ("/c/runs?timeline=320", &[], "[data-t=timeline-row]"),
     ("/c/done", &["p"], "[data-t=replay]"),
     ("/", &["g", "w"], "[data-t=wall], [data-t=tile]"),

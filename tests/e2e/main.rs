@@ -7,6 +7,7 @@ mod calls; // the panel of calls, what stays visible when steps are folded
 mod control; // the hub's agents commanded, forks, comparisons
 mod copying; // what is copied is what there is
 mod delivery; // packed, kept, policed
+mod details; // facts of a conversation, the marks of its connection
 mod dialogs; // what lies over the page has the keys to itself
 mod finding; // a word everywhere, links, commands, keys
 mod first; // an empty hub, the first event, what opens by itself

@@ -34,6 +34,13 @@ pub(crate) fn time_of_day(ms: u64) -> String {
     date.to_locale_time_string("default").into()
 }
 
+/// A day and a time as the reader writes them: `22/11/2026, 12:04:31`.
+pub(crate) fn date_and_time(ms: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+    let date = js_sys::Date::new(&(ms as f64).into());
+    date.to_locale_string("default", &JsValue::UNDEFINED).into()
+}
+
 /// A time of the reader's day to the millisecond: `12:04:31.203`.
 pub(crate) fn moment_of_day(ms: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "below 2^53")]

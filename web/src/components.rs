@@ -9,6 +9,7 @@ mod composer;
 mod consent;
 mod conversations;
 mod copy;
+mod details;
 mod edge;
 mod elapsed;
 mod empty;

@@ -64,7 +64,7 @@ const fn for_agents(
 }
 
 /// All commands, in the order in which they are explained.
-pub(crate) const COMMANDS: [Command; 41] = [
+pub(crate) const COMMANDS: [Command; 42] = [
     command(&["1"], "1", "Show the answers alone", |store| store.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.choose_level(Level::All)),
@@ -101,6 +101,7 @@ pub(crate) const COMMANDS: [Command; 41] = [
     }),
     command(&[], "< >", "Replay: slower or faster", |store| store.change_speed(1)),
     command(&["g a"], "g a", "Agents", |store| store.inspect(None)),
+    command(&["g i"], "g i", "Details", |store| store.show_tab(Tab::Details)),
     command(&["g l"], "g l", "Filter conversations", focus_filter),
     command(&["g w"], "g w", "All conversations as tiles, and back", Store::toggle_wall),
     command(&["g s"], "g s", "Settings", |store| store.lay(Over::Settings)),

@@ -12,6 +12,7 @@ pub mod agents;
 pub mod calls;
 pub mod compare;
 pub mod control;
+pub mod details;
 pub mod exports;
 pub mod failed;
 pub mod find;

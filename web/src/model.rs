@@ -19,7 +19,7 @@ mod replay;
 mod ticker;
 
 pub use mark::Mark;
-use mark::Marks;
+use mark::{Marked, Marks};
 use ticker::Tickers;
 
 /// The subscription of the list.
@@ -71,6 +71,7 @@ pub struct Model {
     older_than: Option<(u64, ConversationId)>,
     tickers: Tickers,
     marks: Marks,
+    marked: Marked,
     progress: IndexMap<CallKey, ToolProgress>,
     rate: Option<(u64, u64)>,
     /// The hub's clock minus ours, in milliseconds.
@@ -130,6 +131,16 @@ impl Model {
         self.marks.take()
     }
 
+    /// Keeps what was told of the link's return while this conversation is looked at.
+    pub fn keep_mark(&mut self, words: String) {
+        self.marked.keep(self.conversation.as_ref(), words);
+    }
+
+    /// What was told of the link's return while this conversation was looked at, the newest first.
+    pub fn marked(&self) -> Vec<&str> {
+        self.marked.of(self.conversation.as_ref())
+    }
+
     /// How far a call is.
     pub fn progress(&self, call: &CallKey) -> Option<&ToolProgress> {
         self.progress.get(call).filter(|_| self.replay().is_none())
@@ -159,6 +170,11 @@ impl Model {
         let (seq, head) = (self.tracker.view().seq, self.tracker.head());
         let missed = head.saturating_sub(self.missed_from);
         (!self.is_live() && head > seq).then(|| (seq.saturating_sub(self.missed_from).min(missed), missed))
+    }
+
+    /// The newest seq that is known of: the hub's while the page catches up, that of the present while the past is shown.
+    pub fn head(&self) -> Seq {
+        self.tracker.head().max(self.present_seq())
     }
 
     /// What the hub said against the subscription.

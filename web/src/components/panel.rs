@@ -1,8 +1,9 @@
-//! The panel beside the conversation: every call, the agents, or where a word stands.
+//! The panel beside the conversation: every call, the agents, where a word stands, or facts.
 
 use leptos::prelude::*;
 
 use super::agents::Agents;
+use super::details::Details;
 use super::edge::Edge;
 use super::find::Find;
 use super::icon::icon;
@@ -20,10 +21,15 @@ pub(crate) fn Panel() -> impl IntoView {
                 on:click=move |_| store.tab.set(it)>{word}</button>
         }
     };
-    let tabs = [tab(Tab::Tools, "Tools"), tab(Tab::Agents, "Agents"), tab(Tab::Find, "Find")];
+    let tabs = [
+        tab(Tab::Tools, "Tools"),
+        tab(Tab::Agents, "Agents"),
+        tab(Tab::Find, "Find"),
+        tab(Tab::Details, "Details"),
+    ];
     view! {
         <aside class="tools" class:off=move || !store.panel.get() class:sheet=move || store.sheet.get() == Sheet::Tools
-            aria-label="Tools, agents and finding">
+            aria-label="Tools, agents, finding and details">
             <div class="atabs panel-tabs">
                 <span role="tablist" aria-label="Panel">{tabs}</span>
                 <span class="grow"></span>
@@ -36,6 +42,7 @@ pub(crate) fn Panel() -> impl IntoView {
                 Tab::Tools => view! { <Tools /> }.into_any(),
                 Tab::Agents => view! { <Agents /> }.into_any(),
                 Tab::Find => view! { <Find /> }.into_any(),
+                Tab::Details => view! { <Details /> }.into_any(),
             }}
         </aside>
     }

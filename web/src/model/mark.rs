@@ -1,7 +1,7 @@
 //! What a reader is told after the link was away: how much came meanwhile, or that the history was sent anew.
 
-use shared::Seq;
 use shared::frame::SnapshotReason;
+use shared::{ConversationId, Seq};
 
 /// See the head of this file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,5 +66,28 @@ impl Marks {
     /// What is to be told, once.
     pub(super) fn take(&mut self) -> Option<Mark> {
         self.mark.take()
+    }
+}
+
+/// Most of them that are kept, of all conversations.
+const KEPT_MAX: usize = 20;
+
+/// What was told of the link's return, and in which conversation.
+#[derive(Debug, Default)]
+pub(super) struct Marked(Vec<(Option<ConversationId>, String)>);
+
+impl Marked {
+    /// Keeps one more; the oldest makes room.
+    pub(super) fn keep(&mut self, conversation: Option<&ConversationId>, words: String) {
+        if self.0.len() >= KEPT_MAX {
+            self.0.remove(0);
+        }
+        self.0.push((conversation.cloned(), words));
+    }
+
+    /// Those of a conversation, the newest first.
+    pub(super) fn of(&self, conversation: Option<&ConversationId>) -> Vec<&str> {
+        let its = self.0.iter().rev().filter(|(of, _)| of.as_ref() == conversation);
+        its.map(|(_, words)| words.as_str()).collect()
     }
 }

@@ -126,6 +126,23 @@ fn a_recording_stands_in_the_place_of_a_conversation() {
 }
 
 #[test]
+fn what_was_told_of_the_link_stays_with_its_conversation_and_is_bounded() {
+    let mut model = opened();
+    let first = model.conversation().cloned();
+    model.keep_mark("back".to_owned());
+    model.keep_mark("back again".to_owned());
+    assert_eq!(model.marked(), ["back again", "back"]);
+    model.open(ConversationId::parse("other").ok());
+    assert!(model.marked().is_empty());
+    model.open(first);
+    assert_eq!(model.marked().len(), 2, "it is there again");
+    for n in 0..40 {
+        model.keep_mark(n.to_string());
+    }
+    assert_eq!((model.marked().len(), model.marked()[0]), (20, "39"));
+}
+
+#[test]
 fn the_return_of_the_link_is_told_with_what_came_meanwhile() {
     let mut model = opened();
     take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":3}"#);

@@ -40,4 +40,6 @@ pub(crate) enum Tab {
     Agents,
     /// Where a word stands.
     Find,
+    /// What is known of the conversation and stands nowhere else.
+    Details,
 }

@@ -216,6 +216,7 @@ impl Store {
         let Some(mark) = self.model.try_update_value(Model::take_mark).flatten() else { return };
         let words = mark.words(&browser::time_of_day(browser::now_ms()));
         self.spoken.set(words.clone());
+        self.model.update_value(|model| model.keep_mark(words.clone()));
         self.mark.set(Some(words.clone()));
         browser::after(MARK_MS, move || {
             if self.mark.with_untracked(|told| told.as_ref() == Some(&words)) {

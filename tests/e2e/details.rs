@@ -1,0 +1,117 @@
+//! The panel's facts: what is known of a conversation and stands nowhere else on the page.
+
+use serde_json::Value;
+use tests::Page;
+use tests::browser::{DESKTOP, Screen};
+use tests::relay::Relay;
+
+use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, hub_and_publisher};
+
+/// What the fact `name` under the head `head` says; null where there is none.
+fn fact(head: &str, name: &str) -> String {
+    format!(
+        "const head = [...document.querySelectorAll('[data-t=details] h3')].find(it => it.textContent === '{head}');
+        const names = [...head?.nextElementSibling.querySelectorAll('dt') ?? []];
+        return names.find(it => it.textContent === '{name}')?.nextElementSibling.textContent ?? null"
+    )
+}
+
+async fn open_details(page: &Page) {
+    page.press("g").await;
+    page.press("i").await;
+    page.holds("return document.querySelector('[data-tab=Details]')?.ariaSelected === 'true'").await;
+}
+
+fn has(value: &Value, words: &str) -> bool {
+    value.as_str().is_some_and(|text| text.contains(words))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn facts_follow_what_happens_and_what_is_odd_is_said() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    open_details(&page).await;
+    page.run_until(&fact("Conversation", "name"), |it| it == "c").await;
+    page.run_until(&fact("Conversation", "holds"), |it| it == "1 run · 1 message").await;
+    page.run_until(&fact("Quarterly report", "state"), |it| it == "running").await;
+    page.run_until(&fact("Quarterly report", "model"), |it| it == "test-model").await;
+    page.run_until(&fact("Quarterly report", "agent"), |it| it == "analyst").await;
+    page.run_until(&fact("Quarterly report", "tokens"), Value::is_null).await;
+    page.run_until(&fact("Oddities", "noted"), |it| has(it, "none")).await;
+    page.run_until(&fact("Connection", "link"), |it| has(it, "not lost")).await;
+    publisher.says_all(&[ANSWER, CLOSING]).await;
+    let odd = r#"{"k":"part.delta","run":"r","part":"never","text":"late"}"#;
+    let head = publisher.says(odd).await.seq;
+    page.run_until(&fact("Quarterly report", "state"), |it| it == "complete").await;
+    page.run_until(&fact("Quarterly report", "tokens"), |it| it == "18,200 in · 940 out").await;
+    page.run_until(&fact("Quarterly report", "finish reason"), |it| it == "stop").await;
+    page.run_until(&fact("Oddities", "noted"), |it| it.is_string() && !has(it, "none")).await;
+    page.run_until(&fact("Conversation", "position"), |it| {
+        it.as_str().is_some_and(|at| at.ends_with(&format!(":{head}")))
+    })
+    .await;
+    page.screenshot("details-light").await;
+    page.close().await;
+    // On a phone it is a sheet, and nothing stands out of it.
+    let narrow = Page::open(Screen { width: 390, height: 844, dark: true }).await;
+    narrow.goto(&hub.url("/c/c")).await;
+    narrow.painted(head).await;
+    open_details(&narrow).await;
+    narrow.run_until(&fact("Quarterly report", "state"), |it| it == "complete").await;
+    narrow
+        .holds(
+            "const it = document.querySelector('[data-t=details]');
+            return it.scrollWidth <= it.clientWidth && document.documentElement.scrollWidth <= innerWidth",
+        )
+        .await;
+    narrow.screenshot("details-dark-narrow").await;
+    narrow.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn facts_of_the_past_are_those_of_its_moment() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT, ANSWER, CLOSING]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    open_details(&page).await;
+    page.run_until(&fact("Quarterly report", "state"), |it| it == "complete").await;
+    page.press("p").await;
+    page.run_until("return Number(document.querySelector('[data-t=replay-slider]')?.max ?? 0)", |max| {
+        *max == head
+    })
+    .await;
+    page.run(
+        "const s = document.querySelector('[data-t=replay-slider]'); s.value = 4; s.dispatchEvent(new Event('input', {bubbles: true}))",
+    )
+    .await;
+    page.run_until(&fact("Quarterly report", "state"), |it| it == "running").await;
+    page.run_until(&fact("Quarterly report", "tokens"), Value::is_null).await;
+    page.run_until(&fact("Conversation", "position"), |it| has(it, &format!(":4, the newest is {head}")))
+        .await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_marks_of_the_connection_stay_after_they_have_left_the_conversation() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says_all(&[OPENING, CALLS]).await;
+    let relay = Relay::open_to(hub.address()).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&format!("http://{}/c/c", relay.address())).await;
+    page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+    open_details(&page).await;
+    relay.cut();
+    let head = publisher.says(ANSWER).await.seq;
+    page.painted(head).await;
+    page.text_until("mark", |text| text.starts_with("reconnected ")).await;
+    let words = page.text("mark").await;
+    page.run_until(&fact("Connection", "link"), |it| has(it, &words)).await;
+    page.holds("return !document.querySelector('[data-t=mark]')").await;
+    page.run_until(&fact("Connection", "link"), |it| has(it, &words)).await;
+    page.close().await;
+}

@@ -1,0 +1,52 @@
+//! Facts of the conversation that stand nowhere else, in the panel.
+
+use leptos::prelude::*;
+
+use crate::browser;
+use crate::details::{self, Section};
+use crate::route;
+use crate::store::{Store, use_store};
+
+/// When to look again: once a second while events come, and at once for what is seldom.
+fn look(store: Store) {
+    store.conversation.track();
+    store.recordings.track();
+    store.live.track();
+    store.running.track();
+    store.track_items();
+    store.now.track();
+    if store.replay.with(Option::is_some) {
+        store.seq.track();
+    }
+}
+
+/// The panel's last face.
+#[component]
+pub(super) fn Details() -> impl IntoView {
+    let store = use_store();
+    // Drawn again in place: what a reader has marked stays marked while other facts change.
+    let facts = move || {
+        look(store);
+        let name = match store.recording.get() {
+            Some(recording) => recording.name,
+            None => store.conversation.with(|id| id.as_ref().map(ToString::to_string)).unwrap_or_default(),
+        };
+        let now = store.now.get_untracked();
+        let told = store.model(|model| details::sections(model, name, now, browser::date_and_time));
+        let from = store.view(|view| view.forked_from.clone()).map(|from| {
+            let path = route::path_of(&from.conversation);
+            view! {
+                <p class="meta pad" data-t="details-origin">
+                    "Forked from " <a data-in="" href=path>{from.conversation.to_string()}</a> " at seq " {from.seq}
+                </p>
+            }
+        });
+        (from, told.into_iter().map(section).collect_view())
+    };
+    view! { <div class="rows" data-t="details" role="region" aria-label="Details" tabindex="0">{facts}</div> }
+}
+
+fn section((title, facts): Section) -> impl IntoView {
+    let fact = |(name, fact)| view! { <dt>{name}</dt><dd class="num">{fact}</dd> };
+    view! { <h3 class="grp">{title}</h3><dl>{facts.into_iter().map(fact).collect_view()}</dl> }
+}

@@ -1,0 +1,172 @@
+//! What is known of a conversation and stands nowhere else on the page: facts in words, under heads.
+
+use shared::anomaly::{Anomalies, AnomalyCode};
+use shared::event::Usage;
+use shared::view::{RunView, TopItem, View};
+use shared::{RunId, Seq};
+
+use crate::fleet::status_word;
+use crate::model::Model;
+use crate::{format, preview};
+
+/// Most runs that are told of.
+const RUNS_MAX: usize = 20;
+
+/// Most agents of one run whose models are looked at.
+const AGENTS_MAX: usize = 64;
+
+/// What a fact is called, and the fact.
+pub type Fact = (&'static str, String);
+
+/// A head, and the facts under it.
+pub type Section = (String, Vec<Fact>);
+
+/// What is told of `model`. `name` is that of what is looked at, `now` the time that the page shows, `time` writes a
+/// moment; both in milliseconds since 1970.
+pub fn sections(model: &Model, name: String, now: u64, time: fn(u64) -> String) -> Vec<Section> {
+    let view = model.view();
+    let first = match view.items.first() {
+        Some(TopItem::Message(id)) => view.messages.get(id).map(|message| message.at),
+        Some(TopItem::Run(id)) => view.runs.get(id).map(|run| run.started_at),
+        None => None,
+    };
+    // Of the past it is not known to the millisecond what came before its moment.
+    let last = if model.replay().is_some() { Some(now) } else { model.event_at() };
+    let life = model.position().map(|position| position.epoch.to_string());
+    let marks = model.marked().join("\n");
+    let mut sections = vec![(
+        "Conversation".to_owned(),
+        told([
+            ("name", Some(name)),
+            ("position", Some(place(life, view.seq, model.head()))),
+            ("began", moment(first, time)),
+            ("last event", moment(last, time)),
+            ("holds", Some(extent(view))),
+        ]),
+    )];
+    for (id, run) in view.runs.iter().rev().take(RUNS_MAX) {
+        let title = run.title.as_deref().or(run.name.as_deref()).unwrap_or("Run");
+        sections.push((preview::one_line(title), facts(id, run, now, time)));
+    }
+    let earlier = view.runs.len().saturating_sub(RUNS_MAX);
+    if earlier > 0 {
+        let words = format!("{} are not listed here", format::counted(earlier, "earlier run"));
+        sections.push(("Earlier".to_owned(), vec![("runs", words)]));
+    }
+    sections.push(("Oddities".to_owned(), oddities(&view.anomalies)));
+    if model.conversation().is_some() {
+        let marks = if marks.is_empty() { "not lost while this was looked at".to_owned() } else { marks };
+        sections.push(("Connection".to_owned(), vec![("link", marks)]));
+    }
+    sections
+}
+
+/// Those of `facts` that say something.
+fn told<const N: usize>(facts: [(&'static str, Option<String>); N]) -> Vec<Fact> {
+    let said = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?)));
+    said.filter(|(_, fact)| !fact.is_empty()).collect()
+}
+
+/// A moment; nothing where a recording has no times.
+fn moment(at: Option<u64>, time: fn(u64) -> String) -> Option<String> {
+    at.filter(|at| *at > 0).map(time)
+}
+
+/// Where the page stands: `epoch:seq`, and where the hub is when that is further.
+fn place(life: Option<String>, seq: Seq, head: Seq) -> String {
+    let at = life.map_or_else(|| format::grouped(seq), |life| format!("{life}:{seq}"));
+    if head > seq { format!("{at}, the newest is {head}") } else { at }
+}
+
+fn extent(view: &View) -> String {
+    let (runs, messages) = (view.runs.len(), view.messages.len());
+    format!("{} · {}", format::counted(runs, "run"), format::counted(messages, "message"))
+}
+
+fn facts(id: &RunId, run: &RunView, now: u64, time: fn(u64) -> String) -> Vec<Fact> {
+    let stalled = run.stalled_at.filter(|_| run.is_running());
+    let state = if stalled.is_some() { "stalled" } else { status_word(run.status) };
+    let lasted = |end: u64| end.saturating_sub(run.started_at);
+    let lasted = match (run.started_at, run.ended_at, stalled) {
+        (0, ..) => None,
+        (_, Some(end), _) => Some(format::duration(lasted(end))),
+        (_, None, Some(at)) => Some(format!("≥ {}", format::duration(lasted(at)))),
+        (_, None, None) => Some(format::clock(lasted(now))),
+    };
+    let error = run.error.as_ref();
+    told([
+        ("run", Some(id.to_string())),
+        ("state", Some(state.to_owned())),
+        ("agent", run.name.as_deref().map(preview::one_line)),
+        ("model", Some(models(run))),
+        ("dialect", run.dialect.as_deref().map(preview::one_line)),
+        ("began", moment(Some(run.started_at), time)),
+        ("lasted", lasted),
+        ("finish reason", run.finish_reason.as_deref().map(preview::one_line)),
+        ("tokens", run.usage.as_ref().map(tokens)),
+        ("cost", run.usage.and_then(|usage| usage.cost).map(format::cost)),
+        ("error", error.map(|error| preview::one_line(&format!("{}: {}", error.code, error.message)))),
+    ])
+}
+
+/// The run's own model, and those of its agents that are others.
+fn models(run: &RunView) -> String {
+    let mut names: Vec<String> = Vec::new();
+    let of_agents = run.agents.values().take(AGENTS_MAX).filter_map(|agent| agent.model.as_deref());
+    for name in run.model.as_deref().into_iter().chain(of_agents).map(preview::one_line) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
+fn tokens(usage: &Usage) -> String {
+    let counts = [
+        (usage.input_tokens, "in"),
+        (usage.output_tokens, "out"),
+        (usage.reasoning_tokens, "reasoning"),
+        (usage.cached_tokens, "cached"),
+    ];
+    let counts = counts.into_iter().enumerate().filter(|(at, (n, _))| *at < 2 || *n > 0);
+    let words = counts.map(|(_, (n, what))| format!("{} {what}", format::grouped(n)));
+    words.collect::<Vec<_>>().join(" · ")
+}
+
+/// What was noted of the stream, the first of it in full.
+fn oddities(noted: &Anomalies) -> Vec<Fact> {
+    let first = noted.first.iter().map(|it| (odd(it.code), preview::one_line(&it.detail)));
+    let words = match noted.total.saturating_sub(noted.first.len() as u64) {
+        _ if noted.total == 0 => "none: the stream came as its format says".to_owned(),
+        0 => format::grouped(noted.total),
+        _ => format!("{}, of which the first are here", format::grouped(noted.total)),
+    };
+    std::iter::once(("noted", words)).chain(first).collect()
+}
+
+/// What was odd, in words.
+fn odd(code: AnomalyCode) -> &'static str {
+    match code {
+        AnomalyCode::Malformed => "broken input",
+        AnomalyCode::WrongDialect => "not of its dialect",
+        AnomalyCode::RunWithoutStart => "run without a start",
+        AnomalyCode::AfterRunEnd => "after the run's end",
+        AnomalyCode::PartWithoutStart => "text without a start",
+        AnomalyCode::PartStartedTwice => "text began twice",
+        AnomalyCode::AfterPartEnd => "after the text's end",
+        AnomalyCode::DeltaHole => "bytes are missing",
+        AnomalyCode::DeltaOverlap => "bytes came twice",
+        AnomalyCode::PartMismatch => "text is not as told",
+        AnomalyCode::ToolWithoutStart => "call without a start",
+        AnomalyCode::AfterToolEnd => "after the call's end",
+        AnomalyCode::BadArguments => "arguments are no JSON",
+        AnomalyCode::AgentWithoutStart => "agent without a start",
+        AnomalyCode::TooLarge => "too large",
+        AnomalyCode::TooMany => "too many",
+        AnomalyCode::Truncated => "stream broke off",
+        AnomalyCode::CopyLost => "recording lost",
+    }
+}
+
+#[cfg(test)]
+mod tests;
