@@ -17,6 +17,7 @@ pub mod export;
 mod facts;
 mod html;
 mod markdown;
+pub mod only;
 pub mod open_webui;
 mod outline;
 

@@ -69,6 +69,52 @@ async fn a_file_is_not_sent_twice_and_an_unknown_format_names_those_that_there_a
     assert_eq!(refused.status().as_u16(), 400);
 }
 
+/// A second turn behind [`TURN`].
+const SECOND: &str = r#"
+    {"k":"message","message":"m 2","role":"user","text":"And twice that?"}
+    {"k":"run.start","run":"r2"}
+    {"k":"part.start","run":"r2","part":"p","kind":"text"}
+    {"k":"part.delta","run":"r2","part":"p","text":"It is **4**."}
+    {"k":"run.end","run":"r2","status":"complete"}
+"#;
+
+#[tokio::test]
+async fn one_turn_is_exported_alone_in_each_format() {
+    let hub = Hub::start().await;
+    let mut publisher = hub.publisher("c").await;
+    publisher.says(TURN).await;
+    publisher.says(SECOND).await;
+    for format in ["md", "html", "openai", "anthropic", "open-webui-chat", "jsonl", "openai-chat", "rye"] {
+        let (headers, second) = export(&hub, &format!("c/export/{format}?message=m%202")).await;
+        let disposition = headers["content-disposition"].to_str().unwrap();
+        assert!(disposition.starts_with("attachment; filename=\"c-m_2."), "{disposition}");
+        let is_said = second.contains("**4**") || second.contains("<strong>4</strong>");
+        assert!(is_said && !second.contains("How much?"), "{format}: {second}");
+        assert!(!second.contains("alert(1)"), "{format}: {second}");
+        let (_, first) = export(&hub, &format!("c/export/{format}?message=m")).await;
+        assert!(first.contains("alert(1)") && !first.contains("And twice that?"), "{format}: {first}");
+    }
+    let (_, run) = export(&hub, "c/export/md?run=r2").await;
+    assert!(run.contains("It is **4**.") && !run.contains("And twice that?"), "{run}");
+    // Its events alone make the same turn again.
+    let (_, lines) = export(&hub, "c/export/jsonl?message=m%202").await;
+    assert_eq!(lines.lines().count(), 5);
+    let again = hub.request("POST", "/v1/conversations/d/events").body(lines).send().await.unwrap();
+    assert!(again.status().is_success());
+    assert_eq!(hub.summary("d").await["runs"][0]["text"], "It is **4**.");
+    for (path, status, code) in [
+        ("md?message=nobody", 404, "not_found"),
+        ("jsonl?run=nobody", 404, "not_found"),
+        ("native?message=m", 400, "bad_request"),
+    ] {
+        let refused = hub.request("GET", &format!("/v1/conversations/c/export/{path}")).send().await.unwrap();
+        assert_eq!(refused.status().as_u16(), status, "{path}");
+        assert_eq!(refused.json::<Value>().await.unwrap()["code"], code, "{path}");
+    }
+    let written = program(&["export", "c", "--format", "md", "--run", "r2", "--url", &hub.url("")], "").await;
+    assert_eq!(String::from_utf8(written.stdout).unwrap(), run);
+}
+
 #[tokio::test]
 async fn exported_events_published_again_are_the_same_conversation() {
     let hub = Hub::start().await;

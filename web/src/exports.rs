@@ -1,8 +1,8 @@
 //! The forms in which a conversation can be taken away.
 
-use shared::ConversationId;
+use shared::{ConversationId, MessageId};
 
-use crate::route;
+use crate::{route, search};
 
 /// A form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,12 @@ pub fn path(conversation: &ConversationId, export: Export) -> String {
     format!("/v1/conversations/{}/export/{}", name.trim_start_matches("/c/"), export.name)
 }
 
+/// Where the hub has the turn that begins with `message`, as Markdown.
+pub fn turn_path(conversation: &ConversationId, message: &MessageId) -> String {
+    let [markdown, ..] = EXPORTS;
+    format!("{}?message={}", path(conversation, markdown), search::encoded(message.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     //! The forms are those that the hub has.
@@ -44,5 +50,7 @@ mod tests {
         }
         let conversation = ConversationId::parse("a b").unwrap();
         assert_eq!(path(&conversation, EXPORTS[0]), "/v1/conversations/a%20b/export/md");
+        let turn = turn_path(&conversation, &MessageId::new("m&1"));
+        assert_eq!(turn, "/v1/conversations/a%20b/export/md?message=m%261");
     }
 }

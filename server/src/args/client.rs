@@ -112,6 +112,12 @@ pub(crate) struct ExportArgs {
     /// For openai and anthropic: leave calls without a result out, or answer them with what is known
     #[arg(long, value_name = "leave-out|answer", value_parser = ["leave-out", "answer"])]
     pub(crate) unfinished: Option<String>,
+    /// Only the turn that begins with this message
+    #[arg(long, value_name = "MESSAGE", conflicts_with = "run")]
+    pub(crate) message: Option<String>,
+    /// Only this run
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) hub: HubArgs,
 }

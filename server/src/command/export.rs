@@ -9,7 +9,13 @@ use crate::args::ExportArgs;
 pub(crate) fn run(args: &ExportArgs, mut output: Output) -> Result<(), Failure> {
     let address = args.hub.address();
     let mut url = address.export(&args.conversation, &args.format);
-    for (name, value) in [("steps", &args.steps), ("form", &args.form), ("unfinished", &args.unfinished)] {
+    for (name, value) in [
+        ("steps", &args.steps),
+        ("form", &args.form),
+        ("unfinished", &args.unfinished),
+        ("message", &args.message),
+        ("run", &args.run),
+    ] {
         if let Some(value) = value {
             url.query_pairs_mut().append_pair(name, value);
         }

@@ -1,5 +1,5 @@
-//! `GET /v1/conversations/{c}/export/{format}`: a conversation as a file. Documents are made of the view, native events
-//! and dialects of the log, page by page.
+//! `GET /v1/conversations/{c}/export/{format}`: a conversation as a file, or one turn or run of it. Documents are made of the
+//! view, native events and dialects of the log, page by page.
 
 use std::io;
 use std::sync::Arc;
@@ -12,8 +12,9 @@ use compact_str::CompactString;
 use futures_util::stream;
 use shared::code::ErrorCode;
 use shared::document::export::{Choice, FORMATS, Format, format};
+use shared::document::only::{Only, is_of};
 use shared::encode::{ENCODINGS, Encode, EncodeOptions, Encoding, encoding};
-use shared::{Envelope, Seq};
+use shared::{Envelope, Seq, View};
 
 use super::conversations::{find, tag, unchanged};
 use super::import;
@@ -40,6 +41,7 @@ pub(crate) async fn export(
     State(shared): State<Arc<Shared>>,
     Path((name, wanted)): Path<(String, String)>,
     Query(choice): Query<Choice>,
+    Query(only): Query<Only>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let conversation = find(&shared, &name)?;
@@ -48,9 +50,12 @@ pub(crate) async fn export(
         return Ok(unchanged);
     }
     match wanted {
-        Wanted::Document(format) => document_of(shared, &conversation, format, choice).await,
+        Wanted::Document(format) => document_of(shared, &conversation, format, choice, only).await,
         Wanted::Events => {
-            stream_of(shared, conversation, "application/x-ndjson", "jsonl", Writer::Lines).await
+            stream_of(shared, conversation, "application/x-ndjson", "jsonl", Writer::Lines, only).await
+        }
+        Wanted::Native if only.name().is_some() => {
+            Err(Problem::bad_request("native is a whole conversation; jsonl has the events of one turn"))
         }
         Wanted::Native => native(shared, conversation).await,
         Wanted::Dialect(dialect) => {
@@ -60,7 +65,7 @@ pub(crate) async fn export(
                 ..EncodeOptions::default()
             };
             let writer = Writer::Dialect(dialect.encoder(&options));
-            stream_of(shared, conversation, dialect.content_type, extension, writer).await
+            stream_of(shared, conversation, dialect.content_type, extension, writer, only).await
         }
     }
 }
@@ -91,14 +96,25 @@ fn unknown(wanted: &str) -> Problem {
     Problem::new(ErrorCode::UnknownDialect, detail)
 }
 
-/// A document of the whole view.
+/// What `only` names of the view.
+fn reduced(conversation: &Conversation, only: &Only) -> Result<View, Problem> {
+    let mut view = conversation.view();
+    if only.reduce(&mut view) {
+        return Ok(view);
+    }
+    let detail = format!("the conversation has no {:?}", only.name().unwrap_or_default());
+    Err(Problem::new(ErrorCode::NotFound, detail))
+}
+
+/// A document of the view.
 async fn document_of(
     shared: Arc<Shared>,
     conversation: &Arc<Conversation>,
     format: &'static Format,
     choice: Choice,
+    only: Only,
 ) -> Result<Response, Problem> {
-    let mut view = conversation.view();
+    let mut view = reduced(conversation, &only)?;
     let seq = view.seq;
     let whose = Arc::clone(conversation);
     // Some hundreds of milliseconds for the largest views: too long for a thread that serves sockets.
@@ -108,7 +124,7 @@ async fn document_of(
     });
     let made = made.await;
     let text = made.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
-    Ok(file(conversation, format.content_type, format.extension, seq, Body::from(text)))
+    Ok(file(conversation, &only, format.content_type, format.extension, seq, Body::from(text)))
 }
 
 /// What can be imported again: the events, or the state where they are not all there.
@@ -118,11 +134,12 @@ async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<
         Err(LogError::Gone { .. }) => {
             let (view, at) = conversation.state();
             let body = Body::from([header, import::begin(&view, at)].concat());
-            Ok(file(&conversation, "application/x-ndjson", "native.jsonl", view.seq, body))
+            let all = Only::default();
+            Ok(file(&conversation, &all, "application/x-ndjson", "native.jsonl", view.seq, body))
         }
         _ => {
-            stream_of(shared, conversation, "application/x-ndjson", "native.jsonl", Writer::Native(header))
-                .await
+            let (writer, all) = (Writer::Native(header), Only::default());
+            stream_of(shared, conversation, "application/x-ndjson", "native.jsonl", writer, all).await
         }
     }
 }
@@ -149,6 +166,8 @@ struct Sending {
     shared: Arc<Shared>,
     conversation: Arc<Conversation>,
     writer: Writer,
+    /// What has the runs and messages that are wanted, where not all are.
+    part: Option<View>,
     /// The last event that was sent, and the last that will be.
     at: Seq,
     head: Seq,
@@ -161,9 +180,11 @@ async fn stream_of(
     content_type: &'static str,
     extension: &str,
     writer: Writer,
+    only: Only,
 ) -> Result<Response, Problem> {
+    let part = only.name().map(|_| reduced(&conversation, &only)).transpose()?;
     let head = conversation.head();
-    let mut sending = Sending { shared, conversation, writer, at: 0, head, is_over: false };
+    let mut sending = Sending { shared, conversation, writer, part, at: 0, head, is_over: false };
     // What cannot even begin is a refusal, not a file that breaks off.
     let first = sending.next().await.map_err(|error| Problem::new(ErrorCode::Gone, error.to_string()))?;
     let conversation = Arc::clone(&sending.conversation);
@@ -176,12 +197,13 @@ async fn stream_of(
         }
     });
     let pieces = futures_util::StreamExt::chain(stream::iter(first.map(Ok::<_, io::Error>)), rest);
-    Ok(file(&conversation, content_type, extension, head, Body::from_stream(pieces)))
+    Ok(file(&conversation, &only, content_type, extension, head, Body::from_stream(pieces)))
 }
 
 impl Sending {
     fn write(&mut self, envelopes: &[Arc<Envelope>], out: &mut Vec<u8>) -> io::Result<()> {
-        for envelope in envelopes {
+        let is_wanted = |it: &&Arc<Envelope>| self.part.as_ref().is_none_or(|part| is_of(part, &it.event));
+        for envelope in envelopes.iter().filter(is_wanted) {
             match &mut self.writer {
                 Writer::Lines => line(out, envelope)?,
                 Writer::Native(_) => line(out, &self.shared.hub.made_whole(&self.conversation, envelope))?,
@@ -223,6 +245,7 @@ impl Sending {
 /// The answer: a file with a name, as it stands at `seq`.
 fn file(
     conversation: &Conversation,
+    only: &Only,
     content_type: &'static str,
     extension: &str,
     seq: Seq,
@@ -230,7 +253,8 @@ fn file(
 ) -> Response {
     let mut response = body.into_response();
     let headers = response.headers_mut();
-    let name = format!("{}.{extension}", conversation.id());
+    let part = only.name().map(|name| format!("-{name}")).unwrap_or_default();
+    let name = format!("{}{part}.{extension}", conversation.id());
     let texts = [
         (header::CONTENT_TYPE, content_type.to_owned()),
         (header::CONTENT_DISPOSITION, disposition(&name)),

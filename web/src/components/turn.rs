@@ -7,6 +7,7 @@ use shared::{MessageId, RunId};
 
 use super::icon::icon;
 use crate::control::{self, At};
+use crate::exports;
 use crate::fleet;
 use crate::format;
 use crate::route;
@@ -20,6 +21,9 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
     let at = At::Message(id.clone());
     let id = StoredValue::new(id);
     let can_fork = move || store.is_present();
+    let path = move || {
+        store.conversation.get().map(|conversation| id.with_value(|id| exports::turn_path(&conversation, id)))
+    };
     let can_ask = move || store.has_agents();
     let trouble = move || store.control(|control| control.trouble(&at).map(str::to_owned));
     view! {
@@ -32,6 +36,7 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
                 {move || can_fork().then(|| view! {
                     <button type="button" class="copy" data-act="fork" disabled=move || !store.is_up()
                         on:click=move |_| id.with_value(|id| store.fork_after(id))>"Fork from here"</button>
+                    <a class="copy" data-act="export-turn" download="" href=path>"Export turn"</a>
                 })}
                 {move || can_ask().then(|| view! {
                     <button type="button" class="copy" data-act="ask-again"
