@@ -215,6 +215,12 @@ impl Agents {
         self.tell(place, Word::Consent(tool, answer))
     }
 
+    /// A person does not want to wait until a model is asked again. False where the run does not go on in this hub's own
+    /// agents, or has too much to hear.
+    pub(crate) fn hurry(&self, place: &Place) -> bool {
+        self.tell(place, Word::Again)
+    }
+
     /// Whether a run goes on only when a person has answered, now and from now on; nothing where it does not go on.
     pub(crate) fn is_waiting(&self, place: &Place) -> Option<watch::Receiver<bool>> {
         self.going.lock().get(place).map(|going| going.is_waiting.clone())

@@ -60,7 +60,7 @@ pub enum Deed {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
-    /// A run that ended before it was complete is to go on.
+    /// A run that ended before it was complete is to go on. One that waits before it asks its model again waits no longer.
     Retry {
         /// The run; the newest where it is not said.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -216,7 +216,7 @@ fn fold_kind(run: &mut RunView, scene: &mut Scene<'_>) {
         Kind::ApprovalRequest { tool, text } => tool::ask(run, scene, tool, text.as_deref()),
         Kind::ApprovalAnswer { tool, approved, .. } => tool::answer(run, scene, tool, *approved),
         Kind::Status { text } => {
-            run.activity = Some(text.clone());
+            (run.activity, run.activity_at) = (Some(text.clone()), Some(scene.at));
             scene.run_changed();
         }
         Kind::Error(error) => note::error(run, scene, error),

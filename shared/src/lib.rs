@@ -28,6 +28,8 @@ pub mod snapshot;
 pub mod unfold;
 pub mod view;
 
+pub mod retry;
+
 pub mod dialect;
 pub mod encode;
 pub mod exchange;

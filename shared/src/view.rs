@@ -107,6 +107,9 @@ pub struct RunView {
     pub error: Option<ErrorFact>,
     /// The line about what goes on.
     pub activity: Option<String>,
+    /// When that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity_at: Option<u64>,
     /// Parts, calls, agents and notes, in order.
     pub items: Vec<Item>,
     /// The streamed texts.
@@ -141,6 +144,9 @@ pub struct Loss {
     /// The line about what went on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
+    /// When that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity_at: Option<u64>,
     /// What was open, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<Closed>,

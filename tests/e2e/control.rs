@@ -12,6 +12,7 @@ use crate::scene::{LOOKS, OPENING};
 mod compare;
 mod elsewhere;
 mod forms;
+mod waits;
 
 /// The program of the server with tools.
 const SERVER: &str = env!("CARGO_BIN_EXE_tool_server");

@@ -132,3 +132,32 @@ async fn a_card_tells_when_it_ran_and_copies_its_error_and_thinking_is_copied() 
     page.run_until("return window.copied", |text| text == "**three** filings").await;
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_turn_is_saved_alone() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says_all(&[OPENING, CALLS, SUB_AGENT]).await;
+    let second = r#"
+        {"k":"message","message":"m2","role":"user","text":"And why?"}
+        {"k":"run.start","run":"s","title":"Reasons"}
+        {"k":"run.end","run":"s","status":"complete"}"#;
+    let head = publisher.says(second).await.seq;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    let link = |message: &str| {
+        format!("document.querySelector('[data-message={message}] a[data-act=export-turn][download]')")
+    };
+    page.holds(&format!("return !!{}", link("m2"))).await;
+    let saved = async |message: &str| {
+        let saved = page.run(&format!("return fetch({}.href).then(it => it.text())", link(message))).await;
+        saved.as_str().unwrap_or_default().to_owned()
+    };
+    let (first, last) = (saved("m1").await, saved("m2").await);
+    assert!(first.contains("How did revenue per region") && !first.contains("And why?"), "{first}");
+    assert!(last.contains("And why?") && !last.contains("How did revenue per region"), "{last}");
+    // It can be seen by who goes there with the keyboard.
+    page.run(&format!("{}.focus()", link("m1"))).await;
+    page.holds(&format!("return getComputedStyle({}.closest('.acts')).opacity === '1'", link("m1"))).await;
+    page.close().await;
+}

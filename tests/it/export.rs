@@ -84,7 +84,7 @@ async fn one_turn_is_exported_alone_in_each_format() {
     let mut publisher = hub.publisher("c").await;
     publisher.says(TURN).await;
     publisher.says(SECOND).await;
-    for format in ["md", "html", "openai", "anthropic", "open-webui-chat", "jsonl", "openai-chat", "rye"] {
+    for format in ["md", "html", "openai", "anthropic", "open-webui-chat", "jsonl", "rye"] {
         let (headers, second) = export(&hub, &format!("c/export/{format}?message=m%202")).await;
         let disposition = headers["content-disposition"].to_str().unwrap();
         assert!(disposition.starts_with("attachment; filename=\"c-m_2."), "{disposition}");

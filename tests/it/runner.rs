@@ -203,6 +203,28 @@ async fn a_model_that_is_busy_is_asked_again_and_the_person_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_want_to_wait_has_a_busy_model_asked_at_once() {
+    let times = std::sync::atomic::AtomicU32::new(0);
+    let origin = Origin::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+        0 => {
+            let busy = br#"{"error":{"message":"Overloaded","code":"overloaded"}}"#;
+            let json = [("content-type", "application/json"), ("retry-after", "600")];
+            Step::answer("503 Service Unavailable", &json, busy)
+        }
+        _ => answer("Here"),
+    })
+    .await;
+    let (hub, _place) = hub_with(&origin, "").await;
+    let done = say(&hub, "Hello").await;
+    let hint = "retrying model in 600 s (2/5): Overloaded";
+    hub.json_until("/v1/conversations", |list| list["conversations"][0]["activity"] == hint).await;
+    let (status, came) = command(&hub, json!({"id": "now", "command": "retry"})).await;
+    assert_eq!((status, &came["run"]), (200, &done["run"]));
+    let run = last_run(&hub).await;
+    assert_eq!((run["status"].as_str(), run["text"].as_str()), (Some("complete"), Some("Here")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_that_is_too_long_for_its_model_is_named() {
     let origin = Origin::start(|_| {
         let body = br#"{"error":{"message":"This model's maximum context length is 8 tokens.","code":"context_length_exceeded"}}"#;

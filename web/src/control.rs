@@ -49,6 +49,11 @@ pub fn is_ours(run: &RunView, agents: &[Agent]) -> bool {
     agents.iter().any(is_of)
 }
 
+/// Whether the hub itself does the run: only then it knows when a model is asked again.
+pub fn is_own(run: &RunView) -> bool {
+    run.dialect.as_deref() == Some("runner")
+}
+
 /// The newest run that these agents do, while it goes on.
 pub fn going<'a>(view: &'a View, agents: &[Agent]) -> Option<&'a RunId> {
     let mut newest = view.runs.iter().rev().take(16);
@@ -246,7 +251,7 @@ const QUESTION: &str = "question-";
 
 /// Whether a call of `run` is a question: its answer may be anything.
 pub fn is_question(run: &RunView, tool: &ToolCallId) -> bool {
-    run.dialect.as_deref() != Some("runner") && tool.as_str().starts_with(QUESTION)
+    !is_own(run) && tool.as_str().starts_with(QUESTION)
 }
 
 /// What somebody has answered to a question: JSON where it is JSON, else the words.

@@ -898,7 +898,7 @@ export interface RejectFrame {
   id: string;
 }
 
-/** A run that ended before it was complete is to go on. */
+/** A run that ended before it was complete is to go on. One that waits before it asks its model again waits no longer. */
 export interface RetryFrame {
   command: "retry";
   /** The run; the newest where it is not said. */
@@ -1061,6 +1061,8 @@ export type LogHealth = "well" | "disk_full" | "disk_failing";
 export interface Loss {
   /** The line about what went on. */
   activity?: string;
+  /** When that was said. */
+  activity_at?: number;
   /** The last failure. */
   error?: ErrorFact;
   /** What was open, in order. */
@@ -1229,6 +1231,8 @@ export interface ToolView {
 export interface RunView {
   /** The line about what goes on. */
   activity: string | null;
+  /** When that was said. */
+  activity_at?: number;
   /** The sub-agents. */
   agents: Record<string, AgentView>;
   /** The dialect that it came in. */

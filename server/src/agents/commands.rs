@@ -10,6 +10,7 @@ use shared::code::ErrorCode;
 use shared::command::{Command, Deed, Done};
 use shared::event::ToolState;
 use shared::limits::COMMANDS_REMEMBERED_MAX;
+use shared::retry::Retry;
 use shared::view::RunView;
 use shared::{ConversationId, Position, RunId, ToolCallId, View};
 
@@ -17,7 +18,7 @@ use super::fork::{Cut, fork};
 use super::{Agents, Spoken, StartError, Started, Turn};
 use crate::hub::Conversation;
 use crate::log::blocking;
-use crate::runner::{Answer, Place};
+use crate::runner::{Answer, NAME, Place};
 use crate::state::Shared;
 
 /// How many conversations may be commanded at the same time.
@@ -126,7 +127,14 @@ fn act(shared: &Arc<Shared>, id: &ConversationId, deed: Deed) -> Result<Started,
         Deed::Reject { run, tool, text } => {
             Target::find(shared, id, run)?.consent(shared, tool, Answer::No { why: text })?
         }
-        Deed::Retry { run } => Agents::resume(shared, &Target::find(shared, id, run)?.started.place)?,
+        Deed::Retry { run } => {
+            let target = Target::find(shared, id, run)?;
+            let place = &target.started.place;
+            if target.waits_for_model() && shared.agents.hurry(place) {
+                return Ok(target.started);
+            }
+            Agents::resume(shared, place)?
+        }
         Deed::Fork { .. } => {
             return Err(Refusal::new(ErrorCode::Internal, "a fork is made elsewhere"));
         }
@@ -175,6 +183,15 @@ impl Target {
         let after = Position { epoch: conversation.epoch().clone(), seq };
         let place = Place { conversation: id.clone(), run };
         Ok(Self { conversation, started: Started { place, after } })
+    }
+
+    /// Whether the run is one of the hub's own that waits before it asks its model again.
+    fn waits_for_model(&self) -> bool {
+        let run = &self.started.place.run;
+        self.conversation.look(|view| {
+            let run = view.runs.get(run).filter(|run| run.dialect.as_deref() == Some(NAME));
+            run.and_then(Retry::of).is_some()
+        })
     }
 
     /// The answer, where the run heard of it.

@@ -160,6 +160,8 @@ impl Errand {
                 }
                 Some(word) = self.parts.words.recv() => match word {
                     Word::Said => self.has_news = true,
+                    // What an agent elsewhere waits for is its own affair.
+                    Word::Again => {}
                     Word::Consent(tool, answer) => if !self.consent(&tool, answer)? {
                         return Ok(());
                     },

@@ -129,19 +129,14 @@ async fn document_of(
 
 /// What can be imported again: the events, or the state where they are not all there.
 async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<Response, Problem> {
-    let header = import::header(conversation.id());
-    match shared.hub.read(&conversation, 0, 1).await {
-        Err(LogError::Gone { .. }) => {
-            let (view, at) = conversation.state();
-            let body = Body::from([header, import::begin(&view, at)].concat());
-            let all = Only::default();
-            Ok(file(&conversation, &all, "application/x-ndjson", "native.jsonl", view.seq, body))
-        }
-        _ => {
-            let (writer, all) = (Writer::Native(header), Only::default());
-            stream_of(shared, conversation, "application/x-ndjson", "native.jsonl", writer, all).await
-        }
+    let (header, all) = (import::header(conversation.id()), Only::default());
+    if let Err(LogError::Gone { .. }) = shared.hub.read(&conversation, 0, 1).await {
+        let (view, at) = conversation.state();
+        let body = Body::from([header, import::begin(&view, at)].concat());
+        return Ok(file(&conversation, &all, "application/x-ndjson", "native.jsonl", view.seq, body));
     }
+    let writer = Writer::Native(header);
+    stream_of(shared, conversation, "application/x-ndjson", "native.jsonl", writer, all).await
 }
 
 /// One event.

@@ -28,6 +28,8 @@ pub enum Input {
     Done(ToolResult),
     /// A person answers whether a call may be executed.
     Consent(ToolCallId, Answer),
+    /// A person does not want to wait until the model is asked again.
+    Again,
     /// A person stops the run.
     Stop,
     /// Time went by.
@@ -178,6 +180,7 @@ impl Agent {
             Input::Progress(progress) => self.log(Kind::ToolProgress(progress), out),
             Input::Done(result) => self.done(result, now, out),
             Input::Consent(tool, answer) => self.consent(&tool, answer, now, out),
+            Input::Again => self.hurry(now, out),
             Input::Stop => return self.stop(out),
             Input::Time => self.time(now, random, out),
         }

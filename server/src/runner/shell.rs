@@ -44,6 +44,8 @@ pub(crate) struct Place {
 pub(crate) enum Word {
     /// A person answers whether a call may be executed.
     Consent(ToolCallId, Answer),
+    /// A person does not want to wait until the model is asked again.
+    Again,
     /// Somebody said something in the conversation: the model is told with its next request.
     Said,
 }
@@ -207,6 +209,7 @@ impl Shell {
             () = self.stop.cancelled() => Next::Inputs(vec![Input::Stop]),
             Some(word) = self.words.recv() => match word {
                 Word::Consent(tool, answer) => Next::Inputs(vec![Input::Consent(tool, answer)]),
+                Word::Again => Next::Inputs(vec![Input::Again]),
                 Word::Said => {
                     self.has_news = true;
                     Next::Inputs(Vec::new())

@@ -60,9 +60,9 @@ pub(super) fn note_end(run: &mut RunView, is_loss: bool) {
         item: item.clone(),
     });
     let open = open.collect();
-    let activity = run.activity.clone();
+    let (activity, activity_at) = (run.activity.clone(), run.activity_at);
     let error = run.loss.take().map_or_else(|| run.error.clone(), |loss| loss.error);
-    run.loss = Some(Box::new(Loss { error, activity, open }));
+    run.loss = Some(Box::new(Loss { error, activity, activity_at, open }));
 }
 
 /// Takes back what a lost end did.
@@ -70,7 +70,7 @@ fn reopen(run: &mut RunView, loss: Loss, changed: &mut dyn FnMut(Item)) {
     run.status = RunStatus::Running;
     run.ended_at = None;
     run.error = loss.error;
-    run.activity = loss.activity;
+    (run.activity, run.activity_at) = (loss.activity, loss.activity_at);
     for Closed { item, state } in loss.open {
         match &item {
             Item::Part(id) => {

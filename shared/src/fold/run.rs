@@ -38,7 +38,7 @@ pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, end: &RunEnd) {
     // "It ended, running" is nonsense that some publisher will send.
     run.status = if end.status == RunStatus::Running { RunStatus::Interrupted } else { end.status };
     run.ended_at = Some(scene.at);
-    run.activity = None;
+    (run.activity, run.activity_at) = (None, None);
     set(&mut run.finish_reason, end.finish_reason.as_ref());
     if let Some(usage) = end.usage {
         run.usage = Some(usage.total_after(run.usage));

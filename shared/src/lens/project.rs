@@ -72,6 +72,7 @@ impl Lens {
             usage: run.usage,
             error: run.error.clone().filter(|_| self.wants_kind(Some(Family::Error))),
             activity: run.activity.clone().filter(|_| self.wants_kind(Some(Family::Status))),
+            activity_at: run.activity_at.filter(|_| self.wants_kind(Some(Family::Status))),
             items: run.items.iter().filter_map(seen).collect(),
             parts: parts.map(|(id, part)| (id.clone(), self.part(part))).collect(),
             tools: tools.map(|(id, tool)| (id.clone(), self.tool(tool))).collect(),
@@ -106,6 +107,7 @@ impl Lens {
         Some(Loss {
             error: loss.error.clone().filter(|_| errors),
             activity: loss.activity.clone().filter(|_| self.wants_kind(Some(Family::Status))),
+            activity_at: loss.activity_at.filter(|_| self.wants_kind(Some(Family::Status))),
             open: loss.open.iter().filter(seen).cloned().collect(),
         })
     }

@@ -119,7 +119,7 @@ impl<'a> RunTeller<'a> {
             }
         }
         if let Some(text) = &run.activity {
-            let at = run.ended_at.unwrap_or(run.started_at);
+            let at = run.activity_at.or(run.ended_at).unwrap_or(run.started_at);
             out.push(self.id, None, at, Kind::Status { text: text.clone() });
         }
         if run.late && run.activity.is_none() {

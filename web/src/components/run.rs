@@ -1,9 +1,9 @@
 //! One run: its steps under one line that folds them away, and its answer.
 
 use leptos::prelude::*;
-use shared::RunId;
 use shared::event::{ErrorFact, RunStatus};
 use shared::view::{NoteBody, RunView};
+use shared::{RunId, retry};
 
 use super::agents::own_id;
 use super::copy::Copy;
@@ -24,6 +24,7 @@ struct Head {
     /// For those who go by headings.
     title: String,
     span: Span,
+    /// What goes on; nothing where that is a wait, which stands below with what is left of it.
     activity: String,
     /// Since when nobody speaks for it, by the hub's clock.
     stalled_at: Option<u64>,
@@ -44,7 +45,12 @@ impl Head {
                 .or_else(|| run.name.as_deref().map(str::to_owned))
                 .unwrap_or_else(|| "Run".to_owned()),
             span: Span::of(run.started_at, run.ended_at),
-            activity: run.activity.as_deref().map(preview::one_line).unwrap_or_default(),
+            activity: run
+                .activity
+                .as_deref()
+                .filter(|line| !retry::is_told_by(line))
+                .map(preview::one_line)
+                .unwrap_or_default(),
             stalled_at: run.stalled_at,
             error: run.error.clone().filter(|error| !is_told(error)),
         }

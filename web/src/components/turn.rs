@@ -3,6 +3,8 @@
 use leptos::html;
 use leptos::prelude::*;
 use shared::event::RunStatus;
+use shared::retry::Retry;
+use shared::view::RunView;
 use shared::{MessageId, RunId};
 
 use super::icon::icon;
@@ -101,41 +103,68 @@ pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
     }
 }
 
-/// Lets a run go on that broke off; says how long the model wants to be left alone.
+/// Lets a run go on that broke off, or that waits before it asks its model again; says how long that is.
 #[component]
 pub(super) fn GoOn(id: RunId) -> impl IntoView {
     let store = use_store();
     let its_id = id.clone();
-    let can = Memo::new(move |_| store.can_go_on(&its_id));
-    let its_id = id.clone();
-    let word = Memo::new(move |_| {
-        let status = store.run(&its_id, |run| run.status).unwrap_or_default();
-        if status == RunStatus::Error { "Retry" } else { "Go on" }
-    });
-    let its_id = id.clone();
     let until = Memo::new(move |_| {
-        let read =
-            store.run(&its_id, |run| Some(run.ended_at?.saturating_add(run.error.as_ref()?.retry_after_ms?)));
-        read.flatten()
+        store.track_rows(&its_id);
+        store.view(|view| {
+            let run = view.runs.get(&its_id)?;
+            let asked = || Some(run.ended_at?.saturating_add(run.error.as_ref()?.retry_after_ms?));
+            Retry::of(run).map(|retry| retry.at).or_else(asked)
+        })
     });
-    let left = move || {
-        let until = until.get()?;
-        let left = until.saturating_sub(store.now.get());
-        (left > 0).then(|| format!("the model asks to wait {}", format::clock(left.saturating_add(999))))
-    };
+    let its_id = id.clone();
+    let waits = Memo::new(move |_| {
+        until.get().is_some() && store.run(&its_id, RunView::is_running).unwrap_or_default()
+    });
+    let its_id = id.clone();
+    // Only the hub's own agents can be told not to wait.
+    let is_led = Memo::new(move |_| {
+        let is_own = store.run(&its_id, control::is_own).unwrap_or_default();
+        is_own && waits.get() && store.has_agents() && store.is_ours(&its_id)
+    });
+    let its_id = id.clone();
+    let can = Memo::new(move |_| {
+        let until = until.get();
+        (is_led.get() && until > Some(store.now.get())) || store.can_go_on(&its_id)
+    });
+    let its_id = id.clone();
+    let word = Memo::new(move |_| match store.run(&its_id, |run| run.status).unwrap_or_default() {
+        RunStatus::Running => "Now",
+        RunStatus::Error => "Retry",
+        _ => "Go on",
+    });
     let at = StoredValue::new(At::Run(id.clone()));
     let is_waiting = move || at.with_value(|at| store.control(|control| control.is_waiting(at)));
     let trouble = move || at.with_value(|at| store.control(|control| control.trouble(at).map(str::to_owned)));
     let id = StoredValue::new(id);
+    let left = move || {
+        let (until, now) = (until.get()?, store.now.get());
+        if waits.get() {
+            let retry = id.with_value(|id| store.view(|view| view.runs.get(id).and_then(Retry::of)));
+            return retry.map(|retry| retry.words(now));
+        }
+        let left = until.saturating_sub(now);
+        (left > 0).then(|| format!("the model asks to wait {}", format::clock(left.saturating_add(999))))
+    };
     move || {
-        can.get().then(|| {
+        (waits.get() || can.get()).then(|| {
             view! {
                 <div class="acts-row go-on" data-t="go-on">
-                    <button type="button" class="act" data-act="go-on" disabled=move || is_waiting() || !store.is_up()
-                        on:click=move |_| id.with_value(|id| store.go_on(id))>
-                        {move || word.get()} " " <kbd>","</kbd>
-                    </button>
-                    <span class="meta num">{left}</span>
+                    {move || can.get().then(|| view! {
+                        <button type="button" class="act" data-act="go-on" disabled=move || is_waiting() || !store.is_up()
+                            on:click=move |_| id.with_value(|id| store.go_on(id))>
+                            {move || word.get()} " " <kbd>","</kbd>
+                        </button>
+                    })}
+                    {move || is_led.get().then(|| view! {
+                        <button type="button" class="act" data-act="stop-retry" disabled=move || !store.is_up()
+                            on:click=move |_| id.with_value(|id| store.stop_run(id))>"Stop " <kbd>"."</kbd></button>
+                    })}
+                    <span class="meta num trouble" data-t="retry">{left}</span>
                     {move || trouble().map(|why| view! { <span class="err trouble" role="status" data-t="trouble">{why}</span> })}
                 </div>
             }

@@ -124,9 +124,14 @@ impl Store {
     /// Stops what goes on.
     pub(crate) fn stop(self) {
         match untrack(|| self.going()) {
-            Some(run) => self.command(At::Run(run.clone()), Deed::Stop { run: Some(run) }),
+            Some(run) => self.stop_run(&run),
             None => self.spoken.set("No agent of this hub is at work here".to_owned()),
         }
+    }
+
+    /// Stops a run.
+    pub(crate) fn stop_run(self, run: &RunId) {
+        self.command(At::Run(run.clone()), Deed::Stop { run: Some(run.clone()) });
     }
 
     /// Whether the run is one that can be commanded. Tracks the agents.

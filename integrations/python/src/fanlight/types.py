@@ -1063,7 +1063,7 @@ class _RetryFrame(TypedDict):
 
 
 class RetryFrame(_RetryFrame, total=False):
-    """A run that ended before it was complete is to go on."""
+    """A run that ended before it was complete is to go on. One that waits before it asks its model again waits no longer."""
 
     run: str
     """The run; the newest where it is not said."""
@@ -1245,6 +1245,8 @@ class Loss(TypedDict, total=False):
 
     activity: str
     """The line about what went on."""
+    activity_at: int
+    """When that was said."""
     error: ErrorFact
     """The last failure."""
     open: list[Closed]
@@ -1470,6 +1472,8 @@ class _RunView(TypedDict):
 class RunView(_RunView, total=False):
     """One agent execution."""
 
+    activity_at: int
+    """When that was said."""
     loss: Loss
     """What the loss of its publisher closed, as long as nobody has come back."""
     stalled_at: int

@@ -125,6 +125,15 @@ impl Agent {
         }
     }
 
+    /// Waits no longer until the model is asked again.
+    pub(super) fn hurry(&mut self, now: u64, out: &mut Vec<Command>) {
+        if matches!(self.phase, Phase::Again { at } if at > now) {
+            self.phase = Phase::Again { at: now };
+            let (attempt, most) = (self.attempt + 1, self.plan.attempts_max);
+            self.log(Kind::Status { text: format!("retrying model in 0 s ({attempt}/{most})") }, out);
+        }
+    }
+
     /// What there is of an answer that broke off; nothing where nothing was kept.
     pub(super) fn partial(&self) -> Option<Partial> {
         self.has_begun.then(|| Partial { is_partial: true, completion_percentage: self.percentage() })

@@ -182,6 +182,17 @@ fn a_model_that_fails_before_it_says_anything_is_asked_again_as_if_nothing_was()
 }
 
 #[test]
+fn a_person_who_does_not_want_to_wait_has_the_model_asked_at_once() {
+    let mut play = Play::begin(Plan::new("m"));
+    assert!(play.gives(Input::Again).is_empty(), "it is asked already");
+    let waits = ErrorFact { retry_after_ms: Some(60_000), ..overloaded() };
+    play.gives(Input::Silent(Some(waits)));
+    assert_eq!(play.after(10, Input::Again), [asked(1, 2, None)]);
+    assert_eq!(play.run().activity.unwrap(), "retrying model in 0 s (2/5)");
+    assert!(play.gives(Input::Again).is_empty(), "nothing waits");
+}
+
+#[test]
 fn an_answer_that_breaks_off_is_kept_with_its_finished_calls_and_gone_on_with() {
     let mut play = Play::begin(Plan { tokens_max: Some(100), ..Plan::new("m") });
     play.text("p", &"word".repeat(65));

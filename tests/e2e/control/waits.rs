@@ -1,0 +1,105 @@
+//! A run that waits before it asks its model again: what is left of the wait, and who can end it.
+
+use tests::browser::DESKTOP;
+use tests::model::answer;
+use tests::{Hub, Origin, Page, Step};
+
+use super::{act, close, open, say, shows};
+use crate::scene::{LOOKS, OPENING, hub_and_publisher};
+
+const BUTTONS: &str = "return document.querySelectorAll('[data-act=go-on], [data-act=stop-retry]').length";
+
+/// A model that is busy for ten minutes, then answers.
+async fn busy() -> Origin {
+    let times = std::sync::atomic::AtomicU32::new(0);
+    Origin::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+        0 => {
+            let busy = br#"{"error":{"message":"Overloaded","code":"overloaded"}}"#;
+            let head = [("content-type", "application/json"), ("retry-after", "600")];
+            Step::answer("503 Service Unavailable", &head, busy)
+        }
+        _ => answer("Here I am."),
+    })
+    .await
+}
+
+async fn hub_at(origin: &Origin) -> (Hub, tempfile::TempDir) {
+    let place = tempfile::tempdir().expect("a directory");
+    let file = place.path().join("fanlight.toml");
+    let settings = format!(
+        "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\n",
+        origin.address()
+    );
+    std::fs::write(&file, settings).expect("the settings are written");
+    let hub = Hub::start_with(&["--config", file.to_str().expect("a path")]).await;
+    (hub, place)
+}
+
+fn counts_down(text: &str) -> bool {
+    let left =
+        text.strip_prefix("retrying model in ").and_then(|rest| rest.strip_suffix(" s (2/5): Overloaded"));
+    left.and_then(|left| left.parse::<u64>().ok()).is_some_and(|left| left < 599)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_model_is_asked_at_once_by_who_does_not_want_to_wait() {
+    let origin = busy().await;
+    let (hub, _place) = hub_at(&origin).await;
+    let page = open(&hub, "/c/c").await;
+    say(&page, "Hello").await;
+    page.text_until("retry", counts_down).await;
+    page.run_until(BUTTONS, |n| *n == 2).await;
+    for (name, screen) in LOOKS {
+        page.resize(screen).await;
+        page.screenshot(&format!("control-waits-{name}")).await;
+    }
+    page.resize(DESKTOP).await;
+    // Also for who comes now.
+    let other = Page::open(DESKTOP).await;
+    other.goto(&hub.url("/c/c")).await;
+    other.text_until("retry", counts_down).await;
+    other.close().await;
+    act(&page, "go-on").await;
+    shows(&page, "Here I am.").await;
+    page.run_until(BUTTONS, |n| *n == 0).await;
+    page.holds("return !document.querySelector('[data-t=retry]')").await;
+    close(page).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_waits_for_its_model_can_be_stopped() {
+    let origin = busy().await;
+    let (hub, _place) = hub_at(&origin).await;
+    let page = open(&hub, "/c/c").await;
+    say(&page, "Hello").await;
+    page.text_until("retry", counts_down).await;
+    act(&page, "stop-retry").await;
+    shows(&page, "Cancelled").await;
+    page.holds("return !document.querySelector('[data-act=stop-retry]')").await;
+    close(page).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_run_that_is_only_watched_the_wait_is_told_and_nothing_offered() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says(OPENING).await;
+    let waits = r#"{"k":"status","run":"r","text":"retrying model in 600 s (2/5): Overloaded"}"#;
+    let head = publisher.says(waits).await.seq;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.text_until("retry", counts_down).await;
+    assert_eq!(page.run(BUTTONS).await, 0);
+    page.holds(
+        "return document.querySelector('[data-t=conversation-row]')?.textContent.includes('retrying model in 600 s (2/5)')",
+    )
+    .await;
+    publisher.says(r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#).await;
+    page.holds("return !document.querySelector('[data-t=retry]')").await;
+    let fails =
+        r#"{"k":"error","run":"r","code":"busy","message":"later","retryable":true,"retry_after_ms":600000}"#;
+    publisher.says(fails).await;
+    page.text_until("retry", |text| text.starts_with("can be retried in 59")).await;
+    assert_eq!(page.run(BUTTONS).await, 0);
+    close(page).await;
+}
