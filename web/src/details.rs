@@ -30,7 +30,7 @@ pub fn sections(model: &Model, name: String, now: u64, time: fn(u64) -> String) 
         Some(TopItem::Run(id)) => view.runs.get(id).map(|run| run.started_at),
         None => None,
     };
-    // Of the past it is not known to the millisecond what came before its moment.
+    // The past ends with its moment.
     let last = if model.replay().is_some() { Some(now) } else { model.event_at() };
     let life = model.position().map(|position| position.epoch.to_string());
     let marks = model.marked().join("\n");
