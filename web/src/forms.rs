@@ -4,6 +4,7 @@
 use shared::view::{Item, RunView};
 use shared::{ConversationId, RunId};
 
+use crate::control::{At, Came};
 use crate::latency::CallKey;
 
 /// What is written.
@@ -39,6 +40,13 @@ impl Forms {
         }
     }
 
+    /// Takes the hub's answer to a command: what is written about a call is of use until it was done.
+    pub fn hear(&mut self, came: &Came) {
+        if let Came { at: At::Call(run, tool), done: Some(done) } = came {
+            self.set(Some(&done.conversation), &(run.clone(), tool.clone()), Form::Closed);
+        }
+    }
+
     /// Whether something is written about a call of the run `id`.
     pub fn has(&self, conversation: Option<&ConversationId>, id: &RunId) -> bool {
         self.of(conversation).any(|((run, _), _)| run == id)
@@ -69,10 +77,14 @@ impl Forms {
 mod tests {
     //! Tests of what stays.
 
+    use shared::code::ErrorCode;
+    use shared::command::{Deed, Done};
     use shared::fold::fold;
-    use shared::{AgentId, Envelope, ToolCallId, View};
+    use shared::frame::ServerFrame;
+    use shared::{AgentId, Envelope, Epoch, Position, ToolCallId, View};
 
     use super::*;
+    use crate::control::Control;
 
     fn call(name: &str) -> CallKey {
         (RunId::new("r"), ToolCallId::new(name))
@@ -112,5 +124,30 @@ mod tests {
             [Item::Tool(ToolCallId::new("t")), agent("b"), agent("a")]
         );
         assert_eq!(forms.kept(None, &RunId::new("s"), run), []);
+    }
+
+    #[test]
+    fn what_is_written_stays_until_it_was_done() {
+        let (mut forms, mut control) = (Forms::default(), Control::default());
+        let (here, written) = (ConversationId::parse("c").unwrap(), Form::Edit("{}".to_owned()));
+        forms.set(Some(&here), &call("t"), written.clone());
+        forms.set(Some(&here), &call("u"), written.clone());
+        let give = |control: &mut Control, id: &str| {
+            let (run, tool) = call("t");
+            let deed = Deed::Approve { run: Some(run.clone()), tool: tool.clone(), arguments: None };
+            control.give(At::Call(run, tool), here.clone(), id, deed, &View::default());
+        };
+        give(&mut control, "1");
+        let (id, message) = ("1".into(), "the hub stops".to_owned());
+        let refused = ServerFrame::Refused { id, code: ErrorCode::ShuttingDown, message };
+        forms.hear(&control.take(&refused).unwrap());
+        assert_eq!(forms.get(Some(&here), &call("t")), written, "it can be mended and sent again");
+        give(&mut control, "2");
+        assert_eq!(forms.get(Some(&here), &call("t")), written, "nobody has said yet that it was done");
+        let after = Position { epoch: Epoch::new("e"), seq: 1 };
+        let done = Done { id: "2".into(), conversation: here.clone(), run: None, after };
+        forms.hear(&control.take(&ServerFrame::Done(done)).unwrap());
+        assert_eq!(forms.get(Some(&here), &call("t")), Form::Closed);
+        assert_eq!(forms.get(Some(&here), &call("u")), written, "another call");
     }
 }

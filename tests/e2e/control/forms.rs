@@ -37,6 +37,11 @@ async fn what_is_written_about_a_call_outlives_its_row() {
     page.run(&format!("{AREA}.mine = true; {AREA}.select()")).await;
     page.devtools("Input.insertText", json!({"text": "{\"service\": \"ledger\"}"})).await;
     is_kept(&page).await;
+    // No agent of the hub has this run: the hub refuses, and says why where it is written.
+    page.run("document.querySelector('[data-act=approve-edited]').click()").await;
+    page.holds("return document.querySelector('[data-t=consent] [data-t=trouble]')?.textContent.startsWith('No agent of this hub')")
+        .await;
+    is_kept(&page).await;
     // It is decided elsewhere: nothing of the closed sub-agent waits any more.
     let head = publisher
         .says(r#"{"k":"tool.result","run":"r","agent":"a1","tool":"t","output":"deployed","exec_ms":5}"#)

@@ -103,7 +103,6 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
             let reject = move |text: Option<String>| {
                 let (run, tool) = ids.get_value();
                 store.command(at.get_value(), Deed::Reject { run: Some(run), tool, text });
-                form.set(Form::Closed);
             };
             view! { <Reject form=form is_off=is_off reject=reject /> }.into_any()
         }
@@ -128,7 +127,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
                 view! {
                     <div class="consent" data-t="consent">
                         {body}
-                        {move || (!is_asked.get()).then(|| view! {
+                        {move || (!is_asked.get() && !is_waiting.get()).then(|| view! {
                             <p class="meta" role="status">"It was decided meanwhile: " {head.with(|head| head.state.as_str())} "."</p>
                         })}
                         {move || trouble().map(|why| view! { <p class="err trouble" role="status" data-t="trouble">{why}</p> })}
@@ -197,7 +196,6 @@ fn Edit(
     let problem = move || read.with(|read| read.as_ref().err().cloned());
     let send = move || {
         if let (Ok(arguments), false) = (read.get_untracked(), is_off.get_untracked()) {
-            form.set(Form::Closed);
             approve(Some(arguments));
         }
     };

@@ -193,6 +193,7 @@ impl Store {
         let Some(came) = self.control.try_update_value(|control| control.take(frame)).flatten() else {
             return;
         };
+        self.forms.update(|forms| forms.hear(&came));
         self.commanded.notify();
         match came {
             Came { at: At::Message(_), done: Some(done) } => {
