@@ -1,8 +1,13 @@
-//! Which failure a page shows by itself: the newest, as long as nothing has begun since.
+//! Which failure a page shows by itself: the newest, as long as nothing has begun since. And which states of calls it has
+//! seen, so that it tells only of what happens.
+
+use std::collections::HashMap;
 
 use shared::event::ToolState;
 use shared::view::Item;
 use shared::{RunId, ToolCallId, View};
+
+use crate::latency::CallKey;
 
 /// Whether the call failed and nothing had begun since, in the newest run. Calls that ran beside it do not count.
 pub fn failed_last(view: &View, run: &RunId, id: &ToolCallId) -> bool {
@@ -17,9 +22,35 @@ pub fn failed_last(view: &View, run: &RunId, id: &ToolCallId) -> bool {
     after.all(|ran_beside| ran_beside)
 }
 
+/// The states of the calls when they were last looked at.
+#[derive(Debug, Default)]
+pub struct States(HashMap<CallKey, ToolState>);
+
+impl States {
+    /// Forgets all of them.
+    pub fn forget(&mut self) {
+        self.0.clear();
+    }
+
+    /// Takes a conversation as it came at once: nothing in it has happened just now.
+    pub fn see_all(&mut self, view: &View) {
+        self.forget();
+        for (run, it) in &view.runs {
+            for (id, tool) in &it.tools {
+                self.see((run.clone(), id.clone()), tool.state);
+            }
+        }
+    }
+
+    /// Takes the state of a call; whether it is another one than before.
+    pub fn see(&mut self, call: CallKey, state: ToolState) -> bool {
+        self.0.insert(call, state) != Some(state)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    //! Tests of what counts as newest.
+    //! Tests of what counts as newest, and as seen.
 
     use shared::Envelope;
     use shared::fold::fold;
@@ -61,5 +92,15 @@ mod tests {
         let view = view(&BEGINNING);
         assert!(!failed_last(&view, &RunId::new("r"), &ToolCallId::new("b")));
         assert!(!failed_last(&view, &RunId::new("r"), &ToolCallId::new("z")));
+    }
+
+    #[test]
+    fn what_failed_before_a_snapshot_is_not_news_after_it() {
+        let mut states = States::default();
+        states.see_all(&view(&BEGINNING));
+        let call = |name: &str| (RunId::new("r"), ToolCallId::new(name));
+        assert!(!states.see(call("a"), ToolState::Error), "it is told of again, but it failed before");
+        assert!(states.see(call("b"), ToolState::Error) && !states.see(call("b"), ToolState::Error));
+        assert!(states.see(call("c"), ToolState::Error), "it began since");
     }
 }

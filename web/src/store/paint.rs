@@ -10,7 +10,7 @@ use shared::{RunId, ToolCallId};
 
 use super::Store;
 use crate::browser::{self, OncePerFrame};
-use crate::latency::CallKey;
+use crate::failed::States;
 use crate::model::{Model, Touched};
 use crate::scroll::Scroller;
 use crate::speech;
@@ -27,7 +27,7 @@ const MARK_MS: i32 = 10_000;
 pub(super) struct Painter {
     signals: HashMap<Change, ArcTrigger>,
     rows: HashMap<RunId, ArcTrigger>,
-    states: HashMap<CallKey, ToolState>,
+    states: States,
     frame: Option<OncePerFrame>,
     end: Option<OncePerFrame>,
     painted_at: u64,
@@ -57,7 +57,7 @@ impl Painter {
     pub(super) fn forget(&mut self) {
         self.signals.clear();
         self.rows.clear();
-        self.states.clear();
+        self.states.forget();
         self.n_items = 0;
     }
 }
@@ -160,6 +160,10 @@ impl Store {
             if touched.replaced {
                 // Every signal, in whatever order: each is told once.
                 word.signals.extend(painter.signals.values().chain(painter.rows.values()).cloned());
+                // Nothing is told of the past, and it is replaced often.
+                if model.replay().is_none() {
+                    painter.states.see_all(view);
+                }
                 return;
             }
             for change in &touched.changes {
@@ -175,7 +179,7 @@ impl Store {
                             view.runs.get(run).and_then(|run| run.tools.get(id)).map(|tool| tool.state);
                         let key = (run.clone(), id.clone());
                         if let Some(state) = state
-                            && painter.states.insert(key, state) != Some(state)
+                            && painter.states.see(key, state)
                         {
                             word.tools = true;
                             word.rows(painter, run, &mut told);
