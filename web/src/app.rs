@@ -176,7 +176,7 @@ fn speak(store: Store) {
     Effect::new(move |_| {
         store.track_fleet();
         let words = asking.try_update_value(|asking| {
-            store.model(|model| model.fleet().and_then(|rows| asking.hear(rows.values())))
+            store.model(|model| asking.hear(model.fleet()?.values(), model.fleet_end()))
         });
         if let Some(words) = words.flatten() {
             store.spoken.interrupt(words);

@@ -57,19 +57,37 @@ impl Speech {
     }
 }
 
+/// Where the list ends: the time and the name of its last row.
+type End = (u64, ConversationId);
+
 /// The conversations that wait for a person, as far as is known.
 #[derive(Debug, Default)]
-pub struct Asking(Option<Vec<(ConversationId, u64)>>);
+pub struct Asking(Option<Heard>);
+
+/// What the list told of them, and where it ended.
+#[derive(Debug)]
+struct Heard {
+    asking: Vec<(ConversationId, u64)>,
+    end: Option<End>,
+}
 
 impl Asking {
-    /// Takes the list as it is now; what to say, if more calls wait than before. What waits when the list first comes is
-    /// there to be read.
-    pub fn hear<'a>(&mut self, rows: impl Iterator<Item = &'a ConversationRow>) -> Option<String> {
+    /// Takes the list as it is now, and where it ends; what to say, if more calls wait than before. What waits when the list
+    /// first comes is there to be read, and so is what comes into it because it became longer.
+    pub fn hear<'a>(
+        &mut self,
+        rows: impl Iterator<Item = &'a ConversationRow>,
+        end: Option<&End>,
+    ) -> Option<String> {
         let asking: Vec<&ConversationRow> = rows.filter(|row| row.approvals > 0).collect();
         let now = asking.iter().map(|row| (row.conversation.clone(), row.approvals)).collect();
-        let before = self.0.replace(now)?;
+        let Heard { asking: before, end } = self.0.replace(Heard { asking: now, end: end.cloned() })?;
         let known = |row: &ConversationRow| before.iter().find(|(id, _)| *id == row.conversation);
-        let is_new = |row: &&ConversationRow| known(row).is_none_or(|(_, n)| row.approvals > *n);
+        // What happened since stands above the end of the list as it was.
+        let is_old = |row: &ConversationRow| {
+            end.as_ref().is_some_and(|(at, id)| (*at, &row.conversation) > (row.at, id))
+        };
+        let is_new = |row: &&ConversationRow| known(row).map_or(!is_old(row), |(_, n)| row.approvals > *n);
         let new: Vec<&ConversationRow> = asking.into_iter().filter(is_new).collect();
         match new.as_slice() {
             [] => None,

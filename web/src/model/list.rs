@@ -30,6 +30,11 @@ impl Model {
         self.total.max(self.fleet.len() as u64)
     }
 
+    /// Where the list ends: the time and the name of its last row.
+    pub fn fleet_end(&self) -> Option<&(u64, ConversationId)> {
+        self.older_than.as_ref()
+    }
+
     /// Takes rows: all that the hub sends, or those that changed.
     pub(super) fn take_rows(&mut self, is_full: bool, rows: &mut Vec<ConversationRow>, total: u64) {
         if is_full {

@@ -3,9 +3,13 @@
 use super::*;
 
 fn row(name: &str, approvals: u64) -> ConversationRow {
+    row_at(name, approvals, 1)
+}
+
+fn row_at(name: &str, approvals: u64, at: u64) -> ConversationRow {
     let row = format!(
         r#"{{"conversation":"{name}","title":null,"state":"running","activity":null,"epoch":"e","head":1,
-        "started_at":1,"ended_at":null,"at":1,"runs":1,"tools":0,"failed":0,"approvals":{approvals},"agents":0,"anomalies":0}}"#
+        "started_at":1,"ended_at":null,"at":{at},"runs":1,"tools":0,"failed":0,"approvals":{approvals},"agents":0,"anomalies":0}}"#
     );
     serde_json::from_str(&row).unwrap()
 }
@@ -40,15 +44,32 @@ fn of_too_many_messages_the_newest_are_said() {
 #[test]
 fn only_what_begins_to_wait_is_said() {
     let mut asking = Asking::default();
-    assert_eq!(asking.hear([row("old", 1)].iter()), None, "it is there to be read");
+    assert_eq!(asking.hear([row("old", 1)].iter(), None), None, "it is there to be read");
     let more = [row("old", 1), row("a", 1), row("b", 0)];
-    assert_eq!(asking.hear(more.iter()), Some("Needs approval: a".to_owned()));
-    assert_eq!(asking.hear(more.iter()), None);
+    assert_eq!(asking.hear(more.iter(), None), Some("Needs approval: a".to_owned()));
+    assert_eq!(asking.hear(more.iter(), None), None);
     assert_eq!(
-        asking.hear([row("old", 2), row("b", 1)].iter()),
+        asking.hear([row("old", 2), row("b", 1)].iter(), None),
         Some("2 conversations need approval".to_owned())
     );
-    assert_eq!(asking.hear([row("old", 1), row("b", 1)].iter()), None);
+    assert_eq!(asking.hear([row("old", 1), row("b", 1)].iter(), None), None);
+}
+
+#[test]
+fn rows_that_only_come_into_the_list_are_no_news() {
+    let (mut asking, end) = (Asking::default(), |name: &str, at| (at, ConversationId::parse(name).unwrap()));
+    let newest = [row_at("a", 0, 90), row_at("b", 1, 50)];
+    assert_eq!(asking.hear(newest.iter(), Some(&end("b", 50))), None);
+    // The reader pages on, twice.
+    let [a, b] = newest;
+    let paged = [a.clone(), b.clone(), row_at("c", 2, 50), row_at("d", 0, 40)];
+    assert_eq!(asking.hear(paged.iter(), Some(&end("d", 40))), None);
+    let paged = [a.clone(), b.clone(), row_at("e", 1, 30)];
+    assert_eq!(asking.hear(paged.iter(), Some(&end("e", 30))), None);
+    // On a new socket there are only the newest again, and one of the others asks.
+    let woken = [row_at("d", 1, 95), a.clone(), b.clone()];
+    assert_eq!(asking.hear(woken.iter(), Some(&end("b", 50))), Some("Needs approval: d".to_owned()));
+    assert_eq!(asking.hear([a, b, row_at("c", 2, 50)].iter(), Some(&end("c", 50))), None, "paged to again");
 }
 
 #[test]
