@@ -161,7 +161,7 @@ fn speak(store: Store) {
                 Some(RunStatus::Cancelled) => "The run was cancelled",
                 _ => "Answer complete",
             };
-            store.spoken.set(words.to_owned());
+            store.spoken.tell(words.to_owned());
         }
         now
     });

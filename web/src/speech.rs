@@ -27,30 +27,47 @@ pub enum Next {
 /// The polite messages that wait.
 #[derive(Debug, Default)]
 pub struct Speech {
-    waiting: VecDeque<String>,
+    waiting: VecDeque<(String, About)>,
     said_at: Option<u64>,
+}
+
+/// What a message is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// What the reader did: it is told wherever the reader is by then.
+    Deed,
+    /// What happened in the conversation that is looked at: elsewhere it is out of place.
+    Here,
 }
 
 impl Speech {
     /// Takes a message.
-    pub fn add(&mut self, words: String) {
-        if words.is_empty() || self.waiting.back() == Some(&words) {
+    pub fn add(&mut self, words: String, about: About) {
+        if words.is_empty() || self.waiting.back().is_some_and(|(last, _)| *last == words) {
             return;
         }
         if self.waiting.len() >= WAITING_MAX {
             self.waiting.pop_front();
         }
-        self.waiting.push_back(words);
+        self.waiting.push_back((words, about));
+    }
+
+    /// The reader looks at another conversation.
+    pub fn leave(&mut self) {
+        self.waiting.retain(|(_, about)| *about == About::Deed);
     }
 
     /// What to do at `now`, by any one clock.
     pub fn next(&mut self, now: u64) -> Next {
-        let since = self.said_at.map_or(GAP_MS, |at| now.saturating_sub(at));
+        // A clock that was set back does not tell how long it is since.
+        let said_at = self.said_at.map(|at| at.min(now));
+        self.said_at = said_at;
+        let since = said_at.map_or(GAP_MS, |at| now.saturating_sub(at));
         match GAP_MS.saturating_sub(since) {
             _ if self.waiting.is_empty() => Next::Rest,
             0 => {
                 self.said_at = Some(now);
-                self.waiting.pop_front().map_or(Next::Rest, Next::Say)
+                self.waiting.pop_front().map_or(Next::Rest, |(words, _)| Next::Say(words))
             }
             wait => Next::Wait(wait),
         }

@@ -19,22 +19,35 @@ fn one_message_is_said_in_three_seconds() {
     let mut speech = Speech::default();
     assert_eq!(speech.next(0), Next::Rest);
     for words in ["a", "a", "b", ""] {
-        speech.add(words.to_owned());
+        speech.add(words.to_owned(), About::Here);
     }
     assert_eq!(speech.next(10), Next::Say("a".to_owned()));
     assert_eq!(speech.next(11), Next::Wait(2_999));
     assert_eq!(speech.next(3_010), Next::Say("b".to_owned()));
     assert_eq!(speech.next(3_011), Next::Rest);
     // The clock may be set back; then it waits no longer than that.
-    speech.add("c".to_owned());
+    speech.add("c".to_owned(), About::Here);
     assert_eq!(speech.next(5), Next::Wait(GAP_MS));
+    assert_eq!(speech.next(5 + GAP_MS), Next::Say("c".to_owned()));
+}
+
+#[test]
+fn what_happened_in_a_conversation_is_not_said_in_another_one() {
+    let mut speech = Speech::default();
+    for (words, about) in [("said", About::Here), ("Copied", About::Deed), ("look failed", About::Here)] {
+        speech.add(words.to_owned(), about);
+    }
+    assert_eq!(speech.next(0), Next::Say("said".to_owned()));
+    speech.leave();
+    assert_eq!(speech.next(GAP_MS), Next::Say("Copied".to_owned()));
+    assert_eq!(speech.next(GAP_MS * 2), Next::Rest);
 }
 
 #[test]
 fn of_too_many_messages_the_newest_are_said() {
     let mut speech = Speech::default();
     for n in 0..10 {
-        speech.add(n.to_string());
+        speech.add(n.to_string(), About::Here);
     }
     let said: Vec<Next> = (0..5).map(|n| speech.next(n * GAP_MS)).collect();
     let say = |words: &str| Next::Say(words.to_owned());

@@ -119,6 +119,7 @@ impl Store {
         if is_other {
             self.painter.update_value(Painter::forget);
             self.unseen.set(0);
+            self.spoken.leave();
             self.conversation.set(conversation);
             self.follow();
         }
@@ -136,7 +137,7 @@ impl Store {
             self.unseen.update(|n| *n = n.saturating_add(word.new_rows));
         }
         if !self.wall.get_untracked() {
-            word.failures.into_iter().for_each(|words| self.spoken.set(words));
+            word.failures.into_iter().for_each(|words| self.spoken.tell(words));
         }
         self.still_rings(touched.fleet);
         self.tell_words();
@@ -219,7 +220,7 @@ impl Store {
     fn tell_mark(self) {
         let Some(mark) = self.model.try_update_value(Model::take_mark).flatten() else { return };
         let words = mark.words(&browser::time_of_day(browser::now_ms()));
-        self.spoken.set(words.clone());
+        self.spoken.tell(words.clone());
         self.model.update_value(|model| model.keep_mark(words.clone()));
         self.mark.set(Some(words.clone()));
         browser::after(MARK_MS, move || {

@@ -29,6 +29,7 @@ impl Store {
         self.send(frames.unwrap_or_default());
         self.painter.update_value(Painter::forget);
         self.unseen.set(0);
+        self.spoken.leave();
         self.recording.set(Some(opened));
         self.recordings.update(|number| *number = number.wrapping_add(1));
         self.follow();

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::browser;
-use crate::speech::{GAP_MS, Next, Speech};
+use crate::speech::{About, GAP_MS, Next, Speech};
 
 /// What is being said. Words are taken away after a while, so that the same can be said again.
 #[derive(Clone, Copy)]
@@ -26,9 +26,23 @@ impl Voice {
         }
     }
 
-    /// Says it when it is its turn.
+    /// Says what came of something that the reader did, when it is its turn.
     pub(crate) fn set(self, words: String) {
-        self.speech.update_value(|speech| speech.add(words));
+        self.add(words, About::Deed);
+    }
+
+    /// Says what happened in the conversation that is looked at, when it is its turn and if it still is looked at then.
+    pub(crate) fn tell(self, words: String) {
+        self.add(words, About::Here);
+    }
+
+    /// The reader looks at another conversation.
+    pub(super) fn leave(self) {
+        self.speech.update_value(Speech::leave);
+    }
+
+    fn add(self, words: String, about: About) {
+        self.speech.update_value(|speech| speech.add(words, about));
         self.speak();
     }
 
@@ -55,7 +69,11 @@ impl Voice {
     }
 }
 
-fn utter(region: RwSignal<String>, words: String) {
+fn utter(region: RwSignal<String>, mut words: String) {
+    // The same again is heard only where the text is another one.
+    if region.with_untracked(|said| *said == words) {
+        words.push('\u{a0}');
+    }
     region.set(words.clone());
     browser::after(i32::try_from(GAP_MS).unwrap_or(i32::MAX).saturating_sub(100), move || {
         if region.with_untracked(|said| *said == words) {
