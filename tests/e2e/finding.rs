@@ -229,6 +229,27 @@ async fn a_hit_is_marked_where_it_stands_whatever_hid_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_hit_over_two_coloured_stretches_of_code_is_marked_whole() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, ANSWER]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.holds("return document.querySelector('.ans .code pre .kw')?.textContent === 'select'").await;
+    page.press("/").await;
+    page.holds("return document.activeElement?.id === 'find-word'").await;
+    types(&page, "select region, sum").await;
+    page.run_until(HITS, |hits| hits == &json!(["answer"])).await;
+    page.holds(
+        "const marks = [...(CSS.highlights.get('find') ?? [])];
+         return marks.length === 1 && marks[0].toString() === 'select region, sum' && marks[0].startContainer !== marks[0].endContainer
+            && marks[0].startContainer.parentElement.className === 'kw'",
+    )
+    .await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_pattern_finds_too_and_a_wrong_one_says_so() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS]).await;

@@ -8,8 +8,10 @@ use shared::event::PartKind;
 use shared::view::{Item, RunView, ToolView, TopItem};
 use shared::{MessageId, PartId, RunId, ToolCallId, View, format};
 
+mod joined;
 mod word;
 
+pub use joined::{Joined, Spot};
 pub use word::{Matcher, Word};
 
 /// Most hits that are listed.

@@ -5,10 +5,10 @@ use std::cell::Cell;
 
 use js_sys::{Array, Function, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{DomRect, Element, Range};
+use web_sys::{DomRect, Element, Node, Range};
 
 use crate::browser;
-use crate::find::Matcher;
+use crate::find::{Joined, Matcher, Spot};
 
 /// Its name in the styles.
 const NAME: &str = "find";
@@ -18,6 +18,9 @@ const MARKS_MAX: usize = 500;
 
 /// What holds the text itself of a call, of thinking, of an answer.
 const TEXTS: &str = ".body .pre, .think-text, .ans";
+
+/// What holds a text that is read in one go, however it is coloured or stressed.
+const BLOCKS: &str = ".pre, pre, p, li, td, th, h3, h4, .think-text";
 
 /// `NodeFilter.SHOW_TEXT`.
 const SHOW_TEXT: u32 = 4;
@@ -72,28 +75,40 @@ pub(crate) fn bring(id: &str, matcher: &dyn Matcher, number: usize) -> Option<Do
 
 /// Where `matcher` finds something in the text of `root`, at most `most` places.
 fn places(root: &Element, matcher: &dyn Matcher, most: usize) -> Vec<Range> {
-    let document = browser::document();
-    let Ok(walker) = document.create_tree_walker_with_what_to_show(root, SHOW_TEXT) else {
+    let Ok(walker) = browser::document().create_tree_walker_with_what_to_show(root, SHOW_TEXT) else {
         return Vec::new();
     };
     let mut places = Vec::new();
-    while let Ok(Some(node)) = walker.next_node() {
-        let text = node.node_value().unwrap_or_default();
-        for range in matcher.places(&text) {
-            let units = |to: usize| {
-                let before = text.get(..to).unwrap_or_default();
-                u32::try_from(before.encode_utf16().count()).unwrap_or(u32::MAX)
-            };
-            let Ok(place) = document.create_range() else { return places };
-            if place.set_start(&node, units(range.start)).is_ok()
-                && place.set_end(&node, units(range.end)).is_ok()
-            {
-                places.push(place);
-            }
-            if places.len() >= most {
-                return places;
-            }
+    let mut block = Block::default();
+    while places.len() < most {
+        let node = walker.next_node().ok().flatten();
+        let parent = node.as_ref().and_then(Node::parent_element);
+        let of = parent.and_then(|it| it.closest(BLOCKS).ok().flatten());
+        if of.is_none() || of != block.of {
+            let found = block.joined.places(matcher).filter_map(|(from, to)| block.range(from, to));
+            places.extend(found.take(most.saturating_sub(places.len())));
+            block = Block { of, ..Block::default() };
         }
+        let Some(node) = node else { break };
+        block.joined.push(&node.node_value().unwrap_or_default());
+        block.nodes.push(node);
     }
     places
+}
+
+/// The texts of a block.
+#[derive(Default)]
+struct Block {
+    of: Option<Element>,
+    nodes: Vec<Node>,
+    joined: Joined,
+}
+
+impl Block {
+    fn range(&self, from: Spot, to: Spot) -> Option<Range> {
+        let range = browser::document().create_range().ok()?;
+        range.set_start(self.nodes.get(from.0)?, from.1).ok()?;
+        range.set_end(self.nodes.get(to.0)?, to.1).ok()?;
+        Some(range)
+    }
 }
