@@ -262,6 +262,8 @@ async fn a_pattern_finds_too_and_a_wrong_one_says_so() {
     page.text_until("found", |text| text == "Not in this conversation").await;
     page.run("document.querySelector('[data-t=pattern]').click()").await;
     page.run_until(HITS, |hits| hits == &json!(["result"])).await;
+    page.text_until("not-elsewhere", |text| text == "Not searched. Patterns are for this conversation only.")
+        .await;
     page.run_until("return document.querySelector('[data-t=hit] mark').textContent", |it| {
         it == "token expired at 2026-"
     })

@@ -127,19 +127,25 @@ fn Elsewhere() -> impl IntoView {
     let store = use_store();
     let hits = RwSignal::new(Ok::<_, String>(Vec::<search::Hit>::new()));
     Effect::new(move |_| {
-        let query = store.query.get();
-        // The hub looks for words.
-        if query.trim().len() < 2 || !store.is_current() || store.is_pattern.get() {
-            hits.set(Ok(Vec::new()));
+        let (query, is_pattern) = (store.query.get(), store.is_pattern.get());
+        if is_pattern || query.trim().len() < 2 || !store.is_current() {
+            // The hub looks for words.
+            let is_left_out = is_pattern && !query.is_empty() && store.is_current();
+            let why = "Patterns are for this conversation only.";
+            hits.set(if is_left_out { Err(why.to_owned()) } else { Ok(Vec::new()) });
             return;
         }
+        let is_wanted = {
+            let query = query.clone();
+            move || store.query.get_untracked() == query && !store.is_pattern.get_untracked()
+        };
         browser::after(REST_MS, move || {
-            if store.query.get_untracked() != query || store.is_pattern.get_untracked() {
+            if !is_wanted() {
                 return;
             }
             spawn_local(async move {
                 let answer = browser::fetch_text(&search::path(&query)).await;
-                if store.query.get_untracked() == query {
+                if is_wanted() {
                     // A panel that was closed meanwhile has no place for it.
                     hits.try_set(answer.map(|text| search::hits(&text)));
                 }
