@@ -142,8 +142,9 @@ fn Ordered(rows: Memo<(Wanted, Vec<CallKey>)>, calls: Memo<Calls>, longest: Memo
 fn names_of(groups: Memo<Vec<Group>>, calls: Memo<Calls>, rows: Memo<(Wanted, Vec<CallKey>)>) -> Vec<String> {
     let mut names: Vec<String> =
         groups.with(|groups| groups.iter().map(|group| group.name.clone()).collect());
-    rows.with(|(_, rows)| {
-        calls.with(|calls| {
+    // What others are made of is read before them.
+    calls.with(|calls| {
+        rows.with(|(_, rows)| {
             let shown: HashSet<&str> =
                 rows.iter().filter_map(|key| Some(calls.get(key)?.name.as_str())).collect();
             names.retain(|name| shown.contains(name.as_str()));
@@ -256,8 +257,8 @@ fn GroupOf(
     };
     let its_name = own.clone();
     let its_rows = Memo::new(move |_| {
-        rows.with(|(_, rows)| {
-            calls.with(|calls| {
+        calls.with(|calls| {
+            rows.with(|(_, rows)| {
                 let is_its = |key: &&CallKey| calls.get(*key).is_some_and(|call| call.name == its_name);
                 rows.iter().filter(is_its).cloned().collect::<Vec<_>>()
             })
@@ -265,8 +266,14 @@ fn GroupOf(
     });
     // Of many calls the newest are shown; every tool has its share.
     let share = move || window::CALLS.checked_div(groups.with(Vec::len)).unwrap_or(0).max(8);
-    let hidden = move || its_rows.with(Vec::len).saturating_sub(share());
-    let newest = move || its_rows.with(|rows| rows.iter().skip(hidden()).cloned().collect::<Vec<_>>());
+    let hidden = move || {
+        let share = share();
+        its_rows.with(Vec::len).saturating_sub(share)
+    };
+    let newest = move || {
+        let hidden = hidden();
+        its_rows.with(|rows| rows.iter().skip(hidden).cloned().collect::<Vec<_>>())
+    };
     let only = move |_| {
         wanted.update(|wanted| {
             wanted.tool = if wanted.tool.as_ref() == Some(&own) { None } else { Some(own.clone()) };
