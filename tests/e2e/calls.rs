@@ -99,6 +99,27 @@ async fn calls_are_filtered_ordered_and_gone_through_by_keys() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_chip_is_cut_or_broken_however_narrow_the_panel_is() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    // One tool alone has a chip of its own beside the two lists.
+    page.holds("return !!document.querySelector('button.grp')").await;
+    page.run("document.querySelector('button.grp').click()").await;
+    page.holds("return !!document.querySelector('[data-t=only-tool]')").await;
+    page.run("document.querySelector('.tools').style.width = '240px'").await;
+    page.holds(
+        "const panel = document.querySelector('.tools'), edge = panel.getBoundingClientRect().right;
+         const chips = [...panel.querySelectorAll('.chips > *')].map(it => it.getBoundingClientRect());
+         return chips.length === 7 && chips.every(it => it.right <= edge && it.width > 30 && it.height < 30)",
+    )
+    .await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn failed_calls_and_open_approvals_stay_visible_when_the_steps_are_folded() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     for lines in [OPENING, CALLS, ANSWER] {
