@@ -32,6 +32,7 @@ pub mod panes;
 pub mod plain;
 pub mod replay;
 pub mod route;
+pub mod said;
 pub mod search;
 pub mod seen;
 pub mod span;

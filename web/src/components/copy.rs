@@ -5,6 +5,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, MouseEvent};
 
 use crate::browser;
+use crate::said::Words;
 use crate::store::{Store, use_store};
 
 /// How long a button says that it has copied, in milliseconds.
@@ -14,13 +15,13 @@ const SAID_MS: i32 = 1_500;
 #[derive(Clone, Copy)]
 pub(super) struct Said {
     store: Store,
-    words: RwSignal<Option<&'static str>>,
+    words: RwSignal<Words>,
 }
 
 impl Said {
     /// Nothing yet.
     pub(super) fn new(store: Store) -> Self {
-        Self { store, words: RwSignal::new(None) }
+        Self { store, words: RwSignal::new(Words::default()) }
     }
 
     /// Copies `text`, and says whether that was done.
@@ -32,9 +33,9 @@ impl Said {
 
     /// Says `words` for a while. The button may be gone by then.
     pub(super) fn say(self, words: &'static str) {
-        self.words.try_set(Some(words));
+        let Some(number) = self.words.try_update(|said| said.say(words)) else { return };
         browser::after(SAID_MS, move || {
-            self.words.try_set(None);
+            self.words.try_update(|said| said.end(number));
         });
     }
 }
@@ -48,7 +49,7 @@ pub(super) fn CopyButton(
 ) -> impl IntoView {
     view! {
         <button type="button" class="copy" data-t="furniture" on:click=move |_| press()>
-            {move || said.words.get().unwrap_or_else(&label)}
+            {move || said.words.with(Words::now).unwrap_or_else(&label)}
         </button>
     }
 }
