@@ -168,6 +168,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/c/{conversation}", get(page::index))
         .route("/wall", get(page::index))
         .route("/new", get(page::index))
+        .route("/image", get(page::image))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))

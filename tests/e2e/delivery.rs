@@ -117,6 +117,8 @@ async fn the_policy_lets_the_page_run_and_nothing_else() {
         "style-src 'self'",
         "connect-src 'self'",
         "frame-ancestors 'none'",
+        "frame-src 'self'",
+        "img-src 'self' data:",
         "base-uri 'none'",
         "form-action 'none'",
     ] {

@@ -1,8 +1,8 @@
 //! Results in their own form, exact bytes beside it.
 
 use serde_json::json;
-use tests::Page;
 use tests::browser::{DESKTOP, Screen};
+use tests::{Origin, Page, Step};
 
 use crate::scene::{OPENING, hub_and_publisher};
 
@@ -103,6 +103,62 @@ async fn results_show_in_their_own_form_and_copy_as_they_came() {
     page.run("document.querySelector('[data-t=open-embed]').click()").await;
     page.holds("return document.querySelector('[data-t=embed]')?.getAttribute('sandbox') === ''").await;
     page.holds("return document.title !== 'owned'").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_from_elsewhere_is_loaded_by_a_click_and_by_nothing_else() {
+    let drawing = br#"<svg xmlns="http://www.w3.org/2000/svg" width="2000" height="100"><rect width="9" height="9"/></svg>"#;
+    let origin =
+        Origin::start(|_| Step::answer("200 OK", &[("content-type", "image/svg+xml")], drawing)).await;
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let at = |name: &str| format!("http://{}/{name}.svg", origin.address());
+    let text = format!("Before ![the plan]({}) and after", at("text"));
+    let part = json!({"content": [{"type": "resource_link", "uri": at("part"), "name": "chart"},
+        {"type": "resource_link", "uri": "https://example.com/a.pdf", "name": "report"}]});
+    let delta = json!({"k": "part.delta", "run": "r", "part": "p", "text": text});
+    let result = json!({"k": "tool.result", "run": "r", "tool": "t", "output": part});
+    publisher.says(OPENING).await;
+    publisher.says(r#"{"k":"tool.call","run":"r","tool":"t","name":"draw","arguments":"{}"}"#).await;
+    publisher.says(&result.to_string()).await;
+    let head = publisher
+        .says(&format!("{{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\",\"kind\":\"text\"}}\n{delta}"))
+        .await
+        .seq;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?level=All")).await;
+    page.painted(head).await;
+    let offers = "return [...document.querySelectorAll('a[data-from]')].map(it => it.textContent + ' ' + it.dataset.from).sort()";
+    let from = origin.address().to_string();
+    page.run_until(offers, |it| it == &json!([format!("chart {from}"), format!("the plan {from}")])).await;
+    assert_eq!(
+        page.run("return getComputedStyle(document.querySelector('.ans a[data-from]'), '::before').content")
+            .await,
+        json!(format!("\"Load image from {from}, size unknown: \""))
+    );
+    assert_eq!(page.run("return document.querySelectorAll('iframe').length").await, json!(0));
+    assert_eq!(origin.asked().len(), 0, "nobody has asked for it");
+    page.run("document.querySelector('.ans a[data-from]').click()").await;
+    let shown = "const frame = document.querySelector('.ans iframe.embed'), image = frame?.contentDocument?.querySelector('img');
+         return image?.naturalWidth === 2000 && Math.abs(image.clientWidth - frame.clientWidth) <= 1 && Math.abs(frame.clientHeight - image.clientHeight) <= 1";
+    page.holds(shown).await;
+    // The text goes on around it.
+    let more = json!({"k": "part.delta", "run": "r", "part": "p", "text": " it, **more**."});
+    let head = publisher.says(&more.to_string()).await.seq;
+    page.painted(head).await;
+    page.text_until("answer", |text| text.contains("and after it, more.")).await;
+    page.holds(shown).await;
+    let asked = origin.asked();
+    assert_eq!(asked.len(), 1);
+    assert!(
+        asked[0].start.starts_with("GET /text.svg ") && asked[0].header("referer").is_none(),
+        "{asked:?}"
+    );
+    page.run("document.querySelector('[data-t=elsewhere] a[data-from]').click()").await;
+    page.holds("return document.querySelector('[data-t=elsewhere] iframe')?.contentDocument?.querySelector('img')?.naturalWidth === 2000")
+        .await;
+    assert_eq!(page.run("return location.pathname").await, "/c/c");
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }
 

@@ -58,7 +58,7 @@ async fn a_name_that_was_bent_to_this_address_is_refused() {
 #[tokio::test]
 async fn every_answer_forbids_what_a_page_does_not_need() {
     let hub = Hub::start().await;
-    for path in ["/", "/c/anything", "/v1/conversations", "/v1/nothing"] {
+    for path in ["/", "/c/anything", "/v1/conversations", "/v1/nothing", "/image"] {
         let answer = send(&hub, "GET", path, &[]).await;
         let header =
             |name: &str| answer.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
@@ -68,6 +68,23 @@ async fn every_answer_forbids_what_a_page_does_not_need() {
         assert_eq!(header("x-content-type-options"), "nosniff", "{path}");
         assert_eq!(header("referrer-policy"), "no-referrer", "{path}");
     }
+}
+
+#[tokio::test]
+async fn only_the_document_for_images_may_load_from_elsewhere_and_it_holds_nothing() {
+    let hub = Hub::start().await;
+    let policy = async |path: &str| {
+        let answer = send(&hub, "GET", path, &[]).await;
+        let policy = answer.headers()["content-security-policy"].to_str().unwrap().to_owned();
+        (policy, answer.text().await.unwrap())
+    };
+    let (page, _) = policy("/").await;
+    assert!(page.contains("img-src 'self' data:;") && page.contains("frame-src 'self';"), "{page}");
+    // Whatever the address says, nothing of it gets into the document.
+    let (image, document) = policy("/image?src=https://example.org/a.png").await;
+    assert!(image.contains("img-src http: https:;") && image.contains("frame-ancestors 'self'"), "{image}");
+    assert!(image.contains("sandbox") && !image.contains("script"), "{image}");
+    assert!(!document.contains("src") && !document.contains("example"), "{document}");
 }
 
 #[tokio::test]

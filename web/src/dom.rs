@@ -2,6 +2,7 @@
 
 mod code;
 pub(crate) mod highlight;
+pub(crate) mod image;
 mod markdown;
 mod nodes;
 mod pattern;

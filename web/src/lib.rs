@@ -20,6 +20,7 @@ pub mod fleet;
 pub mod follow;
 pub mod forms;
 pub mod highlight;
+pub mod images;
 pub mod keyboard;
 pub mod kinds;
 pub mod latency;

@@ -9,6 +9,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, MouseEvent};
 
 use crate::browser;
+use crate::dom::image;
 use crate::route::{self, Looks};
 
 /// Where the page is.
@@ -79,11 +80,11 @@ impl Navigation {
             && !(event.meta_key() || event.ctrl_key() || event.shift_key() || event.alt_key())
             && !event.default_prevented();
         let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-        let link = target.and_then(|target| target.closest("a[data-in]").ok().flatten());
-        let path = link.and_then(|link| link.get_attribute("href"));
-        let (true, Some(address)) = (is_plain, path) else { return };
+        let link = target.and_then(|target| target.closest("a[data-in], a[data-from]").ok().flatten());
+        let (true, Some(link)) = (is_plain, link) else { return };
         event.prevent_default();
-        if address == path_now() + &query_now() {
+        let address = link.get_attribute("href").unwrap_or_default();
+        if image::load(&link) || address == path_now() + &query_now() {
             return;
         }
         if let Ok(history) = browser::window().history() {

@@ -17,7 +17,7 @@ use crate::state::Shared;
 
 /// What the page may do: nothing but run itself and talk to this hub.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
-    connect-src 'self'; img-src 'self' data:; font-src 'none'; base-uri 'none'; form-action 'none'; \
+    connect-src 'self'; img-src 'self' data:; frame-src 'self'; font-src 'none'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
 /// On every answer, so that no path can be forgotten.

@@ -20,6 +20,26 @@ struct Dist;
 const NO_PAGE: &str = "<!doctype html><title>Fanlight</title><p>This hub was built without its page. Run \
     <code>cargo xtask build</code>, or use the <a href=/v1/conversations>interface</a>.";
 
+/// What images from elsewhere are put into, one each: empty, and styled so that they fit.
+const IMAGE: &str = "<!doctype html><title>Image</title><style>\
+    body{margin:0;font:13px sans-serif;overflow:hidden}img{display:block;max-width:100%;max-height:320px}</style>";
+
+/// What may be in it: images, from everywhere; the hash is that of its styles. Only the page may hold it, and nothing is
+/// loaded until the page, after a click, puts something in.
+const IMAGE_POLICY: &str = "default-src 'none'; img-src http: https:; \
+    style-src 'sha256-CEh66Zd9Ve02ZgHCdii2wXLMP2mMaw89CFyQVVicE5k='; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'self'; sandbox allow-same-origin";
+
+/// `GET /image`: see [`IMAGE`].
+pub(crate) async fn image() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::CONTENT_SECURITY_POLICY, IMAGE_POLICY),
+    ];
+    (headers, IMAGE).into_response()
+}
+
 /// `GET /` and `GET /c/{conversation}`: which conversation it is, the page finds out by itself.
 pub(crate) async fn index(headers: HeaderMap) -> Response {
     match Dist::get("index.html") {

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use super::output::{Shown, Text};
 use crate::dom::MarkdownBox;
 use crate::format;
+use crate::images;
 use crate::kinds::{self, Attached, Cell, Change, Kind, Line, Part, Piece, Table};
 
 mod tree;
@@ -42,11 +43,15 @@ fn part(part: Part, is_cut: bool) -> AnyView {
         Part::Markdown(text) => view! { <Declared text=text /> }.into_any(),
         Part::Json(text) => view! { <Tree json=text /> }.into_any(),
         Part::Image(url) => view! { <img class="file" alt="An image of the result" src=url /> }.into_any(),
-        Part::Elsewhere { name, url } => view! {
-            <p class="none" data-t="elsewhere"><span class="meta">"Not loaded: "</span>
-                <a href=url target="_blank" rel="noopener noreferrer">{name}</a></p>
+        Part::Elsewhere { name, url } => {
+            let from = images::host_of_image(&url).map(str::to_owned);
+            let head = from.is_none().then(|| view! { <span class="meta">"Not loaded: "</span> });
+            view! {
+                <p class="none" data-t="elsewhere">{head}
+                    <a href=url data-from=from target="_blank" rel="noopener noreferrer">{name}</a></p>
+            }
+            .into_any()
         }
-        .into_any(),
         Part::Other(name) => view! { <p class="none meta">{name}</p> }.into_any(),
     }
 }

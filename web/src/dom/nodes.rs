@@ -6,6 +6,7 @@ use web_sys::{Element, Node as DomNode, Text};
 
 use super::{element, update_text};
 use crate::browser::document;
+use crate::images;
 use crate::markdown::{Align, Node, Tag};
 
 /// Makes the children of `parent` from the number `first` on show `new`, where they show `old` now.
@@ -40,6 +41,12 @@ fn change(parent: &DomNode, child: &DomNode, old: &Node, new: &Node) {
 
 /// Where the children of an element with this tag are.
 fn inside(element: &DomNode, tag: &Tag) -> DomNode {
+    if let (Tag::Image(url), Some(link)) = (tag, element.first_child())
+        && !url.is_empty()
+    {
+        // The image may be shown behind it.
+        return link;
+    }
     let depth = match tag {
         Tag::CodeBlock(_) => 2,
         Tag::Table => 1,
@@ -92,7 +99,7 @@ fn make(tag: &Tag) -> Element {
         Tag::CodeBlock(language) => code_block(language),
         Tag::Link(url) => link(url),
         Tag::Image(url) if url.is_empty() => element("span", "image"),
-        Tag::Image(url) => with(link(url), "class", "image"),
+        Tag::Image(url) => image(url),
         Tag::Raw => element("span", "raw"),
         Tag::Table => {
             // Wide tables scroll by themselves.
@@ -129,6 +136,17 @@ fn link(url: &str) -> Element {
     with(with(link, "rel", "noopener noreferrer"), "target", "_blank")
 }
 
+/// What stands for an image that is elsewhere.
+fn image(url: &str) -> Element {
+    let mut link = with(link(url), "class", "image");
+    if let Some(host) = images::host(url) {
+        link = with(link, "data-from", host);
+    }
+    let around = element("span", "");
+    drop(around.append_child(&link));
+    around
+}
+
 /// The block with a head that is not the model's: the language and the copy button.
 fn code_block(language: &str) -> Element {
     let block = with(element("div", "code"), "data-language", language);
@@ -151,7 +169,7 @@ pub(super) fn end_of(host: &Element) -> Element {
     let mut at = host.clone();
     while let Some(last) = at.last_element_child() {
         let is_last = at.last_child().is_some_and(|node| node.is_same_node(Some(&last)));
-        let is_closed = matches!(last.tag_name().as_str(), "BR" | "HR" | "INPUT" | "A" | "CODE" if last.tag_name() != "CODE" || !in_pre(&last));
+        let is_closed = matches!(last.tag_name().as_str(), "BR" | "HR" | "INPUT" | "A" | "IFRAME" | "CODE" if last.tag_name() != "CODE" || !in_pre(&last));
         if !is_last || is_closed {
             break;
         }
