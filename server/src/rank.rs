@@ -14,9 +14,10 @@ pub(crate) enum Rank {
 pub(crate) fn step_back(rank: Rank) {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
-        // Threads have numbers as processes do there, and each its own place.
-        let this = rustix::thread::gettid();
-        let placed = rustix::process::getpriority_process(Some(this)).and_then(|now| {
+        // Threads have numbers as processes do there, and each its own place. Counted from where the process stands: this
+        // thread may have been started by one that stepped back itself, and such a one begins where that stands.
+        let (this, process) = (rustix::thread::gettid(), rustix::process::getpid());
+        let placed = rustix::process::getpriority_process(Some(process)).and_then(|now| {
             rustix::process::setpriority_process(Some(this), now.saturating_add(rank as i32))
         });
         if let Err(error) = placed {
@@ -26,3 +27,6 @@ pub(crate) fn step_back(rank: Rank) {
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     let _: Rank = rank;
 }
+
+#[cfg(all(test, any(target_os = "linux", target_os = "android")))]
+mod tests;

@@ -6,6 +6,7 @@
 //! calls read what was there at that moment.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use compact_str::CompactString;
 use shared::ConversationId;
@@ -27,7 +28,11 @@ use crate::state::Shared;
 use crate::tally::TALLY;
 
 /// Bytes that are read in one go; then others have their turn.
-const STEP_BYTES: usize = 64 << 10;
+const STEP_BYTES: usize = 16 << 10;
+
+/// How long a recorder lets a call go first. An upstream on the same machine has answered by then, and until it has, it and
+/// the caller want the cores; nobody sees a call later by so little.
+const LULL: Duration = Duration::from_millis(2);
 
 /// Requests longer than this are read where it keeps no other call waiting, in bytes.
 const LONG_REQUEST_BYTES: usize = 256 << 10;
@@ -120,6 +125,7 @@ struct Hearing {
 impl Recording {
     async fn run(mut self) {
         let (body, asked, mut held) = self.tape.request().await;
+        tokio::time::sleep(LULL).await;
         let request = self.facts.read(body, asked, &mut held);
         self.turn.comes().await;
         let answer = self.place(&request);
