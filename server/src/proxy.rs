@@ -12,16 +12,19 @@
 //! The call never waits for its recording: the tape takes what it can hold, and what it cannot is lost to the recording
 //! alone. Keys are passed on and kept nowhere.
 
+mod again;
 mod browser;
 mod call;
 mod copied;
 mod headers;
 mod inflate;
+mod link;
 mod order;
 mod record;
 mod recorders;
 mod secrets;
 mod send;
+mod settings;
 mod tape;
 mod target;
 mod upstream;
@@ -30,7 +33,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::{Arc, OnceLock};
 
-use axum::body::HttpBody;
+use axum::body::{Bytes, HttpBody};
 use compact_str::CompactString;
 use parking_lot::Mutex;
 use shared::code::ErrorCode;
@@ -124,7 +127,7 @@ impl Proxy {
     /// A way to `upstream` for the hub's own calls.
     pub(crate) fn way<B>(&self, upstream: &Upstream) -> Result<Sender<B>, rustls::Error>
     where
-        B: HttpBody<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
+        B: HttpBody<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
     {
         blocking(|| Sender::new(upstream, self.roots.get_or_init(Roots::load)))
     }

@@ -40,6 +40,11 @@ fn few_calls_share_a_lane() {
     let upstream = Upstream::new("x", "http://127.0.0.1:1", super::super::upstream::Api::OpenAi).unwrap();
     let sender = Sender::<Empty>::new(&upstream, &Roots(Arc::new(RootCertStore::empty()))).unwrap();
     let most = CALLS_PER_LANE_MAX as usize;
+    // As long as nobody knows how many may share one, none do.
+    let first = [sender.take_seat().1, sender.take_seat().1];
+    assert_eq!(sender.lanes.lock().len(), 2);
+    drop(first);
+    sender.linking.room().learn(u32::MAX);
     let mut seats: Vec<_> = (0..=most).map(|_| sender.take_seat().1).collect();
     let calls = |sender: &Sender<Empty>| {
         sender.lanes.lock().iter().map(|lane| lane.calls.load(Ordering::Relaxed)).collect::<Vec<_>>()
@@ -51,4 +56,64 @@ fn few_calls_share_a_lane() {
     assert_eq!(calls(&sender), [most, 1]);
     drop(seats);
     assert_eq!(calls(&sender), [0, 0]);
+    sender.linking.room().learn(2);
+    let seats: Vec<_> = (0..5).map(|_| sender.take_seat().1).collect();
+    assert_eq!(calls(&sender), [2, 2, 1]);
+    drop(seats);
+    // Those that let none through are asked all the same: they may do so soon.
+    sender.linking.room().learn(0);
+    let _seat = sender.take_seat();
+    assert_eq!(calls(&sender), [1, 0, 0]);
+}
+
+/// Reads a request whose body ends with `}` from `stream`, and answers it.
+fn answer_one(stream: &mut std::net::TcpStream) -> String {
+    use std::io::{Read as _, Write as _};
+    let mut said = Vec::new();
+    while !said.ends_with(b"}") {
+        let mut more = [0; 1_024];
+        let read = stream.read(&mut more).unwrap();
+        assert!(read > 0, "the request breaks off");
+        said.extend_from_slice(more.get(..read).unwrap());
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
+    String::from_utf8(said).unwrap()
+}
+
+/// One thread alone, so that nothing is told of a connection between two lines of the test.
+#[tokio::test]
+async fn a_request_for_which_the_connection_was_closed_already_is_sent_over_another() {
+    use http_body_util::BodyExt as _;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let upstream = Upstream::new("x", &url, super::super::upstream::Api::OpenAi).unwrap();
+    let sender = Sender::<Empty>::new(&upstream, &Roots(Arc::new(RootCertStore::empty()))).unwrap();
+    let accept = |listener: &std::net::TcpListener| {
+        let listener = listener.try_clone().unwrap();
+        tokio::task::spawn_blocking(move || {
+            let mut stream = listener.accept().unwrap().0;
+            let said = answer_one(&mut stream);
+            (stream, said)
+        })
+    };
+    let call = async |number: u32| {
+        let body = Empty::from(format!("{{\"call\":{number}}}"));
+        let request = Request::post(format!("{url}/v1/x")).body(body).unwrap();
+        let answer = sender.send(request).await.map_err(|fault| format!("{fault:?}"))?;
+        let whole = answer.into_body().collect().await.unwrap().to_bytes();
+        Ok::<_, String>(whole)
+    };
+    let accepting = accept(&listener);
+    assert_eq!(call(1).await.unwrap(), "ok");
+    let (stream, _said) = accepting.await.unwrap();
+    // The connection is at rest, and asked for its next request.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    let accepting = accept(&listener);
+    drop(stream);
+    assert_eq!(call(2).await.unwrap(), "ok");
+    let (_stream, said) = accepting.await.unwrap();
+    assert!(said.starts_with("POST /v1/x HTTP/1.1\r\n") && said.ends_with("\r\n\r\n{\"call\":2}"), "{said}");
+    assert_eq!(said.matches("{\"call\":2}").count(), 1, "{said}");
 }
