@@ -16,6 +16,7 @@ mod again;
 mod browser;
 mod call;
 mod copied;
+mod detour;
 mod headers;
 mod inflate;
 mod link;
@@ -46,7 +47,7 @@ use headers::Fingerprints;
 pub(crate) use headers::keys;
 use order::{Floors, Order, Waiting};
 use recorders::Recorders;
-use send::Roots;
+use send::Outside;
 use tape::Budget;
 
 pub(crate) use call::{Passed, call, retry_after_ms};
@@ -59,7 +60,7 @@ pub use upstream::{Api, Upstream, UpstreamError};
 #[derive(Debug)]
 pub(crate) struct Proxy {
     upstreams: BTreeMap<CompactString, Place>,
-    roots: OnceLock<Roots>,
+    outside: OnceLock<Outside>,
     fingerprints: Fingerprints,
     budget: Arc<Budget>,
     order: Arc<Order>,
@@ -85,7 +86,7 @@ impl Proxy {
         });
         Self {
             upstreams: places.collect(),
-            roots: OnceLock::new(),
+            outside: OnceLock::new(),
             fingerprints: Fingerprints::default(),
             budget: Arc::default(),
             order: Arc::default(),
@@ -112,7 +113,7 @@ impl Proxy {
         };
         let sender = place.sender.get_or_init(|| {
             // Reads the certificates of the system, once.
-            blocking(|| Sender::new(&place.upstream, self.roots.get_or_init(Roots::load)))
+            blocking(|| Sender::new(&place.upstream, self.outside.get_or_init(Outside::load)))
         });
         match sender {
             Ok(sender) => Ok((&place.upstream, sender)),
@@ -129,13 +130,13 @@ impl Proxy {
     where
         B: HttpBody<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
     {
-        blocking(|| Sender::new(upstream, self.roots.get_or_init(Roots::load)))
+        blocking(|| Sender::new(upstream, self.outside.get_or_init(Outside::load)))
     }
 
     /// A bare connection to `upstream`, for what is no call.
     pub(crate) async fn plug(&self, upstream: &Upstream) -> Result<Plug, String> {
-        let roots = blocking(|| self.roots.get_or_init(Roots::load));
-        send::plug(upstream, roots).await
+        let outside = blocking(|| self.outside.get_or_init(Outside::load));
+        send::plug(upstream, outside).await
     }
 
     /// Bytes of calls that wait to be recorded.

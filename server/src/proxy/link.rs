@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::Uri;
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
-use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use shared::limits::PROXY_CONNECT_MS;
 use socket2::SockRef;
@@ -21,13 +21,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tower::Service;
 
+use super::detour::{Broken, Reaching};
 use super::settings::Settings;
 
 /// How long before the other side closes a connection no request is sent over it any more: the two would meet on the way.
 const CLOSING: Duration = Duration::from_secs(1);
-
-/// What went wrong on the way to a connection.
-type Broken = Box<dyn std::error::Error + Send + Sync>;
 
 /// A bare connection, behind TLS where that is wanted.
 pub(crate) type Plug = TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>;
@@ -35,14 +33,16 @@ pub(crate) type Plug = TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>;
 /// Makes connections to one upstream.
 #[derive(Debug, Clone)]
 pub(super) struct Linking {
-    https: HttpsConnector<HttpConnector>,
+    https: HttpsConnector<Reaching>,
+    /// A proxy is asked, not the upstream.
+    is_asked: bool,
     room: Arc<Room>,
 }
 
 impl Linking {
-    /// Over what `https` makes.
-    pub(super) fn new(https: HttpsConnector<HttpConnector>) -> Self {
-        Self { https, room: Arc::default() }
+    /// Over what `https` makes; to a proxy that is asked for what is wanted of the upstream where `is_asked` says so.
+    pub(super) fn new(https: HttpsConnector<Reaching>, is_asked: bool) -> Self {
+        Self { https, is_asked, room: Arc::default() }
     }
 
     /// How many calls its connections carry.
@@ -62,13 +62,13 @@ impl Service<Uri> for Linking {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let connecting = self.https.call(uri);
-        let room = Arc::clone(&self.room);
+        let (is_asked, room) = (self.is_asked, Arc::clone(&self.room));
         Box::pin(async move {
             let limit = Duration::from_millis(PROXY_CONNECT_MS);
             let connected = tokio::time::timeout(limit, connecting).await;
             let late = || io::Error::new(io::ErrorKind::TimedOut, "no connection in time");
             let stream = connected.map_err(|_elapsed| late())??;
-            Ok(TokioIo::new(Link::new(TokioIo::new(stream), room)))
+            Ok(TokioIo::new(Link::new(TokioIo::new(stream), is_asked, room)))
         })
     }
 }
@@ -152,6 +152,7 @@ impl std::error::Error for Unwritten {}
 #[derive(Debug)]
 pub(super) struct Link {
     stream: Plug,
+    is_asked: bool,
     standing: Arc<Standing>,
     /// When something came last.
     came_at: Instant,
@@ -161,7 +162,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    fn new(stream: Plug, room: Arc<Room>) -> Self {
+    fn new(stream: Plug, is_asked: bool, room: Arc<Room>) -> Self {
         let is_shared = stream.inner().connected().is_negotiated_h2();
         if !is_shared {
             // Each call has one for itself.
@@ -169,7 +170,8 @@ impl Link {
         }
         let standing = Arc::new(Standing { is_shared, ..Standing::default() });
         let came_at = Instant::now();
-        Self { stream, standing, came_at, settings: is_shared.then(Settings::default), room }
+        let settings = is_shared.then(Settings::default);
+        Self { stream, is_asked, standing, came_at, settings, room }
     }
 
     /// Whether the other side closed, or says something that nobody asked for: in both cases it takes no request. Asks the
@@ -217,7 +219,8 @@ fn unwritten() -> io::Error {
 
 impl Connection for Link {
     fn connected(&self) -> Connected {
-        self.stream.inner().connected().extra(Arc::clone(&self.standing))
+        let connected = self.stream.inner().connected().proxy(self.is_asked);
+        connected.extra(Arc::clone(&self.standing))
     }
 }
 

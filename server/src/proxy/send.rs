@@ -17,11 +17,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::{Extensions, Request, Response};
+use axum::http::header::PROXY_AUTHORIZATION;
+use axum::http::{Extensions, HeaderValue, Request, Response};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::connect::{HttpConnector, capture_connection};
 use hyper_util::client::legacy::{self, Builder, Client, ResponseFuture};
+use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use rustls::{ClientConfig, RootCertStore};
@@ -29,6 +31,7 @@ use shared::limits::PROXY_CONNECT_MS;
 use tower::ServiceExt as _;
 
 use super::again::Again;
+use super::detour::{Detour, Reaching};
 pub(crate) use super::link::Plug;
 use super::link::{Linking, Standing, Unwritten};
 use super::tape::Fault;
@@ -67,13 +70,15 @@ const PROBES: u32 = 2;
 #[derive(Debug)]
 pub(crate) struct Sender<B> {
     linking: Linking,
+    /// What a proxy before it wants to see with each call.
+    key: Option<HeaderValue>,
     /// As many as were needed at once.
     lanes: Arc<Mutex<Vec<Lane<B>>>>,
 }
 
 impl<B> Clone for Sender<B> {
     fn clone(&self) -> Self {
-        Self { linking: self.linking.clone(), lanes: Arc::clone(&self.lanes) }
+        Self { linking: self.linking.clone(), key: self.key.clone(), lanes: Arc::clone(&self.lanes) }
     }
 }
 
@@ -99,15 +104,24 @@ where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
     /// For one upstream.
-    pub(super) fn new(upstream: &Upstream, roots: &Roots) -> Result<Self, rustls::Error> {
-        let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, roots)?).https_or_http();
-        let https = https.enable_http1().enable_http2().wrap_connector(tcp(PULSE));
-        Ok(Self { linking: Linking::new(https), lanes: Arc::default() })
+    pub(super) fn new(upstream: &Upstream, outside: &Outside) -> Result<Self, rustls::Error> {
+        let detour = outside.detour(upstream);
+        if let Some(proxy) = detour.place() {
+            tracing::info!(upstream = upstream.name(), %proxy, "is reached through the proxy of the environment");
+        }
+        let (is_asked, key) = (detour.is_asked(), detour.key().cloned());
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, outside)?).https_or_http();
+        let https = https.enable_http1().enable_http2();
+        let https = https.wrap_connector(Reaching::new(tcp(PULSE), detour));
+        Ok(Self { linking: Linking::new(https, is_asked), key, lanes: Arc::default() })
     }
 
     /// Sends a request. To drop this, or the body of the answer, breaks the request off.
     pub(crate) async fn send(&self, request: Request<B>) -> Result<Response<Coming>, Fault> {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        if let Some(key) = &self.key {
+            head.headers.insert(PROXY_AUTHORIZATION, key.clone());
+        }
         let is_harmless = head.method.is_idempotent() && body.is_end_stream();
         let mut again = Again::new(body);
         let mut is_repeated = false;
@@ -264,17 +278,18 @@ impl Body for Coming {
 }
 
 /// Connects to an upstream, for what is no call.
-pub(super) async fn plug(upstream: &Upstream, roots: &Roots) -> Result<Plug, String> {
-    let tls = tls(upstream, roots).map_err(|error| error.to_string())?;
+pub(super) async fn plug(upstream: &Upstream, outside: &Outside) -> Result<Plug, String> {
+    let tls = tls(upstream, outside).map_err(|error| error.to_string())?;
     let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
-    let https = https.enable_http1().wrap_connector(tcp(PULSE));
+    let detour = outside.detour(upstream).whole();
+    let https = https.enable_http1().wrap_connector(Reaching::new(tcp(PULSE), detour));
     let uri = upstream.uri("").ok_or_else(|| String::from("its URL is none"))?;
     https.oneshot(uri).await.map(TokioIo::new).map_err(|error| reason(&*error))
 }
 
 /// Who is trusted for an upstream.
-fn tls(upstream: &Upstream, roots: &Roots) -> Result<ClientConfig, rustls::Error> {
-    let mut store = (*roots.0).clone();
+fn tls(upstream: &Upstream, outside: &Outside) -> Result<ClientConfig, rustls::Error> {
+    let mut store = (*outside.roots).clone();
     for certificate in upstream.certificates() {
         store.add(certificate.clone())?;
     }
@@ -296,18 +311,28 @@ fn tcp(pulse: Pulse) -> HttpConnector {
     http
 }
 
-/// Who is trusted everywhere.
+/// What holds for all upstreams.
 #[derive(Debug)]
-pub(super) struct Roots(Arc<RootCertStore>);
+pub(super) struct Outside {
+    /// Who is trusted everywhere.
+    roots: Arc<RootCertStore>,
+    /// The proxies before the world.
+    proxies: Matcher,
+}
 
-impl Roots {
-    /// Those of the system and those of Mozilla: a system may have none, and a company may have its own.
+impl Outside {
+    /// Roots of the system and of Mozilla: a system may have none, and a company may have its own. Proxies as the
+    /// environment says.
     pub(super) fn load() -> Self {
         let mut store = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         // Single files that cannot be read leave the others.
         let system = rustls_native_certs::load_native_certs();
         store.add_parsable_certificates(system.certs);
-        Self(Arc::new(store))
+        Self { roots: Arc::new(store), proxies: Matcher::from_env() }
+    }
+
+    fn detour(&self, upstream: &Upstream) -> Detour {
+        upstream.uri("").map_or(Detour::None, |uri| Detour::to(&uri, &self.proxies))
     }
 }
 

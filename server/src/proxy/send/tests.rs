@@ -8,6 +8,10 @@ use tokio::net::TcpListener;
 
 use super::*;
 
+fn nothing_outside() -> Outside {
+    Outside { roots: Arc::new(RootCertStore::empty()), proxies: Matcher::builder().build() }
+}
+
 /// An upstream that takes connections of HTTP/2, and is mute then.
 async fn mute() -> SocketAddr {
     const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
@@ -38,7 +42,7 @@ async fn a_connection_that_is_dead_is_given_up() {
 #[test]
 fn few_calls_share_a_lane() {
     let upstream = Upstream::new("x", "http://127.0.0.1:1", super::super::upstream::Api::OpenAi).unwrap();
-    let sender = Sender::<Empty>::new(&upstream, &Roots(Arc::new(RootCertStore::empty()))).unwrap();
+    let sender = Sender::<Empty>::new(&upstream, &nothing_outside()).unwrap();
     let most = CALLS_PER_LANE_MAX as usize;
     // As long as nobody knows how many may share one, none do.
     let first = [sender.take_seat().1, sender.take_seat().1];
@@ -87,7 +91,7 @@ async fn a_request_for_which_the_connection_was_closed_already_is_sent_over_anot
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let upstream = Upstream::new("x", &url, super::super::upstream::Api::OpenAi).unwrap();
-    let sender = Sender::<Empty>::new(&upstream, &Roots(Arc::new(RootCertStore::empty()))).unwrap();
+    let sender = Sender::<Empty>::new(&upstream, &nothing_outside()).unwrap();
     let accept = |listener: &std::net::TcpListener| {
         let listener = listener.try_clone().unwrap();
         tokio::task::spawn_blocking(move || {
