@@ -11,7 +11,8 @@ use tokio::net::{TcpListener, TcpStream};
 use super::proxy::{ASKS, run_of};
 
 /// An answer after which the connection stays.
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\ncontent-length: 2\r\n\r\n{}";
+const ANSWER: &[u8] =
+    b"HTTP/1.1 200 OK\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\ncontent-length: 2\r\n\r\n{}";
 
 type Asked = Arc<Mutex<Vec<(usize, Message)>>>;
 

@@ -94,7 +94,8 @@ impl Piece {
 impl<B> Again<B> {
     /// Of `body`.
     pub(super) fn new(body: B) -> Self {
-        let whole = Whole { body, is_over: false, kept: VecDeque::new(), next: VecDeque::new(), is_lost: false };
+        let whole =
+            Whole { body, is_over: false, kept: VecDeque::new(), next: VecDeque::new(), is_lost: false };
         Self { whole: Arc::new(Mutex::new(whole)), attempt: Arc::default() }
     }
 

@@ -28,8 +28,7 @@ pub(super) const KEYS: [HeaderName; 4] = [
 ];
 
 /// What the names of headers and of parts of a query have in them that may carry a key of some other kind.
-const SECRET: [&str; 8] =
-    ["key", "token", "auth", "secret", "password", "credential", "cookie", "signature"];
+const SECRET: [&str; 8] = ["key", "token", "auth", "secret", "password", "credential", "cookie", "signature"];
 
 /// Whether what goes by that name may be a key.
 pub(super) fn is_secret(name: &str) -> bool {

@@ -25,6 +25,8 @@ const KEY_BYTES_MIN: usize = 8;
 pub(super) struct Secrets {
     /// Each in all the ways in which it may be written, the longest first.
     written: Vec<Vec<u8>>,
+    /// The bytes that these begin with, one bit each.
+    firsts: [u64; 4],
 }
 
 impl fmt::Debug for Secrets {
@@ -59,6 +61,11 @@ impl Secrets {
         }
         secrets.written.sort_by_key(|written| std::cmp::Reverse(written.len()));
         secrets.written.dedup();
+        for first in secrets.written.iter().filter_map(|written| written.first()) {
+            if let Some(bits) = secrets.firsts.get_mut(usize::from(first >> 6)) {
+                *bits |= 1 << (first & 63);
+            }
+        }
         secrets
     }
 
@@ -136,14 +143,31 @@ impl Secrets {
     }
 
     fn is_in(&self, bytes: &[u8]) -> bool {
-        self.written.iter().any(|written| bytes.windows(written.len()).any(|window| window == written))
+        let mut rest = bytes;
+        while let Some((_, after)) = rest.split_first() {
+            if self.at(rest).is_some() {
+                return true;
+            }
+            rest = after;
+        }
+        false
+    }
+
+    /// The one that `bytes` begin with. Mostly told by the first byte, since bodies may be long.
+    fn at(&self, bytes: &[u8]) -> Option<&[u8]> {
+        let first = bytes.first()?;
+        let bits = self.firsts.get(usize::from(first >> 6))?;
+        if bits >> (first & 63) & 1 == 0 {
+            return None;
+        }
+        self.written.iter().find(|written| bytes.starts_with(written)).map(Vec::as_slice)
     }
 
     fn struck(&self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         let mut rest = bytes;
         while let Some((first, after)) = rest.split_first() {
-            if let Some(written) = self.written.iter().find(|written| rest.starts_with(written)) {
+            if let Some(written) = self.at(rest) {
                 out.extend_from_slice(STRUCK.as_bytes());
                 rest = rest.get(written.len()..).unwrap_or_default();
             } else {

@@ -92,8 +92,8 @@ impl Pretty {
                 self.end(run, end, out);
             }
             // Who only learns later what a sub-agent used says once more that it ended.
-            Kind::AgentEnd(_)
-                if agent.is_some_and(|id| !self.ended.insert((run_id.clone(), id.clone()))) => {}
+            Kind::AgentEnd(_) if agent.is_some_and(|id| !self.ended.insert((run_id.clone(), id.clone()))) => {
+            }
             kind => self.rare(kind, run, agent, depth, out),
         }
     }

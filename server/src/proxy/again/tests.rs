@@ -7,7 +7,8 @@ use super::*;
 
 fn body() -> Whole {
     let trailers = HeaderMap::from_iter([("x-sum".parse().unwrap(), "1".parse().unwrap())]);
-    let frames = [Frame::data(Bytes::from("one ")), Frame::data(Bytes::from("two")), Frame::trailers(trailers)];
+    let frames =
+        [Frame::data(Bytes::from("one ")), Frame::data(Bytes::from("two")), Frame::trailers(trailers)];
     Whole::new(StreamBody::new(futures_util::stream::iter(frames.map(Ok::<_, std::io::Error>))))
 }
 

@@ -62,7 +62,8 @@ fn what_is_sent_packed_is_struck_out_plain_too() {
     // sk-key-as-a-name: with no password
     let padded = of("authorization", "Basic c2sta2V5LWFzLWEtbmFtZTo=");
     assert_eq!(struck(&padded, "wrong: sk-key-as-a-name!"), "wrong: [key]!");
-    for header in ["x-auth-token", "ocp-apim-subscription-key", "cf-aig-authorization", "proxy-authorization"] {
+    for header in ["x-auth-token", "ocp-apim-subscription-key", "cf-aig-authorization", "proxy-authorization"]
+    {
         assert_eq!(struck(&of(header, KEY), &format!("wrong: {KEY}!")), "wrong: [key]!", "{header}");
     }
 }
