@@ -113,7 +113,12 @@ where
         let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, outside)?).https_or_http();
         let https = https.enable_http1().enable_http2();
         let https = https.wrap_connector(Reaching::new(tcp(PULSE), detour));
-        Ok(Self { linking: Linking::new(https, is_asked), key, lanes: Arc::default() })
+        let linking = Linking::new(https, is_asked);
+        if !upstream.is_protected() {
+            // Which version of HTTP is spoken is agreed on with TLS alone; without it each call has a connection.
+            linking.room().learn(u32::MAX);
+        }
+        Ok(Self { linking, key, lanes: Arc::default() })
     }
 
     /// Sends a request. To drop this, or the body of the answer, breaks the request off.

@@ -41,7 +41,7 @@ async fn a_connection_that_is_dead_is_given_up() {
 
 #[test]
 fn few_calls_share_a_lane() {
-    let upstream = Upstream::new("x", "http://127.0.0.1:1", super::super::upstream::Api::OpenAi).unwrap();
+    let upstream = Upstream::new("x", "https://127.0.0.1:1", super::super::upstream::Api::OpenAi).unwrap();
     let sender = Sender::<Empty>::new(&upstream, &nothing_outside()).unwrap();
     let most = CALLS_PER_LANE_MAX as usize;
     // As long as nobody knows how many may share one, none do.
