@@ -192,7 +192,7 @@ async fn in_time<B>(
 fn is_unwritten(error: &legacy::Error) -> bool {
     causes(error).any(|cause| {
         let cause = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        cause.is_some_and(|cause| cause.is::<Unwritten>())
+        cause.is_some_and(<dyn Error + Send + Sync>::is::<Unwritten>)
     })
 }
 

@@ -94,7 +94,7 @@ async fn a_request_for_which_the_connection_was_closed_already_is_sent_over_anot
     let sender = Sender::<Empty>::new(&upstream, &nothing_outside()).unwrap();
     let accept = |listener: &std::net::TcpListener| {
         let listener = listener.try_clone().unwrap();
-        tokio::task::spawn_blocking(move || {
+        std::thread::spawn(move || {
             let mut stream = listener.accept().unwrap().0;
             let said = answer_one(&mut stream);
             (stream, said)
@@ -109,7 +109,7 @@ async fn a_request_for_which_the_connection_was_closed_already_is_sent_over_anot
     };
     let accepting = accept(&listener);
     assert_eq!(call(1).await.unwrap(), "ok");
-    let (stream, _said) = accepting.await.unwrap();
+    let (stream, _said) = accepting.join().unwrap();
     // The connection is at rest, and asked for its next request.
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -117,7 +117,7 @@ async fn a_request_for_which_the_connection_was_closed_already_is_sent_over_anot
     let accepting = accept(&listener);
     drop(stream);
     assert_eq!(call(2).await.unwrap(), "ok");
-    let (_stream, said) = accepting.await.unwrap();
+    let (_stream, said) = accepting.join().unwrap();
     assert!(said.starts_with("POST /v1/x HTTP/1.1\r\n") && said.ends_with("\r\n\r\n{\"call\":2}"), "{said}");
     assert_eq!(said.matches("{\"call\":2}").count(), 1, "{said}");
 }
