@@ -75,17 +75,26 @@ impl Service<Uri> for Linking {
 
 /// How many calls a connection to an upstream carries at once, as it said last.
 #[derive(Debug, Default)]
-pub(super) struct Room(AtomicU32);
+pub(super) struct Room {
+    calls: AtomicU32,
+    is_known: AtomicBool,
+}
 
 impl Room {
     /// At most `most`; one as long as nobody knows.
     pub(super) fn calls(&self, most: u32) -> usize {
-        self.0.load(Ordering::Relaxed).clamp(1, most) as usize
+        self.calls.load(Ordering::Relaxed).clamp(1, most) as usize
+    }
+
+    /// Whether the upstream lets none through on a new connection.
+    pub(super) fn is_shut(&self) -> bool {
+        self.is_known.load(Ordering::Relaxed) && self.calls.load(Ordering::Relaxed) == 0
     }
 
     /// The upstream lets `calls` through.
     pub(super) fn learn(&self, calls: u32) {
-        self.0.store(calls, Ordering::Relaxed);
+        self.calls.store(calls, Ordering::Relaxed);
+        self.is_known.store(true, Ordering::Relaxed);
     }
 }
 

@@ -73,8 +73,8 @@ impl Settings {
             }
         }
         let is_first = !std::mem::replace(&mut self.is_known, true);
-        // Without a word about it there is no limit.
-        calls.or(is_first.then_some(u32::MAX))
+        // Without a word about it there is no limit. To let none through later on is a pause: what is on its way goes on.
+        if is_first { calls.or(Some(u32::MAX)) } else { calls.map(|calls| calls.max(1)) }
     }
 }
 

@@ -25,5 +25,7 @@ fn what_is_said_later_counts_and_what_is_not_said_stays() {
     assert_eq!(settings.feed(&frame(SETTINGS, 0, &[])), Some(u32::MAX));
     assert_eq!(settings.feed(&frame(SETTINGS, 0, &[0, 3, 0, 0, 0, 5])), Some(5));
     assert_eq!(settings.feed(&frame(SETTINGS, 0, &[0, 4, 0, 1, 0, 0])), None);
-    assert_eq!(settings.feed(&frame(SETTINGS, 0, &[0, 3, 0, 0, 0, 0])), Some(0));
+    let none = frame(SETTINGS, 0, &[0, 3, 0, 0, 0, 0]);
+    assert_eq!(settings.feed(&none), Some(1));
+    assert_eq!(Settings::default().feed(&none), Some(0));
 }
