@@ -70,8 +70,8 @@ fn few_calls_share_a_lane() {
     assert_eq!(calls(&sender), [1, 0, 0]);
 }
 
-/// Reads a request whose body ends with `}` from `stream`, and answers it.
-fn answer_one(stream: &mut std::net::TcpStream) -> String {
+/// Reads a request whose body ends with `}` from `stream`, and answers it with `headers`.
+fn answer_one(stream: &mut std::net::TcpStream, headers: &str) -> String {
     use std::io::{Read as _, Write as _};
     let mut said = Vec::new();
     while !said.ends_with(b"}") {
@@ -80,44 +80,73 @@ fn answer_one(stream: &mut std::net::TcpStream) -> String {
         assert!(read > 0, "the request breaks off");
         said.extend_from_slice(more.get(..read).unwrap());
     }
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
+    stream.write_all(format!("HTTP/1.1 200 OK\r\n{headers}content-length: 2\r\n\r\nok").as_bytes()).unwrap();
     String::from_utf8(said).unwrap()
+}
+
+/// An upstream whose every connection is answered once, with `headers`, and kept.
+struct Once {
+    listener: std::net::TcpListener,
+    sender: Sender<Empty>,
+    url: String,
+    headers: &'static str,
+}
+
+impl Once {
+    fn start(headers: &'static str) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let upstream = Upstream::new("x", &url, super::super::upstream::Api::OpenAi).unwrap();
+        let sender = Sender::new(&upstream, &nothing_outside()).unwrap();
+        Self { listener, sender, url, headers }
+    }
+
+    /// Takes the next connection. A thread that waits in vain ends with the test.
+    fn accept(&self) -> std::thread::JoinHandle<(std::net::TcpStream, String)> {
+        let (listener, headers) = (self.listener.try_clone().unwrap(), self.headers);
+        std::thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            let said = answer_one(&mut stream, headers);
+            (stream, said)
+        })
+    }
+
+    /// Sends a request, and leaves the connection at rest.
+    async fn call(&self, number: u32) {
+        use http_body_util::BodyExt as _;
+        let body = Empty::from(format!("{{\"call\":{number}}}"));
+        let request = Request::post(format!("{}/v1/x", self.url)).body(body).unwrap();
+        let answer = tokio::time::timeout(Duration::from_secs(20), self.sender.send(request)).await;
+        let answer = answer.expect("an answer in time").expect("an answer");
+        assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "ok");
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
 }
 
 /// One thread alone, so that nothing is told of a connection between two lines of the test.
 #[tokio::test]
 async fn a_request_for_which_the_connection_was_closed_already_is_sent_over_another() {
-    use http_body_util::BodyExt as _;
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let upstream = Upstream::new("x", &url, super::super::upstream::Api::OpenAi).unwrap();
-    let sender = Sender::<Empty>::new(&upstream, &nothing_outside()).unwrap();
-    let accept = |listener: &std::net::TcpListener| {
-        let listener = listener.try_clone().unwrap();
-        std::thread::spawn(move || {
-            let mut stream = listener.accept().unwrap().0;
-            let said = answer_one(&mut stream);
-            (stream, said)
-        })
-    };
-    let call = async |number: u32| {
-        let body = Empty::from(format!("{{\"call\":{number}}}"));
-        let request = Request::post(format!("{url}/v1/x")).body(body).unwrap();
-        let answer = sender.send(request).await.map_err(|fault| format!("{fault:?}"))?;
-        let whole = answer.into_body().collect().await.unwrap().to_bytes();
-        Ok::<_, String>(whole)
-    };
-    let accepting = accept(&listener);
-    assert_eq!(call(1).await.unwrap(), "ok");
+    let upstream = Once::start("");
+    let accepting = upstream.accept();
+    upstream.call(1).await;
     let (stream, _said) = accepting.join().unwrap();
-    // The connection is at rest, and asked for its next request.
-    for _ in 0..100 {
-        tokio::task::yield_now().await;
-    }
-    let accepting = accept(&listener);
+    let accepting = upstream.accept();
     drop(stream);
-    assert_eq!(call(2).await.unwrap(), "ok");
+    upstream.call(2).await;
     let (_stream, said) = accepting.join().unwrap();
     assert!(said.starts_with("POST /v1/x HTTP/1.1\r\n") && said.ends_with("\r\n\r\n{\"call\":2}"), "{said}");
     assert_eq!(said.matches("{\"call\":2}").count(), 1, "{said}");
+}
+
+#[tokio::test]
+async fn a_connection_that_the_upstream_is_about_to_close_is_not_used() {
+    let upstream = Once::start("keep-alive: max=9, timeout=1\r\n");
+    let accepting = upstream.accept();
+    upstream.call(1).await;
+    let (_kept, _said) = accepting.join().unwrap();
+    let accepting = upstream.accept();
+    upstream.call(2).await;
+    assert!(accepting.join().unwrap().1.ends_with("{\"call\":2}"));
 }
