@@ -12,16 +12,20 @@
 //! The call never waits for its recording: the tape takes what it can hold, and what it cannot is lost to the recording
 //! alone. Keys are passed on and kept nowhere.
 
+mod again;
 mod browser;
 mod call;
 mod copied;
+mod detour;
 mod headers;
 mod inflate;
+mod link;
 mod order;
 mod record;
 mod recorders;
 mod secrets;
 mod send;
+mod settings;
 mod tape;
 mod target;
 mod upstream;
@@ -30,7 +34,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::{Arc, OnceLock};
 
-use axum::body::HttpBody;
+use axum::body::{Bytes, HttpBody};
 use compact_str::CompactString;
 use parking_lot::Mutex;
 use shared::code::ErrorCode;
@@ -43,7 +47,7 @@ use headers::Fingerprints;
 pub(crate) use headers::keys;
 use order::{Floors, Order, Waiting};
 use recorders::Recorders;
-use send::Roots;
+use send::Outside;
 use tape::Budget;
 
 pub(crate) use call::{Passed, call, retry_after_ms};
@@ -56,7 +60,7 @@ pub use upstream::{Api, Upstream, UpstreamError};
 #[derive(Debug)]
 pub(crate) struct Proxy {
     upstreams: BTreeMap<CompactString, Place>,
-    roots: OnceLock<Roots>,
+    outside: OnceLock<Outside>,
     fingerprints: Fingerprints,
     budget: Arc<Budget>,
     order: Arc<Order>,
@@ -82,7 +86,7 @@ impl Proxy {
         });
         Self {
             upstreams: places.collect(),
-            roots: OnceLock::new(),
+            outside: OnceLock::new(),
             fingerprints: Fingerprints::default(),
             budget: Arc::default(),
             order: Arc::default(),
@@ -109,7 +113,7 @@ impl Proxy {
         };
         let sender = place.sender.get_or_init(|| {
             // Reads the certificates of the system, once.
-            blocking(|| Sender::new(&place.upstream, self.roots.get_or_init(Roots::load)))
+            blocking(|| Sender::new(&place.upstream, self.outside.get_or_init(Outside::load)))
         });
         match sender {
             Ok(sender) => Ok((&place.upstream, sender)),
@@ -124,15 +128,15 @@ impl Proxy {
     /// A way to `upstream` for the hub's own calls.
     pub(crate) fn way<B>(&self, upstream: &Upstream) -> Result<Sender<B>, rustls::Error>
     where
-        B: HttpBody<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
+        B: HttpBody<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
     {
-        blocking(|| Sender::new(upstream, self.roots.get_or_init(Roots::load)))
+        blocking(|| Sender::new(upstream, self.outside.get_or_init(Outside::load)))
     }
 
     /// A bare connection to `upstream`, for what is no call.
     pub(crate) async fn plug(&self, upstream: &Upstream) -> Result<Plug, String> {
-        let roots = blocking(|| self.roots.get_or_init(Roots::load));
-        send::plug(upstream, roots).await
+        let outside = blocking(|| self.outside.get_or_init(Outside::load));
+        send::plug(upstream, outside).await
     }
 
     /// Bytes of calls that wait to be recorded.

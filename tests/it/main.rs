@@ -28,9 +28,12 @@ mod money; // what runs cost
 mod numbers; // metrics and readiness
 mod orphans; // publishers that vanish, and come back
 mod proxy; // calls of models pass through, unchanged
+mod proxy_again; // connections that end while a request is on its way
+mod proxy_detour; // through the proxy of the environment
 mod proxy_faults; // upstreams that fail, callers that hang up
 mod proxy_keys; // keys stay nowhere
 mod proxy_many; // many agents with one key
+mod proxy_narrow; // few calls on a connection
 mod proxy_packed; // gzip, br, zstd; HTTP/2 behind TLS
 mod proxy_replayed; // recorded calls of all APIs
 mod proxy_waits; // between the calls of a loop

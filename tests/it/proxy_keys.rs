@@ -21,7 +21,20 @@ use super::proxy::{ASKS, END, STREAM, piece};
 /// In no text that the hub writes by itself.
 const KEY: &str = "sk-7c1d5e0f9b3a48d2";
 
-/// The files below `place` that hold `KEY`.
+/// A name and a password as they are sent, and as who reads them may repeat them.
+const BASIC: &str = "Basic YWdlbnQtc2V2ZW46aHVudGVyLTIyLXBhc3N3b3Jk";
+const NAME_AND_PASSWORD: &str = "agent-seven:hunter-22-password";
+
+/// What is to be found nowhere.
+const SECRETS: [&str; 5] =
+    [KEY, "YWdlbnQtc2V2ZW46aHVudGVyLTIyLXBhc3N3b3Jk", NAME_AND_PASSWORD, "hunter-22-password", "agent-seven"];
+
+/// Whether there is any secret in `bytes`.
+fn is_in(bytes: &[u8]) -> bool {
+    SECRETS.iter().any(|secret| bytes.windows(secret.len()).any(|window| window == secret.as_bytes()))
+}
+
+/// The files below `place` that hold a secret.
 fn found_in(place: &Path, found: &mut Vec<String>) -> usize {
     let mut files = 0;
     for entry in std::fs::read_dir(place).unwrap().flatten() {
@@ -32,7 +45,7 @@ fn found_in(place: &Path, found: &mut Vec<String>) -> usize {
         }
         files += 1;
         let bytes = std::fs::read(&path).unwrap();
-        if bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes()) {
+        if is_in(&bytes) {
             found.push(path.display().to_string());
         }
     }
@@ -60,6 +73,12 @@ async fn upstream() -> Origin {
             Step::piece(format!("data: {{\"broken {KEY}\n\n").as_bytes()),
             Step::end(&[]),
         ],
+        "basic" => {
+            let said = format!("{NAME_AND_PASSWORD} is unknown, and {BASIC} with it; {NAME_AND_PASSWORD}");
+            let said = format!(r#"{{"error":{{"message":"{said}","code":"agent-seven"}}}}"#);
+            // A cookie of the upstream's own passes as well.
+            Step::answer("401 Unauthorized", &[("set-cookie", &format!("session={KEY}"))], said.as_bytes())
+        }
         "cut" => vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Half"))],
         "none" => Vec::new(),
         _ => {
@@ -105,6 +124,13 @@ async fn send_keys(address: SocketAddr) -> usize {
         }
         let target = format!("/proxy/x/~watched/v1/chat/completions?key={KEY}");
         raw::call(address, &raw::post(&target, &[&keys[..], &[("x-case", case)]].concat(), ASKS)).await;
+        calls += 1;
+    }
+    for path in ["/v1/chat/completions", "/v1/messages", "/v1beta/models/g:generateContent", "/api/chat"] {
+        let headers = [("authorization", BASIC), ("x-case", "basic"), ("x-auth-token", KEY)];
+        let answer = raw::call(address, &raw::post(&format!("/proxy/x{path}"), &headers, ASKS)).await;
+        assert_eq!(answer.header("set-cookie"), Some(format!("session={KEY}").as_str()));
+        assert!(String::from_utf8_lossy(&answer.body).contains(NAME_AND_PASSWORD));
         calls += 1;
     }
     let over_two = raw::post("/proxy/safe/~watched/v1/chat/completions", &keys, ASKS);
@@ -161,7 +187,7 @@ async fn a_key_passes_through_and_is_found_nowhere() {
     let calls = send_keys(address).await;
     within("the last of what is watched", watching).await.unwrap();
     assert!(origin.asked().len() >= calls);
-    for asked in origin.asked() {
+    for asked in origin.asked().iter().filter(|asked| asked.header("x-case") != Some("basic")) {
         let said = (asked.header("authorization").unwrap(), asked.header("cookie").unwrap());
         assert!(said.0.ends_with(KEY) && said.1.ends_with(KEY), "{asked:?}");
         assert!(asked.start.contains(&format!("key={KEY}")), "{asked:?}");
@@ -180,7 +206,7 @@ async fn a_key_passes_through_and_is_found_nowhere() {
         paths.extend(of.map(|path| format!("/v1/conversations/{name}{path}")));
     }
     for path in paths {
-        assert!(!get(address, &path).await.contains(KEY), "{path}");
+        assert!(!is_in(get(address, &path).await.as_bytes()), "{path}");
     }
     // As it stands, with what is written ahead; and what a death leaves.
     let mut found = Vec::new();

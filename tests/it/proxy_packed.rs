@@ -159,7 +159,7 @@ async fn packed_requests_pass_packed_and_are_read() {
 }
 
 /// A hub that trusts `upstream`, by its file of settings.
-async fn hub_that_trusts(upstream: &Secure) -> Hub {
+pub(crate) async fn hub_that_trusts(upstream: &Secure) -> Hub {
     let file = upstream.place().join("fanlight.toml");
     let (url, ca) = (upstream.url(), upstream.certificate());
     let settings =

@@ -21,6 +21,8 @@ pub struct Hub {
     client: reqwest::Client,
     /// Of `fanlight serve`, beside the address.
     options: Vec<String>,
+    /// Of its environment.
+    variables: Vec<(String, String)>,
     /// Where it keeps what it keeps; goes with it.
     place: Option<tempfile::TempDir>,
 }
@@ -67,21 +69,31 @@ impl Hub {
     /// # Panics
     /// When there is no such directory to be had.
     pub async fn start_at_with(listen: &str, options: &[&str]) -> Self {
+        Self::start_among(&[], listen, options).await
+    }
+
+    /// The same with `variables` in its environment, which [`Hub::restart`] keeps too.
+    ///
+    /// # Panics
+    /// When there is no directory to be had.
+    pub async fn start_among(variables: &[(&str, &str)], listen: &str, options: &[&str]) -> Self {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let place = tempfile::tempdir().expect("a directory");
         let directory = place.path().display().to_string();
         let mut all = vec![String::from("--data-dir"), directory];
         all.extend(options.iter().map(|option| (*option).to_owned()));
-        Self { place: Some(place), ..Self::launch(listen, all).await }
+        Self { place: Some(place), ..Self::launch(listen, all, variables.collect()).await }
     }
 
     /// Starts a hub and waits until it says that it listens.
     ///
     /// # Panics
     /// When it does not say so.
-    async fn launch(listen: &str, options: Vec<String>) -> Self {
+    async fn launch(listen: &str, options: Vec<String>, variables: Vec<(String, String)>) -> Self {
         let mut child = Command::new(binary())
             .args(["serve", "--listen", listen])
             .args(&options)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -93,7 +105,7 @@ impl Hub {
         let line = line.expect("the hub says where it listens");
         let address = line.strip_prefix("listening on http://").expect("one line of that form");
         let address = address.parse().expect("an address");
-        Self { child, address, client: reqwest::Client::new(), options, place: None }
+        Self { child, address, client: reqwest::Client::new(), options, variables, place: None }
     }
 
     /// Where it listens.
@@ -131,7 +143,8 @@ impl Hub {
     /// Starts another one in place of one that has ended.
     pub async fn start_again(&mut self) {
         let (options, place) = (std::mem::take(&mut self.options), self.place.take());
-        *self = Self { place, ..Self::launch(&self.address.to_string(), options).await };
+        let variables = std::mem::take(&mut self.variables);
+        *self = Self { place, ..Self::launch(&self.address.to_string(), options, variables).await };
     }
 
     /// Asks it to stop and returns its exit code.

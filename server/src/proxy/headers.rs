@@ -4,8 +4,7 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use axum::http::header::{
-    AUTHORIZATION, CONNECTION, COOKIE, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE,
-    TRANSFER_ENCODING, UPGRADE,
+    AUTHORIZATION, CONNECTION, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -27,6 +26,15 @@ pub(super) const KEYS: [HeaderName; 4] = [
     HeaderName::from_static("x-goog-api-key"),
     HeaderName::from_static("api-key"),
 ];
+
+/// What the names of headers and of parts of a query have in them that may carry a key of some other kind.
+const SECRET: [&str; 8] = ["key", "token", "auth", "secret", "password", "credential", "cookie", "signature"];
+
+/// Whether what goes by that name may be a key.
+pub(super) fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET.iter().any(|word| name.contains(word))
+}
 
 /// What keys are called in queries.
 pub(super) const IN_QUERIES: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token", "token"];
@@ -62,7 +70,7 @@ fn passing(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderM
         if !of_the_hop && wanted(name) {
             let mut value = value.clone();
             // So that nothing that prints headers prints these, and HTTP/2 keeps them in no table.
-            value.set_sensitive(KEYS.contains(name) || *name == COOKIE || *name == SET_COOKIE);
+            value.set_sensitive(is_secret(name.as_str()));
             passed.append(name, value);
         }
     }

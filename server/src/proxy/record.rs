@@ -34,8 +34,8 @@ const STEP_BYTES: usize = 16 << 10;
 /// the caller want the cores; nobody sees a call later by so little.
 const LULL: Duration = Duration::from_millis(2);
 
-/// Requests longer than this are read where it keeps no other call waiting, in bytes.
-const LONG_REQUEST_BYTES: usize = 256 << 10;
+/// What is longer than this is read, and searched for keys, where it keeps no other call waiting, in bytes.
+const LONG_BYTES: usize = 256 << 10;
 
 /// What is known of a call beside its bytes.
 #[derive(Debug)]
@@ -239,7 +239,11 @@ impl Recording {
     }
 
     fn publish(&mut self, conversation: &ConversationId, mut decoded: Decoded) {
-        self.facts.secrets.strike(&mut decoded);
+        if said_bytes(&decoded) > LONG_BYTES {
+            blocking(|| self.facts.secrets.strike(&mut decoded));
+        } else {
+            self.facts.secrets.strike(&mut decoded);
+        }
         let speaker = self.attendant.speaks_in(conversation);
         let publication = Publication { speaker, ..Publication::of(decoded.envelopes) };
         publish(&self.shared, conversation, publication);
@@ -289,7 +293,7 @@ impl Facts {
         if !held.resize(body.len()) {
             return unread("the proxy holds too much already");
         }
-        if body.len() > LONG_REQUEST_BYTES {
+        if body.len() > LONG_BYTES {
             blocking(|| Request::read(self.api, &self.path, &body))
         } else {
             Request::read(self.api, &self.path, &body)
@@ -315,6 +319,11 @@ impl Hearing {
         let Some(packed) = &mut self.packed else { return };
         match packed.feed(bytes.to_vec()) {
             Ok(plain) => match &mut self.strike {
+                // What was packed may be long.
+                Some(strike) if plain.len() > LONG_BYTES => {
+                    let struck = blocking(|| strike.feed(&plain));
+                    self.answer.feed(&struck, out);
+                }
                 Some(strike) => self.answer.feed(&strike.feed(&plain), out),
                 None => self.answer.feed(&plain, out),
             },
@@ -335,6 +344,18 @@ impl Hearing {
         TALLY.copies_lost.one();
         out.push(self.answer.run(), Kind::Anomaly(Anomaly { code: AnomalyCode::CopyLost, detail }));
     }
+}
+
+/// How much there is to be searched for keys.
+fn said_bytes(decoded: &Decoded) -> usize {
+    let events = decoded.envelopes.iter().map(|envelope| &envelope.event.kind);
+    let lengths = events.map(|kind| match kind {
+        Kind::Error(fact) => fact.message.len(),
+        Kind::Anomaly(odd) => odd.detail.len(),
+        Kind::Custom { value, .. } | Kind::Raw { value, .. } => value.as_str().len(),
+        _ => 0,
+    });
+    lengths.sum()
 }
 
 /// In the words of the joiner.

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use shared::Json;
 use shared::dialect::Decoded;
 use shared::event::Kind;
 
-use super::headers::{IN_QUERIES, KEYS};
+use super::headers::is_secret;
 
 /// What stands in place of a key.
 const STRUCK: &str = "[key]";
@@ -23,6 +25,8 @@ const KEY_BYTES_MIN: usize = 8;
 pub(super) struct Secrets {
     /// Each in all the ways in which it may be written, the longest first.
     written: Vec<Vec<u8>>,
+    /// The bytes that these begin with, one bit each.
+    firsts: [u64; 4],
 }
 
 impl fmt::Debug for Secrets {
@@ -36,27 +40,54 @@ impl Secrets {
     /// Those of a call with these headers and this query.
     pub(super) fn of(headers: &HeaderMap, query: Option<&str>) -> Self {
         let mut secrets = Self::default();
-        for value in KEYS.iter().flat_map(|name| headers.get_all(name)) {
+        for (name, value) in headers.iter().filter(|(name, _)| is_secret(name.as_str())) {
+            if *name == COOKIE {
+                value.as_bytes().split(|byte| *byte == b';').for_each(|cookie| secrets.add_cookie(cookie));
+                continue;
+            }
             let words = value.as_bytes().split(|byte| matches!(byte, b' ' | b'\t' | b',' | b';'));
-            words.for_each(|word| secrets.add(word));
+            for word in words {
+                secrets.add(word);
+                secrets.add_packed(word);
+            }
             secrets.add(value.as_bytes());
-        }
-        for cookie in
-            headers.get_all(COOKIE).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b';'))
-        {
-            let value = cookie.iter().position(|byte| *byte == b'=').and_then(|at| cookie.get(at..));
-            secrets.add(value.and_then(|value| value.get(1..)).unwrap_or(cookie).trim_ascii());
         }
         for pair in query.unwrap_or_default().split('&') {
             let Some((name, value)) = pair.split_once('=') else { continue };
-            if IN_QUERIES.contains(&name) {
+            if is_secret(name) {
                 secrets.add(value.as_bytes());
                 secrets.add(&percent_decode_str(value).collect::<Vec<u8>>());
             }
         }
         secrets.written.sort_by_key(|written| std::cmp::Reverse(written.len()));
         secrets.written.dedup();
+        for first in secrets.written.iter().filter_map(|written| written.first()) {
+            if let Some(bits) = secrets.firsts.get_mut(usize::from(first >> 6)) {
+                *bits |= 1 << (first & 63);
+            }
+        }
         secrets
+    }
+
+    fn add_cookie(&mut self, cookie: &[u8]) {
+        let value = cookie.iter().position(|byte| *byte == b'=').and_then(|at| cookie.get(at..));
+        self.add(value.and_then(|value| value.get(1..)).unwrap_or(cookie).trim_ascii());
+    }
+
+    /// What `word` says where it is base64, as names with passwords are sent: the upstream sees that, and may repeat it.
+    fn add_packed(&mut self, word: &[u8]) {
+        let word = word.trim_ascii_end();
+        let plain = word.strip_suffix(b"==").or_else(|| word.strip_suffix(b"=")).unwrap_or(word);
+        for alphabet in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
+            let Some(text) = alphabet.decode(plain).ok().and_then(|text| String::from_utf8(text).ok()) else {
+                continue;
+            };
+            self.add(text.as_bytes());
+            if let Some((name, password)) = text.split_once(':') {
+                self.add(name.as_bytes());
+                self.add(password.as_bytes());
+            }
+        }
     }
 
     fn add(&mut self, secret: &[u8]) {
@@ -112,14 +143,31 @@ impl Secrets {
     }
 
     fn is_in(&self, bytes: &[u8]) -> bool {
-        self.written.iter().any(|written| bytes.windows(written.len()).any(|window| window == written))
+        let mut rest = bytes;
+        while let Some((_, after)) = rest.split_first() {
+            if self.at(rest).is_some() {
+                return true;
+            }
+            rest = after;
+        }
+        false
+    }
+
+    /// The one that `bytes` begin with. Mostly told by the first byte, since bodies may be long.
+    fn at(&self, bytes: &[u8]) -> Option<&[u8]> {
+        let first = bytes.first()?;
+        let bits = self.firsts.get(usize::from(first >> 6))?;
+        if bits >> (first & 63) & 1 == 0 {
+            return None;
+        }
+        self.written.iter().find(|written| bytes.starts_with(written)).map(Vec::as_slice)
     }
 
     fn struck(&self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         let mut rest = bytes;
         while let Some((first, after)) = rest.split_first() {
-            if let Some(written) = self.written.iter().find(|written| rest.starts_with(written)) {
+            if let Some(written) = self.at(rest) {
                 out.extend_from_slice(STRUCK.as_bytes());
                 rest = rest.get(written.len()..).unwrap_or_default();
             } else {

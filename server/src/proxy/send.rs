@@ -4,8 +4,12 @@
 //! Over HTTP/2 calls share a connection: how many the upstream lets through at once, and how much it may send that nobody
 //! has read yet. So that no call waits for another, few share one: calls are put into lanes, each with connections of its
 //! own, and a lane that is full has another one opened beside it.
+//!
+//! A request whose connection turns out to be dead is sent again where the upstream surely did not take it, or where it
+//! does no harm; see docs/integrations/proxy.md.
 
 use std::error::Error;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,18 +17,23 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::{Request, Response};
+use axum::http::header::PROXY_AUTHORIZATION;
+use axum::http::{Extensions, HeaderValue, Request, Response};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Builder, Client};
+use hyper_rustls::HttpsConnectorBuilder;
+use hyper_util::client::legacy::connect::{HttpConnector, capture_connection};
+use hyper_util::client::legacy::{self, Builder, Client, ResponseFuture};
+use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use rustls::{ClientConfig, RootCertStore};
 use shared::limits::PROXY_CONNECT_MS;
-use tokio::net::TcpStream;
 use tower::ServiceExt as _;
 
+use super::again::Again;
+use super::detour::{Detour, Reaching};
+pub(crate) use super::link::Plug;
+use super::link::{Linking, Room, Standing, Unwritten};
 use super::tape::Fault;
 use super::upstream::Upstream;
 
@@ -37,9 +46,12 @@ const READ_AHEAD_BYTES: usize = 64 << 10;
 /// The same for one call over HTTP/2.
 const WINDOW_BYTES: u32 = 256 << 10;
 
-/// Most calls that share a connection. Servers allow a hundred and more, a few only ten; each connection more costs what
-/// it costs to connect, once.
+/// Most calls that share a connection, where the upstream lets so many through. Servers allow a hundred and more, a few only
+/// ten; each connection more costs what it costs to connect, once.
 const CALLS_PER_LANE_MAX: u32 = 8;
+
+/// How long a request may wait until it has a connection and a place on it.
+const PLACE_WITHIN: Duration = Duration::from_millis(PROXY_CONNECT_MS + 5_000);
 
 /// How often the other side is asked whether it is there, while it is silent, and how long it may take to say so.
 const PULSE: Pulse = Pulse { every: Duration::from_secs(15), patience: Duration::from_secs(10) };
@@ -54,26 +66,26 @@ struct Pulse {
 /// How often TCP asks in that time.
 const PROBES: u32 = 2;
 
-type Https = HttpsConnector<HttpConnector>;
-
 /// Sends calls to one upstream.
 #[derive(Debug)]
 pub(crate) struct Sender<B> {
-    https: Https,
+    linking: Linking,
+    /// What a proxy before it wants to see with each call.
+    key: Option<HeaderValue>,
     /// As many as were needed at once.
     lanes: Arc<Mutex<Vec<Lane<B>>>>,
 }
 
 impl<B> Clone for Sender<B> {
     fn clone(&self) -> Self {
-        Self { https: self.https.clone(), lanes: Arc::clone(&self.lanes) }
+        Self { linking: self.linking.clone(), key: self.key.clone(), lanes: Arc::clone(&self.lanes) }
     }
 }
 
 /// Calls that share connections.
 #[derive(Debug)]
 struct Lane<B> {
-    client: Client<Https, B>,
+    client: Client<Linking, Again<B>>,
     calls: Arc<AtomicUsize>,
 }
 
@@ -89,40 +101,140 @@ impl Drop for Seat {
 
 impl<B> Sender<B>
 where
-    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
     /// For one upstream.
-    pub(super) fn new(upstream: &Upstream, roots: &Roots) -> Result<Self, rustls::Error> {
-        let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, roots)?).https_or_http();
-        let https = https.enable_http1().enable_http2().wrap_connector(tcp(PULSE));
-        Ok(Self { https, lanes: Arc::default() })
+    pub(super) fn new(upstream: &Upstream, outside: &Outside) -> Result<Self, rustls::Error> {
+        let detour = outside.detour(upstream);
+        if let Some(proxy) = detour.place() {
+            tracing::info!(upstream = upstream.name(), %proxy, "is reached through the proxy of the environment");
+        }
+        let (is_asked, key) = (detour.is_asked(), detour.key().cloned());
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, outside)?).https_or_http();
+        let https = https.enable_http1().enable_http2();
+        let https = https.wrap_connector(Reaching::new(tcp(PULSE), detour));
+        let linking = Linking::new(https, is_asked);
+        if !upstream.is_protected() {
+            // Which version of HTTP is spoken is agreed on with TLS alone; without it each call has a connection.
+            linking.room().learn(u32::MAX);
+        }
+        Ok(Self { linking, key, lanes: Arc::default() })
     }
 
     /// Sends a request. To drop this, or the body of the answer, breaks the request off.
     pub(crate) async fn send(&self, request: Request<B>) -> Result<Response<Coming>, Fault> {
-        let (client, seat) = self.take_seat();
-        let answer = client.request(request).await.map_err(|error| {
-            let reason = reason(&error);
-            if error.is_connect() { Fault::Unreachable(reason) } else { Fault::Failed(reason) }
-        })?;
-        Ok(answer.map(|body| Coming { body, _seat: seat }))
+        let (mut head, body) = request.into_parts();
+        if let Some(key) = &self.key {
+            head.headers.insert(PROXY_AUTHORIZATION, key.clone());
+        }
+        let is_harmless = head.method.is_idempotent() && body.is_end_stream();
+        let mut again = Again::new(body);
+        let mut is_repeated = false;
+        loop {
+            let (client, seat) = self.take_seat();
+            let mut request = Request::from_parts(head.clone(), again.attempt());
+            again.over(capture_connection(&mut request));
+            let error = match in_time(client.request(request), &again, self.linking.room()).await? {
+                Ok(answer) => {
+                    note_keeping(&answer);
+                    return Ok(answer.map(|body| Coming { body, _seat: seat }));
+                }
+                Err(error) => error,
+            };
+            let is_unwritten = is_unwritten(&error);
+            let may_be_repeated = is_refused(&error) || is_harmless && is_stale(&error);
+            // Each time that nothing is written a dead connection is gone; a new one is never found so.
+            if !again.is_whole() || !is_unwritten && (is_repeated || !may_be_repeated) {
+                let reason = reason(&error);
+                let is_unreached = error.is_connect();
+                return Err(if is_unreached { Fault::Unreachable(reason) } else { Fault::Failed(reason) });
+            }
+            is_repeated |= !is_unwritten;
+            tracing::debug!(reason = reason(&error), "a request is sent again");
+        }
     }
 
     /// The first lane that has room, so that those that are not needed any more lose their connections.
-    fn take_seat(&self) -> (Client<Https, B>, Seat) {
+    fn take_seat(&self) -> (Client<Linking, Again<B>>, Seat) {
         let mut lanes = self.lanes.lock();
+        let most = self.linking.room().calls(CALLS_PER_LANE_MAX);
         // Seats are only taken under the lock.
-        let has_room = |lane: &&Lane<B>| lane.calls.load(Ordering::Relaxed) < CALLS_PER_LANE_MAX as usize;
+        let has_room = |lane: &&Lane<B>| lane.calls.load(Ordering::Relaxed) < most;
         let (client, calls) = if let Some(lane) = lanes.iter().find(has_room) {
             (lane.client.clone(), Arc::clone(&lane.calls))
         } else {
-            let (client, calls) = (builder(PULSE).build(self.https.clone()), Arc::default());
+            let (client, calls) = (builder(PULSE).build(self.linking.clone()), Arc::default());
             lanes.push(Lane { client: Client::clone(&client), calls: Arc::clone(&calls) });
             (client, calls)
         };
         calls.fetch_add(1, Ordering::Relaxed);
         (client, Seat(calls))
     }
+}
+
+/// The answer, or what went wrong on the way to it. A request that gets no place at the upstream is given up.
+async fn in_time<B>(
+    answering: ResponseFuture,
+    again: &Again<B>,
+    room: &Room,
+) -> Result<Result<Response<Incoming>, legacy::Error>, Fault> {
+    tokio::pin!(answering);
+    match tokio::time::timeout(PLACE_WITHIN, &mut answering).await {
+        Ok(answer) => Ok(answer),
+        // Its body may have been taken before the upstream said that it lets none through.
+        Err(_elapsed) if again.is_taken() && !room.is_shut() => Ok(answering.await),
+        Err(_elapsed) => {
+            let seconds = PLACE_WITHIN.as_secs();
+            Err(Fault::Unreachable(format!("it had no connection free for this call within {seconds} s")))
+        }
+    }
+}
+
+/// Whether nothing of the request was written.
+fn is_unwritten(error: &legacy::Error) -> bool {
+    causes(error).any(|cause| {
+        let cause = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause.is_some_and(<dyn Error + Send + Sync>::is::<Unwritten>)
+    })
+}
+
+/// Whether the other side says that it did not take the request, over HTTP/2 (RFC 9113, 8.7).
+fn is_refused(error: &legacy::Error) -> bool {
+    causes(error).filter_map(|cause| cause.downcast_ref::<h2::Error>()).any(|error| {
+        error.is_remote()
+            && (error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM)
+                || error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR))
+    })
+}
+
+/// Notes how long the other side keeps the connection, where it says so.
+fn note_keeping(answer: &Response<Incoming>) {
+    let Some(standing) = answer.extensions().get::<Arc<Standing>>() else { return };
+    let values = answer.headers().get_all("keep-alive").iter().filter_map(|value| value.to_str().ok());
+    let mut parts = values.flat_map(|value| value.split(',')).filter_map(|part| part.trim().split_once('='));
+    if let Some(seconds) = parts.find_map(|(name, value)| {
+        name.eq_ignore_ascii_case("timeout").then(|| value.trim().parse().ok()).flatten()
+    }) {
+        standing.is_kept_for(seconds);
+    }
+}
+
+/// Whether a connection that was in use before ended in place of an answer.
+fn is_stale(error: &legacy::Error) -> bool {
+    let mut extras = Extensions::new();
+    if let Some(connected) = error.connect_info() {
+        connected.get_extras(&mut extras);
+    }
+    let is_used = extras.get::<Arc<Standing>>().is_some_and(|standing| standing.is_used());
+    let is_end = |cause: &(dyn Error + 'static)| {
+        cause.is::<io::Error>() || cause.downcast_ref().is_some_and(hyper::Error::is_incomplete_message)
+    };
+    is_used && causes(error).any(is_end)
+}
+
+/// An error and what caused it.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error: &&'a (dyn Error + 'static)| error.source())
 }
 
 /// How calls are sent over connections.
@@ -172,21 +284,19 @@ impl Body for Coming {
     }
 }
 
-/// A bare connection, behind TLS where that is wanted.
-pub(crate) type Plug = TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>;
-
 /// Connects to an upstream, for what is no call.
-pub(super) async fn plug(upstream: &Upstream, roots: &Roots) -> Result<Plug, String> {
-    let tls = tls(upstream, roots).map_err(|error| error.to_string())?;
+pub(super) async fn plug(upstream: &Upstream, outside: &Outside) -> Result<Plug, String> {
+    let tls = tls(upstream, outside).map_err(|error| error.to_string())?;
     let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
-    let https = https.enable_http1().wrap_connector(tcp(PULSE));
+    let detour = outside.detour(upstream).whole();
+    let https = https.enable_http1().wrap_connector(Reaching::new(tcp(PULSE), detour));
     let uri = upstream.uri("").ok_or_else(|| String::from("its URL is none"))?;
     https.oneshot(uri).await.map(TokioIo::new).map_err(|error| reason(&*error))
 }
 
 /// Who is trusted for an upstream.
-fn tls(upstream: &Upstream, roots: &Roots) -> Result<ClientConfig, rustls::Error> {
-    let mut store = (*roots.0).clone();
+fn tls(upstream: &Upstream, outside: &Outside) -> Result<ClientConfig, rustls::Error> {
+    let mut store = (*outside.roots).clone();
     for certificate in upstream.certificates() {
         store.add(certificate.clone())?;
     }
@@ -208,18 +318,28 @@ fn tcp(pulse: Pulse) -> HttpConnector {
     http
 }
 
-/// Who is trusted everywhere.
+/// What holds for all upstreams.
 #[derive(Debug)]
-pub(super) struct Roots(Arc<RootCertStore>);
+pub(super) struct Outside {
+    /// Who is trusted everywhere.
+    roots: Arc<RootCertStore>,
+    /// The proxies before the world.
+    proxies: Matcher,
+}
 
-impl Roots {
-    /// Those of the system and those of Mozilla: a system may have none, and a company may have its own.
+impl Outside {
+    /// Roots of the system and of Mozilla: a system may have none, and a company may have its own. Proxies as the
+    /// environment says.
     pub(super) fn load() -> Self {
         let mut store = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         // Single files that cannot be read leave the others.
         let system = rustls_native_certs::load_native_certs();
         store.add_parsable_certificates(system.certs);
-        Self(Arc::new(store))
+        Self { roots: Arc::new(store), proxies: Matcher::from_env() }
+    }
+
+    fn detour(&self, upstream: &Upstream) -> Detour {
+        upstream.uri("").map_or(Detour::None, |uri| Detour::to(&uri, &self.proxies))
     }
 }
 

@@ -171,6 +171,11 @@ impl Upstream {
         format!("{}://{}", self.scheme, self.authority)
     }
 
+    /// Whether it is behind TLS.
+    pub(super) fn is_protected(&self) -> bool {
+        self.scheme == Scheme::HTTPS
+    }
+
     /// Certificates that are trusted for it besides the usual ones.
     pub(super) fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.certificates

@@ -154,15 +154,17 @@ class Publisher:
             self._task = asyncio.get_running_loop().create_task(self._run(), name=f"fanlight {self.conversation}")
 
     async def publish(self, *events: Event) -> None:
-        """Takes events; waits as long as there is no room. Raises why the hub does not take them, where that is so."""
-        await self.publish_encoded([encode(event) for event in events])
-
-    async def publish_encoded(self, events: list[bytes]) -> None:
-        """The same with what ``encode`` made."""
-        for event in events:
-            while not self._has_room():
-                await self._changed.wait()
+        """Takes events, all at once; waits as long as there is no room, and has then taken none of them. Raises why the
+        hub does not take them, where that is so."""
+        encoded = [encode(event) for event in events]
+        await self.room()
+        for event in encoded:
             self._push(event)
+
+    async def room(self) -> None:
+        """Waits until there is room."""
+        while not self._has_room():
+            await self._changed.wait()
 
     def offer(self, *events: Event) -> None:
         """The same without waiting: raises ``BufferFull`` where there is no room, and has then taken none of them."""

@@ -73,6 +73,17 @@ def _at_exit() -> None:
         publisher.abandon(EXIT_S)
 
 
+class _Claim:
+    """Of events that are taken on one thread and given up on another, whichever comes first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def take(self) -> bool:
+        """Whether nobody did before."""
+        return self._lock.acquire(blocking=False)
+
+
 class SyncPublisher:
     """Publishes into one conversation, each event exactly once. Takes what ``Publisher`` takes.
 
@@ -149,11 +160,12 @@ class SyncPublisher:
 
     def publish(self, *events: Event, timeout: float | None = None) -> None:
         """The same, but waits for room, which may be long where there is no hub. Not for use on an event loop."""
-        encoded = [encode(event) for event in events]
+        claim = _Claim()
         try:
-            self._call(self._publish(encoded), timeout)
+            self._call(self._publish([encode(event) for event in events], claim), timeout)
         except Late as error:
-            raise BufferFull("there was no room in time") from error
+            if claim.take():
+                raise BufferFull("there was no room in time") from error
 
     def flush(self, timeout: float | None = None) -> Standing:
         """Waits until the hub has everything. Raises ``Undelivered`` when the time is over before."""
@@ -200,9 +212,12 @@ class SyncPublisher:
             running.cancel()
             raise
 
-    async def _publish(self, encoded: list[bytes]) -> None:
+    async def _publish(self, encoded: list[bytes], claim: _Claim) -> None:
         self._drain()
-        await self._publisher.publish_encoded(encoded)
+        await self._publisher.room()
+        if claim.take():
+            for event in encoded:
+                self._publisher.push_encoded(event)
 
     async def _flush(self, timeout: float | None) -> Standing:
         self._drain()

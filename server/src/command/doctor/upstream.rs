@@ -120,7 +120,7 @@ fn reached(name: &str, answer: Result<Answer, String>, has_key: bool) -> Finding
         _ if detail.starts_with("upstream_") => Finding::wrong(
             check,
             detail,
-            "see whether this machine reaches it: name, network, certificate, proxy of the system",
+            "see whether the hub reaches it: name, network, certificate, HTTPS_PROXY in its environment",
         ),
         _ => Finding::wrong(
             check,

@@ -1,6 +1,8 @@
 //! A conversation for a person at a terminal: text as it streams, one line for each step of a call. Lines that are
 //! written stay; nothing moves the cursor, so it can be piped and scrolled.
 
+use std::collections::BTreeSet;
+
 use shared::event::{ErrorFact, PartKind, RunEnd, RunStatus, ToolState};
 use shared::view::{Item, NoteBody, RunView, ToolView, TopItem};
 use shared::{AgentId, Envelope, Kind, PartId, RunId, ToolCallId, View};
@@ -30,11 +32,13 @@ pub(super) struct Pretty {
     at_start: bool,
     /// The run whose head was written last.
     headed: Option<RunId>,
+    /// Sub-agents of runs that go on whose end was written.
+    ended: BTreeSet<(RunId, AgentId)>,
 }
 
 impl Pretty {
     pub(super) fn new(paint: Paint) -> Self {
-        Self { paint, open: None, at_start: true, headed: None }
+        Self { paint, open: None, at_start: true, headed: None, ended: BTreeSet::new() }
     }
 
     /// Ends the open line, if there is one.
@@ -83,7 +87,13 @@ impl Pretty {
                 let state = if result.is_error { ToolState::Error } else { ToolState::Complete };
                 self.call(run, &result.tool, state, out);
             }
-            Kind::RunEnd(end) => self.end(run, end, out),
+            Kind::RunEnd(end) => {
+                self.ended.retain(|(run, _)| run != run_id);
+                self.end(run, end, out);
+            }
+            // Who only learns later what a sub-agent used says once more that it ended.
+            Kind::AgentEnd(_) if agent.is_some_and(|id| !self.ended.insert((run_id.clone(), id.clone()))) => {
+            }
             kind => self.rare(kind, run, agent, depth, out),
         }
     }
@@ -91,7 +101,10 @@ impl Pretty {
     /// Events of which there are few.
     fn rare(&mut self, kind: &Kind, run: &RunView, agent: Option<&AgentId>, depth: usize, out: &mut String) {
         match kind {
-            Kind::AgentStart(_) => self.agent(run, agent, out),
+            Kind::AgentStart(_) => {
+                self.ended.retain(|(_, id)| Some(id) != agent);
+                self.agent(run, agent, out);
+            }
             Kind::AgentEnd(end) => {
                 let name = agent_name(run, agent);
                 let usage = agent.and_then(|id| run.agents.get(id)?.usage);

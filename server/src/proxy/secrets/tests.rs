@@ -37,6 +37,38 @@ fn keys_are_struck_out_however_they_are_written() {
 }
 
 #[test]
+fn what_is_sent_packed_is_struck_out_plain_too() {
+    let of = |header: &str, value: &str| {
+        let mut headers = HeaderMap::new();
+        headers.insert(axum::http::HeaderName::try_from(header).unwrap(), value.parse().unwrap());
+        Secrets::of(&headers, None)
+    };
+    let struck = |secrets: &Secrets, text: &str| {
+        let mut text = text.to_owned();
+        secrets.strike_text(&mut text);
+        text
+    };
+    // agent-seven:hunter-22-password
+    let basic = of("authorization", "Basic YWdlbnQtc2V2ZW46aHVudGVyLTIyLXBhc3N3b3Jk");
+    for written in [
+        "YWdlbnQtc2V2ZW46aHVudGVyLTIyLXBhc3N3b3Jk",
+        "agent-seven:hunter-22-password",
+        "hunter-22-password",
+        "agent-seven",
+        "hunter%2D22%2Dpassword",
+    ] {
+        assert_eq!(struck(&basic, &format!("wrong: {written}!")), "wrong: [key]!", "{written}");
+    }
+    // sk-key-as-a-name: with no password
+    let padded = of("authorization", "Basic c2sta2V5LWFzLWEtbmFtZTo=");
+    assert_eq!(struck(&padded, "wrong: sk-key-as-a-name!"), "wrong: [key]!");
+    for header in ["x-auth-token", "ocp-apim-subscription-key", "cf-aig-authorization", "proxy-authorization"]
+    {
+        assert_eq!(struck(&of(header, KEY), &format!("wrong: {KEY}!")), "wrong: [key]!", "{header}");
+    }
+}
+
+#[test]
 fn a_quotation_that_breaks_off_in_a_key_has_nothing_of_it() {
     assert_eq!(struck("you sent sk-ab/cd+…"), "you sent [key]");
     assert_eq!(struck("you sent sk-ab"), "you sent sk-ab");

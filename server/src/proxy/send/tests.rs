@@ -8,6 +8,10 @@ use tokio::net::TcpListener;
 
 use super::*;
 
+fn nothing_outside() -> Outside {
+    Outside { roots: Arc::new(RootCertStore::empty()), proxies: Matcher::builder().build() }
+}
+
 /// An upstream that takes connections of HTTP/2, and is mute then.
 async fn mute() -> SocketAddr {
     const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
@@ -37,9 +41,14 @@ async fn a_connection_that_is_dead_is_given_up() {
 
 #[test]
 fn few_calls_share_a_lane() {
-    let upstream = Upstream::new("x", "http://127.0.0.1:1", super::super::upstream::Api::OpenAi).unwrap();
-    let sender = Sender::<Empty>::new(&upstream, &Roots(Arc::new(RootCertStore::empty()))).unwrap();
+    let upstream = Upstream::new("x", "https://127.0.0.1:1", super::super::upstream::Api::OpenAi).unwrap();
+    let sender = Sender::<Empty>::new(&upstream, &nothing_outside()).unwrap();
     let most = CALLS_PER_LANE_MAX as usize;
+    // As long as nobody knows how many may share one, none do.
+    let first = [sender.take_seat().1, sender.take_seat().1];
+    assert_eq!(sender.lanes.lock().len(), 2);
+    drop(first);
+    sender.linking.room().learn(u32::MAX);
     let mut seats: Vec<_> = (0..=most).map(|_| sender.take_seat().1).collect();
     let calls = |sender: &Sender<Empty>| {
         sender.lanes.lock().iter().map(|lane| lane.calls.load(Ordering::Relaxed)).collect::<Vec<_>>()
@@ -51,4 +60,93 @@ fn few_calls_share_a_lane() {
     assert_eq!(calls(&sender), [most, 1]);
     drop(seats);
     assert_eq!(calls(&sender), [0, 0]);
+    sender.linking.room().learn(2);
+    let seats: Vec<_> = (0..5).map(|_| sender.take_seat().1).collect();
+    assert_eq!(calls(&sender), [2, 2, 1]);
+    drop(seats);
+    // Those that let none through are asked all the same: they may do so soon.
+    sender.linking.room().learn(0);
+    let _seat = sender.take_seat();
+    assert_eq!(calls(&sender), [1, 0, 0]);
+}
+
+/// Reads a request whose body ends with `}` from `stream`, and answers it with `headers`.
+fn answer_one(stream: &mut std::net::TcpStream, headers: &str) -> String {
+    use std::io::{Read as _, Write as _};
+    let mut said = Vec::new();
+    while !said.ends_with(b"}") {
+        let mut more = [0; 1_024];
+        let read = stream.read(&mut more).unwrap();
+        assert!(read > 0, "the request breaks off");
+        said.extend_from_slice(more.get(..read).unwrap());
+    }
+    stream.write_all(format!("HTTP/1.1 200 OK\r\n{headers}content-length: 2\r\n\r\nok").as_bytes()).unwrap();
+    String::from_utf8(said).unwrap()
+}
+
+/// An upstream whose every connection is answered once, with `headers`, and kept.
+struct Once {
+    listener: std::net::TcpListener,
+    sender: Sender<Empty>,
+    url: String,
+    headers: &'static str,
+}
+
+impl Once {
+    fn start(headers: &'static str) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let upstream = Upstream::new("x", &url, super::super::upstream::Api::OpenAi).unwrap();
+        let sender = Sender::new(&upstream, &nothing_outside()).unwrap();
+        Self { listener, sender, url, headers }
+    }
+
+    /// Takes the next connection. A thread that waits in vain ends with the test.
+    fn accept(&self) -> std::thread::JoinHandle<(std::net::TcpStream, String)> {
+        let (listener, headers) = (self.listener.try_clone().unwrap(), self.headers);
+        std::thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            let said = answer_one(&mut stream, headers);
+            (stream, said)
+        })
+    }
+
+    /// Sends a request, and leaves the connection at rest.
+    async fn call(&self, number: u32) {
+        use http_body_util::BodyExt as _;
+        let body = Empty::from(format!("{{\"call\":{number}}}"));
+        let request = Request::post(format!("{}/v1/x", self.url)).body(body).unwrap();
+        let answer = tokio::time::timeout(Duration::from_secs(20), self.sender.send(request)).await;
+        let answer = answer.expect("an answer in time").expect("an answer");
+        assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "ok");
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// One thread alone, so that nothing is told of a connection between two lines of the test.
+#[tokio::test]
+async fn a_request_for_which_the_connection_was_closed_already_is_sent_over_another() {
+    let upstream = Once::start("");
+    let accepting = upstream.accept();
+    upstream.call(1).await;
+    let (stream, _said) = accepting.join().unwrap();
+    let accepting = upstream.accept();
+    drop(stream);
+    upstream.call(2).await;
+    let (_stream, said) = accepting.join().unwrap();
+    assert!(said.starts_with("POST /v1/x HTTP/1.1\r\n") && said.ends_with("\r\n\r\n{\"call\":2}"), "{said}");
+    assert_eq!(said.matches("{\"call\":2}").count(), 1, "{said}");
+}
+
+#[tokio::test]
+async fn a_connection_that_the_upstream_is_about_to_close_is_not_used() {
+    let upstream = Once::start("keep-alive: max=9, timeout=1\r\n");
+    let accepting = upstream.accept();
+    upstream.call(1).await;
+    let (_kept, _said) = accepting.join().unwrap();
+    let accepting = upstream.accept();
+    upstream.call(2).await;
+    assert!(accepting.join().unwrap().1.ends_with("{\"call\":2}"));
 }

@@ -85,6 +85,7 @@ impl Live {
         let mut envelope = envelope.clone();
         complete(&self.view, &mut envelope.event);
         let before = self.tool(&envelope).map(|tool| tool.state);
+        let was_over = self.agent_is_over(&envelope);
         fold(&mut self.view, &envelope, &mut |_change| {});
         let kind = &envelope.event.kind;
         if kind.class() == Class::Ephemeral || envelope.event.run.is_none() {
@@ -110,7 +111,16 @@ impl Live {
         if envelope.at.saturating_sub(self.sent_at) >= pause {
             self.replace(envelope.at, out);
         }
-        self.tell(&envelope, before, out);
+        // Who only learns later what a sub-agent used says once more that it ended.
+        if !was_over || !matches!(envelope.event.kind, Kind::AgentEnd(_)) {
+            self.tell(&envelope, before, out);
+        }
+    }
+
+    fn agent_is_over(&self, envelope: &Envelope) -> bool {
+        let run = self.view.runs.get(&envelope.event.run);
+        let agent = run.zip(envelope.event.agent.as_ref()).and_then(|(run, id)| run.agents.get(id));
+        agent.is_some_and(|agent| agent.status != RunStatus::Running)
     }
 
     /// There are no more events.

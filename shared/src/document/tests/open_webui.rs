@@ -216,6 +216,20 @@ fn a_stream_tells_states_and_replaces_the_whole_content() {
 }
 
 #[test]
+fn the_end_of_a_sub_agent_is_told_once() {
+    let lines = r#"{"k":"run.start","run":"r"}
+{"k":"agent.start","run":"r","agent":"a","name":"reader"}
+{"k":"agent.end","run":"r","agent":"a","status":"complete"}
+{"k":"agent.end","run":"r","agent":"a","status":"complete","usage":{"input_tokens":1,"output_tokens":1}}"#;
+    let (mut told, mut live) = (Vec::new(), Live::new(Form::Body));
+    for envelope in logged(events(lines)) {
+        live.event(&envelope, &mut told);
+    }
+    let ends = told.iter().filter(|event| event["data"]["description"] == "Sub-agent completed");
+    assert_eq!(ends.count(), 1, "{told:?}");
+}
+
+#[test]
 fn a_text_that_grows_fast_is_not_sent_with_each_word() {
     let mut lines = String::from("{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\",\"kind\":\"text\"}\n");
     for _ in 0..1000 {

@@ -21,8 +21,9 @@ const EVENTS: &str = r#"{"k":"message","message":"m","role":"user","text":"Why i
 {"k":"part.delta","run":"r","agent":"a1","part":"p2","off":0,"text":"Add an\nindex.","seq":15,"at":1300}
 {"k":"part.end","run":"r","agent":"a1","part":"p2","seq":16,"at":1400}
 {"k":"agent.end","run":"r","agent":"a1","status":"complete","seq":17,"at":1400}
-{"k":"error","run":"r","code":"overloaded","message":"busy","retryable":true,"retry_after_ms":8000,"seq":18,"at":1500}
-{"k":"run.end","run":"r","status":"complete","usage":{"input_tokens":10,"output_tokens":5},"seq":19,"at":62000}"#;
+{"k":"agent.end","run":"r","agent":"a1","status":"complete","usage":{"input_tokens":1,"output_tokens":1},"seq":18,"at":1400}
+{"k":"error","run":"r","code":"overloaded","message":"busy","retryable":true,"retry_after_ms":8000,"seq":19,"at":1500}
+{"k":"run.end","run":"r","status":"complete","usage":{"input_tokens":10,"output_tokens":5},"seq":20,"at":62000}"#;
 
 const WANTED: &str = "
 user › Why is it slow?

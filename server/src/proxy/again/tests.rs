@@ -1,0 +1,74 @@
+//! Tests of bodies that are sent again.
+
+use axum::body::Body as Whole;
+use http_body_util::{BodyExt as _, StreamBody};
+
+use super::*;
+
+fn body() -> Whole {
+    let trailers = HeaderMap::from_iter([("x-sum".parse().unwrap(), "1".parse().unwrap())]);
+    let frames =
+        [Frame::data(Bytes::from("one ")), Frame::data(Bytes::from("two")), Frame::trailers(trailers)];
+    Whole::new(StreamBody::new(futures_util::stream::iter(frames.map(Ok::<_, std::io::Error>))))
+}
+
+/// An attempt of which nothing is written.
+fn unwritten(again: &mut Again<Whole>) -> (Again<Whole>, Arc<Standing>) {
+    let attempt = again.attempt();
+    let standing = Arc::<Standing>::default();
+    assert!(standing.begin());
+    *again.attempt.standing.lock() = Some(Arc::clone(&standing));
+    (attempt, standing)
+}
+
+#[tokio::test]
+async fn what_was_taken_and_not_written_is_given_again() {
+    let mut again = Again::new(body());
+    for frames in 1..=3 {
+        let (mut attempt, _standing) = unwritten(&mut again);
+        for _ in 0..frames {
+            attempt.frame().await.unwrap().unwrap();
+        }
+    }
+    let (attempt, _standing) = unwritten(&mut again);
+    assert!(!attempt.is_end_stream());
+    let whole = attempt.collect().await.unwrap();
+    assert_eq!(whole.trailers().unwrap()["x-sum"], "1");
+    assert_eq!(whole.to_bytes(), "one two");
+}
+
+#[tokio::test]
+async fn the_length_is_that_of_what_is_to_come() {
+    let mut again = Again::new(Whole::from("twelve bytes"));
+    let (mut attempt, _standing) = unwritten(&mut again);
+    assert_eq!(attempt.size_hint().exact(), Some(12));
+    attempt.frame().await;
+    assert!(attempt.is_end_stream() && again.is_taken());
+    let (attempt, _standing) = unwritten(&mut again);
+    assert!(!again.is_taken());
+    assert_eq!((attempt.size_hint().exact(), attempt.is_end_stream()), (Some(12), false));
+}
+
+#[tokio::test]
+async fn i7_what_shares_its_connection_is_kept_as_long_as_it_is_short() {
+    let mut again = Again::new(body());
+    let mut attempt = again.attempt();
+    while attempt.frame().await.is_some() {}
+    assert!(again.is_whole());
+    assert_eq!(again.attempt().collect().await.unwrap().to_bytes(), "one two");
+    let long = usize::try_from(KEPT_BYTES_MAX).unwrap() + 1;
+    let mut again = Again::new(Whole::from(vec![b'x'; long]));
+    let mut attempt = again.attempt();
+    attempt.frame().await.unwrap().unwrap();
+    assert!(!again.is_whole() && again.whole.lock().kept.is_empty());
+}
+
+#[tokio::test]
+async fn nothing_is_kept_once_a_part_is_written() {
+    let mut again = Again::new(body());
+    let (mut attempt, standing) = unwritten(&mut again);
+    attempt.frame().await.unwrap().unwrap();
+    standing.wrote();
+    attempt.frame().await.unwrap().unwrap();
+    assert!(!again.is_whole() && again.whole.lock().kept.is_empty());
+}

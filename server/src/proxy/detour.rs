@@ -1,0 +1,157 @@
+//! The proxy that a company may have put before the world, by the variables that other programs go by: `HTTPS_PROXY`,
+//! `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. What is on this machine is reached without.
+
+use std::future::Future;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::http::uri::Scheme;
+use axum::http::{HeaderValue, Uri};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tower::Service;
+
+use super::send::reason;
+
+/// What went wrong on the way to a connection.
+pub(super) type Broken = Box<dyn std::error::Error + Send + Sync>;
+
+/// How an upstream is reached.
+#[derive(Debug, Clone)]
+pub(super) enum Detour {
+    /// By itself.
+    None,
+    /// Through a tunnel that a proxy makes: what goes through it is nothing to the proxy.
+    Tunnel(Before),
+    /// By asking a proxy, which asks the upstream.
+    Asked(Before),
+    /// There is a proxy of a kind that is not spoken to.
+    Unknown(String),
+}
+
+/// A proxy.
+#[derive(Debug, Clone)]
+pub(super) struct Before {
+    place: Uri,
+    /// What it wants to see of who comes.
+    key: Option<HeaderValue>,
+}
+
+impl Detour {
+    /// The way to `upstream` by what `matcher` read.
+    pub(super) fn to(upstream: &Uri, matcher: &Matcher) -> Self {
+        if upstream.host().is_none_or(is_near) {
+            return Self::None;
+        }
+        let Some(found) = matcher.intercept(upstream) else { return Self::None };
+        let place = found.uri().clone();
+        if place.scheme() != Some(&Scheme::HTTP) {
+            let kind = place.scheme_str().unwrap_or_default();
+            let why =
+                format!("a proxy is set in the environment, of the kind {kind}; only http:// is spoken to");
+            return Self::Unknown(why);
+        }
+        let before = Before { place, key: found.basic_auth().cloned() };
+        if upstream.scheme() == Some(&Scheme::HTTP) { Self::Asked(before) } else { Self::Tunnel(before) }
+    }
+
+    /// The same for what is no call, and needs a connection of its own from end to end.
+    pub(super) fn whole(self) -> Self {
+        match self {
+            Self::Asked(before) => Self::Tunnel(before),
+            other => other,
+        }
+    }
+
+    /// Whether the proxy is asked, rather than the upstream.
+    pub(super) fn is_asked(&self) -> bool {
+        matches!(self, Self::Asked(_))
+    }
+
+    /// What the proxy that is asked wants to see with each call.
+    pub(super) fn key(&self) -> Option<&HeaderValue> {
+        match self {
+            Self::Asked(before) => before.key.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Where the proxy is, if there is one.
+    pub(super) fn place(&self) -> Option<&Uri> {
+        match self {
+            Self::Tunnel(before) | Self::Asked(before) => Some(&before.place),
+            Self::None | Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// Whether `host` is this machine.
+fn is_near(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let is_local =
+        bare.eq_ignore_ascii_case("localhost") || bare.to_ascii_lowercase().ends_with(".localhost");
+    is_local || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Makes connections, through the proxy where there is one.
+#[derive(Debug, Clone)]
+pub(super) struct Reaching {
+    tcp: HttpConnector,
+    detour: Detour,
+}
+
+impl Reaching {
+    /// With connections that `tcp` makes.
+    pub(super) fn new(tcp: HttpConnector, detour: Detour) -> Self {
+        Self { tcp, detour }
+    }
+}
+
+impl Service<Uri> for Reaching {
+    type Response = TokioIo<TcpStream>;
+    type Error = Broken;
+    type Future = Pin<Box<dyn Future<Output = Result<TokioIo<TcpStream>, Broken>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+        self.tcp.poll_ready(context).map_err(Broken::from)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        match &self.detour {
+            Detour::None => {
+                let connecting = self.tcp.call(uri);
+                Box::pin(async move { connecting.await.map_err(Broken::from) })
+            }
+            Detour::Asked(before) => {
+                let (connecting, place) = (self.tcp.call(before.place.clone()), before.place.clone());
+                Box::pin(async move { connecting.await.map_err(|error| through(&place, &error)) })
+            }
+            Detour::Tunnel(before) => {
+                let place = before.place.clone();
+                let mut tunnel = Tunnel::new(place.clone(), self.tcp.clone());
+                if let Some(key) = &before.key {
+                    tunnel = tunnel.with_auth(key.clone());
+                }
+                let connecting = tunnel.call(uri);
+                Box::pin(async move { connecting.await.map_err(|error| through(&place, &error)) })
+            }
+            Detour::Unknown(why) => {
+                let why = why.clone();
+                Box::pin(async move { Err(Broken::from(why)) })
+            }
+        }
+    }
+}
+
+/// What went wrong with a proxy, and which one it is.
+fn through(place: &Uri, error: &(dyn std::error::Error + 'static)) -> Broken {
+    let place = place.authority().map_or("", |authority| authority.as_str());
+    Broken::from(format!("through the proxy {place} of the environment: {}", reason(error)))
+}
+
+#[cfg(test)]
+mod tests;
