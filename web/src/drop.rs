@@ -11,6 +11,7 @@ use web_sys::{DragEvent, File, HtmlInputElement};
 
 use crate::browser;
 use crate::decoder::Decoder;
+use crate::number::within;
 use crate::store::{Opened, Store};
 
 /// Bytes that are read at once: few enough that the page stays smooth, many enough that a large file is quick.
@@ -76,7 +77,7 @@ async fn read(store: Store, file: File, dialect: Option<&'static str>) {
     let failure = loop {
         at += PIECE_BYTES;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1000")]
-        let read = (at / size.max(1.0) * 1000.0).clamp(0.0, 999.0) as u32;
+        let read = within(at / size.max(1.0) * 1000.0, 0.0, 999.0) as u32;
         store.read(&decoder.feed(&bytes), read);
         if at >= size {
             break None;

@@ -28,6 +28,7 @@ pub mod link;
 pub mod markdown;
 pub mod matching;
 pub mod model;
+pub mod number;
 pub mod open;
 pub mod panes;
 pub mod plain;

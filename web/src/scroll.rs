@@ -9,6 +9,7 @@ use web_sys::{Element, Event, HtmlElement, ResizeObserver, WheelEvent};
 
 use crate::browser;
 use crate::follow::{Follow, Place};
+use crate::number::decimal;
 
 /// Where a revealed card comes to stand: this part of the window's height from its top.
 const REVEAL_AT: f64 = 0.3;
@@ -240,7 +241,7 @@ impl Parts {
 
     fn space(&self, px: f64) {
         if self.spacer_px.replace(px).to_bits() != px.to_bits() {
-            drop(self.spacer.style().set_property("height", &format!("{px}px")));
+            drop(self.spacer.style().set_property("height", &format!("{}px", decimal(px))));
         }
     }
 

@@ -12,6 +12,7 @@ use wasm_bindgen::JsCast;
 use super::icon::icon;
 use crate::browser;
 use crate::format;
+use crate::number::decimal;
 use crate::store::{Store, use_store};
 use crate::timeline::{self, Drawer, Extent, Row, Scale, Squeeze, Tick, float};
 
@@ -110,7 +111,7 @@ impl Chart {
         let now = self.squeeze.with_untracked(|squeeze| squeeze.place(now));
         let style = root.unchecked_ref::<web_sys::HtmlElement>().style();
         for (name, value) in [("--from", from), ("--span", span), ("--now", float(now))] {
-            drop(style.set_property(name, &rounded(value)));
+            drop(style.set_property(name, &decimal(value)));
         }
     }
 
@@ -150,11 +151,6 @@ impl Chart {
         let (from, span) = self.scale.get().window(self.whole.get());
         timeline::ticks(from, span, self.width.get())
     }
-}
-
-/// A number for the styles, to a thousandth.
-fn rounded(value: f64) -> String {
-    ((value * 1000.0).round() / 1000.0).to_string()
 }
 
 #[component]

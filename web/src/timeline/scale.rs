@@ -2,6 +2,7 @@
 
 use super::float;
 use crate::format;
+use crate::number::within;
 
 /// The shortest part of time that can be looked at, in milliseconds.
 const SHORTEST_MS: f64 = 20.0;
@@ -23,7 +24,7 @@ impl Scale {
             None => (0.0, whole),
             Some((from, span)) => {
                 let span = span.min(whole);
-                (from.clamp(0.0, whole - span), span)
+                (within(from, 0.0, whole - span), span)
             }
         }
     }
@@ -45,7 +46,7 @@ impl Scale {
         if next >= float(whole.max(1)) {
             self.fit();
         } else {
-            let next_from = (from + span * at - next * at).clamp(0.0, float(whole) - next);
+            let next_from = within(from + span * at - next * at, 0.0, float(whole) - next);
             self.part = Some((next_from, next));
         }
     }
@@ -54,7 +55,7 @@ impl Scale {
     pub fn pan(&mut self, whole: u64, by: f64) {
         if self.part.is_some() {
             let (from, span) = self.window(whole);
-            self.part = Some(((from + span * by).clamp(0.0, float(whole.max(1)) - span), span));
+            self.part = Some((within(from + span * by, 0.0, float(whole.max(1)) - span), span));
         }
     }
 
@@ -62,7 +63,7 @@ impl Scale {
     pub fn place(self, whole: u64, at: f64) -> u64 {
         let (from, span) = self.window(whole);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the whole")]
-        let place = (from + span * at.clamp(0.0, 1.0)).max(0.0).round() as u64;
+        let place = (from + span * within(at, 0.0, 1.0)).max(0.0).round() as u64;
         place.min(whole)
     }
 }

@@ -4,8 +4,9 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, PointerEvent};
 
-use super::{Chart, rounded};
+use super::Chart;
 use crate::browser;
+use crate::number::decimal;
 
 /// The axis.
 #[component]
@@ -44,7 +45,7 @@ pub(super) fn Axis(chart: Chart) -> impl IntoView {
     };
     let ticks = move || {
         let ticks = chart.ticks().into_iter().map(|tick| {
-            let left = format!("{}%", rounded(tick.at * 100.0));
+            let left = format!("{}%", decimal(tick.at * 100.0));
             view! { <span class="tl-tick num" style:left=left>{tick.label}</span> }
         });
         ticks.collect_view()

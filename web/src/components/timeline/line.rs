@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::Chart;
 use crate::components::elapsed::{Span, span_text};
 use crate::components::icon::{StateIcon, run_icon, tool_icon};
+use crate::number::decimal;
 use crate::timeline::{Bar, Face, Fill, Key, Row, face};
 
 /// A row; `reveal` is told its number when it is chosen.
@@ -31,7 +32,7 @@ pub(super) fn Line(
     let top = move || {
         #[expect(clippy::cast_precision_loss, reason = "rows of a page")]
         let at = at as f64;
-        format!("{}px", at * chart.row_px())
+        format!("{}px", decimal(at * chart.row_px()))
     };
     let indent = format!("{}px", depth.min(6).saturating_mul(14));
     let shape = Signal::derive(move || {

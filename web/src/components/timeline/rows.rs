@@ -8,6 +8,7 @@ use web_sys::{Element, HtmlElement, KeyboardEvent, PointerEvent, WheelEvent};
 use super::line::Line;
 use super::{Chart, ZOOM};
 use crate::browser;
+use crate::number::{decimal, within};
 use crate::timeline::visible;
 
 /// How far a press moves before it is a drag, in pixels.
@@ -86,7 +87,7 @@ pub(super) fn Rows(chart: Chart) -> impl IntoView {
     let height = move || {
         #[expect(clippy::cast_precision_loss, reason = "rows of a page")]
         let count = count.get() as f64;
-        format!("{}px", count * chart.row_px())
+        format!("{}px", decimal(count * chart.row_px()))
     };
     let key = move |event: KeyboardEvent| {
         if press_key(chart, frame, active, &event) {
@@ -156,8 +157,8 @@ fn wheel(chart: Chart, event: &WheelEvent) {
             .squeeze
             .with_untracked(|squeeze| squeeze.place(chart.moment_at(f64::from(event.client_x()))));
         let at = (crate::timeline::float(place) - from) / span.max(1e-6);
-        let factor = (event.delta_y().clamp(-200.0, 200.0) / 300.0).exp();
-        chart.rescale(|scale, whole| scale.zoom(whole, at.clamp(0.0, 1.0), factor));
+        let factor = (within(event.delta_y(), -200.0, 200.0) / 300.0).exp();
+        chart.rescale(|scale, whole| scale.zoom(whole, within(at, 0.0, 1.0), factor));
     } else if event.delta_x().abs() > event.delta_y().abs() && !chart.scale.get_untracked().is_fit() {
         event.prevent_default();
         let by = event.delta_x() / chart.width.get_untracked().max(1.0);
