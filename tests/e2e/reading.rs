@@ -92,3 +92,40 @@ async fn one_key_leaves_only_the_answer() {
     page.holds("return document.querySelectorAll('[data-t=tool-card]').length === 4").await;
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_stays_also_in_a_browser_that_does_not_hold_it() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says(OPENING).await;
+    publisher.says(r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#).await;
+    let mut head = 0;
+    for number in 0..40 {
+        head = publisher.says(&paragraph(number)).await.seq;
+    }
+    let page = Page::open(DESKTOP).await;
+    // As where the property is not known: it cannot be set, and nothing is held.
+    let source = "const set = CSSStyleDeclaration.prototype.setProperty;
+        CSSStyleDeclaration.prototype.setProperty = function (name, ...rest) { if (name !== 'overflow-anchor') set.call(this, name, ...rest) }";
+    page.devtools("Page.addScriptToEvaluateOnNewDocument", serde_json::json!({"source": source})).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.run("const sheet = new CSSStyleSheet(); sheet.replaceSync('#transcript { overflow-anchor: none }'); document.adoptedStyleSheets = [sheet]").await;
+    let distance = format!("{SCROLLER} return s.scrollHeight - s.clientHeight - s.scrollTop");
+    page.run_until(&distance, |px| px.as_f64().unwrap() <= 8.0).await;
+    let turn = serde_json::json!({"type": "mouseWheel", "x": 700, "y": 400, "deltaX": 0, "deltaY": -900});
+    page.devtools("Input.dispatchMouseEvent", turn).await;
+    page.run_until(&distance, |px| px.as_f64().unwrap() > 800.0).await;
+    for px in ["300px", "40px"] {
+        // What stands above all becomes larger, then smaller; looked at again two frames later.
+        page.run(&format!(
+            "const read = [...document.querySelectorAll('[data-t=answer] p')].find(p => p.getBoundingClientRect().top > 100), y = () => read.getBoundingClientRect().top;
+             window.before = y(); window.after = null; document.querySelector('.col [data-row]').style.paddingTop = '{px}';
+             requestAnimationFrame(() => requestAnimationFrame(() => window.after = y()))"
+        ))
+        .await;
+        let ys = page.run_until("return [window.before, window.after]", |ys| ys[1].is_number()).await;
+        let moved = ys[1].as_f64().unwrap() - ys[0].as_f64().unwrap();
+        assert!(moved.abs() <= 1.0, "the text moved by {moved} px");
+    }
+    page.close().await;
+}

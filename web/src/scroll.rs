@@ -11,6 +11,8 @@ use crate::browser;
 use crate::follow::{Follow, Place};
 use crate::number::decimal;
 
+mod row;
+
 /// Where a revealed card comes to stand: this part of the window's height from its top.
 const REVEAL_AT: f64 = 0.3;
 
@@ -34,6 +36,8 @@ struct Parts {
     is_down: Cell<bool>,
     /// Whether the next word of scrolling is about what the page did itself, to stay at the end.
     is_own: Cell<bool>,
+    /// Where the browser does not hold still what it shows: what the reader looks at, and where on the screen it stands.
+    held: RefCell<Option<(Element, f64)>>,
     told: RefCell<Box<dyn Fn(bool)>>,
 }
 
@@ -58,6 +62,7 @@ impl Scroller {
             input_at: Cell::new(0),
             is_down: Cell::new(false),
             is_own: Cell::new(false),
+            held: RefCell::default(),
             told: RefCell::new(Box::new(told)),
         });
         let seen = Rc::clone(&parts);
@@ -76,7 +81,7 @@ impl Scroller {
             }
         });
         let grown = Rc::clone(&parts);
-        let observed = Closure::<dyn FnMut()>::new(move || grown.stick());
+        let observed = Closure::<dyn FnMut()>::new(move || grown.resized());
         if let Ok(observer) = ResizeObserver::new(observed.as_ref().unchecked_ref()) {
             observer.observe(&parts.content);
             observer.observe(&parts.window);
@@ -122,15 +127,9 @@ impl Scroller {
     pub(crate) fn hold_first(&self) {
         let Some(parts) = self.0.clone().filter(|parts| !parts.follow.get().is_on()) else { return };
         let top = parts.window.get_bounding_client_rect().top();
-        let rows = parts.content.query_selector_all("[data-row], .turn").ok();
-        let rows = rows.iter().flat_map(|rows| (0..rows.length()).filter_map(|n| rows.get(n)));
-        let mut rows = rows.filter_map(|row| row.dyn_into::<Element>().ok());
-        let Some(row) = rows.find(|row| row.get_bounding_client_rect().bottom() > top) else { return };
+        let Some((row, y)) = parts.first() else { return };
         let turn = row.closest(".turn").ok().flatten();
-        let (y, turn_y) = (
-            row.get_bounding_client_rect().top(),
-            turn.as_ref().map_or(0.0, |turn| turn.get_bounding_client_rect().top()),
-        );
+        let turn_y = turn.as_ref().map_or(0.0, |turn| turn.get_bounding_client_rect().top());
         browser::before_paint(move || {
             if row.is_connected() {
                 parts.correct(&row, y);
@@ -172,6 +171,7 @@ impl Parts {
         self.follow.set(follow);
         if follow.is_on() != before {
             self.anchor();
+            self.keep();
             (self.told.borrow())(follow.is_on());
         }
     }
@@ -209,6 +209,38 @@ impl Parts {
         if self.spacer_px.get() > 0.0 && spare > self.spacer_px.get() {
             self.space(0.0);
         }
+        self.keep();
+    }
+
+    /// The content or the window is larger or smaller.
+    fn resized(&self) {
+        self.stick();
+        if self.follow.get().is_on() {
+            return;
+        }
+        match self.held.take() {
+            // What is gone or hidden has no height.
+            Some((row, y)) if row.client_height() > 0 => {
+                self.correct(&row, y);
+                let y = row.get_bounding_client_rect().top();
+                self.held.replace(Some((row, y)));
+            }
+            _ => self.keep(),
+        }
+    }
+
+    /// Remembers what the reader looks at, where the browser does not: it knows no such property then.
+    fn keep(&self) {
+        let is_known =
+            self.window.style().get_property_value("overflow-anchor").is_ok_and(|it| !it.is_empty());
+        if !is_known && !self.follow.get().is_on() {
+            self.held.replace(self.first());
+        }
+    }
+
+    /// What the reader looks at, and where on the screen it begins.
+    fn first(&self) -> Option<(Element, f64)> {
+        row::first(&self.content, self.window.get_bounding_client_rect().top())
     }
 
     fn is_by_hand(&self) -> bool {
