@@ -246,6 +246,14 @@ async fn a_hit_over_two_coloured_stretches_of_code_is_marked_whole() {
             && marks[0].startContainer.parentElement.className === 'kw'",
     )
     .await;
+    // Loaded with the word, its code is coloured no less.
+    page.goto(&hub.url("/c/c?find=select%20region")).await;
+    page.painted(head).await;
+    page.holds(
+        "const mark = [...(CSS.highlights.get('find') ?? [])].find(it => it.toString() === 'select region');
+         return document.querySelector('.ans .code pre .kw')?.textContent === 'select' && mark?.startContainer.parentElement.className === 'kw'",
+    )
+    .await;
     page.close().await;
 }
 

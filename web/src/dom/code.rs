@@ -11,7 +11,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry, Node};
 
-use super::element;
+use super::{element, highlight};
 use crate::browser::{self, document};
 use crate::highlight::{cuts, tokens};
 
@@ -41,11 +41,15 @@ impl Painter {
             for entry in entries.iter().filter_map(|it| it.dyn_into::<IntersectionObserverEntry>().ok()) {
                 let (block, is_in_view) = (entry.target(), entry.is_intersecting());
                 if is_in_view {
-                    when_idle(move || with(|painter| painter.paint(&block)));
+                    when_idle(move || {
+                        with(|painter| painter.paint(&block));
+                        highlight::again();
+                    });
                 } else {
                     with(|painter| painter.forget(&block));
                 }
             }
+            highlight::again();
         });
         let observer = IntersectionObserver::new(hear.as_ref().unchecked_ref()).ok()?;
         hear.forget();
@@ -60,7 +64,7 @@ impl Painter {
         let used: usize = self.painted.iter().map(|(_, stretches)| stretches).sum();
         let mut tokens = tokens(&language, &text);
         tokens.truncate(STRETCHES_MAX.saturating_sub(used));
-        if tokens.is_empty() || is_marked(&code) {
+        if tokens.is_empty() || is_selected(&code) {
             return;
         }
         let mut from = 0_usize;
@@ -87,7 +91,7 @@ impl Painter {
         let Some(code) = code_of(block) else { return };
         let at = self.painted.iter().position(|(known, _)| known.is_same_node(Some(block)));
         let is_gone = !block.is_connected();
-        if let Some(at) = at.filter(|_| is_gone || !is_marked(&code)) {
+        if let Some(at) = at.filter(|_| is_gone || !is_selected(&code)) {
             self.painted.swap_remove(at);
             for host in hosts(&code) {
                 host.set_text_content(host.text_content().as_deref());
@@ -112,11 +116,8 @@ fn hosts(code: &Element) -> Vec<Node> {
     if pieces.is_empty() { vec![code.clone().into()] } else { pieces }
 }
 
-/// Whether any of it is selected, or marked by Find: that must stay so.
-fn is_marked(code: &Element) -> bool {
-    if super::highlight::is_shown() {
-        return true;
-    }
+/// Whether any of it is selected: that must stay so.
+fn is_selected(code: &Element) -> bool {
     let selection = browser::window().get_selection().ok().flatten();
     selection.is_some_and(|it| {
         !it.is_collapsed() && it.contains_node_with_allow_partial_containment(code, true).unwrap_or(false)

@@ -26,16 +26,20 @@ const BLOCKS: &str = ".pre, pre, p, li, td, th, h3, h4, .think-text";
 const SHOW_TEXT: u32 = 4;
 
 thread_local! {
-    static IS_SHOWN: Cell<bool> = const { Cell::new(false) };
+    /// What has found something that is marked.
+    static MARKED: Cell<Option<Box<dyn Matcher>>> = const { Cell::new(None) };
 }
 
-/// Whether anything is marked: its text must stay as it is.
-pub(super) fn is_shown() -> bool {
-    IS_SHOWN.get()
+/// Marks again what is marked: a text was put into other elements.
+pub(super) fn again() {
+    if let Some(matcher) = MARKED.take() {
+        show(Some(matcher));
+    }
 }
 
 /// Marks what `matcher` finds in what is on the page now; nothing without one.
-pub(crate) fn show(matcher: Option<&dyn Matcher>) {
+pub(crate) fn show(matcher: Option<Box<dyn Matcher>>) {
+    MARKED.set(None);
     let window = browser::window();
     let get = |of: &JsValue, name: &str| Reflect::get(of, &name.into()).ok().filter(|it| !it.is_undefined());
     let Some(registry) = get(&window, "CSS").and_then(|css| get(&css, "highlights")) else { return };
@@ -46,12 +50,15 @@ pub(crate) fn show(matcher: Option<&dyn Matcher>) {
     };
     call("delete", &Array::of1(&NAME.into()));
     let root = browser::document().get_element_by_id("transcript");
-    let ranges =
-        matcher.zip(root).map(|(matcher, root)| places(&root, matcher, MARKS_MAX)).unwrap_or_default();
-    IS_SHOWN.set(!ranges.is_empty());
+    let ranges = matcher
+        .as_deref()
+        .zip(root)
+        .map(|(matcher, root)| places(&root, matcher, MARKS_MAX))
+        .unwrap_or_default();
     if ranges.is_empty() {
         return;
     }
+    MARKED.set(matcher);
     let Some(make) = get(&window, "Highlight").and_then(|it| it.dyn_into::<Function>().ok()) else { return };
     if let Ok(highlight) = Reflect::construct(&make, &ranges.iter().collect::<Array>()) {
         call("set", &Array::of2(&NAME.into(), &highlight));

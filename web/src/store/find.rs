@@ -19,8 +19,7 @@ impl Store {
 
     /// Marks what is looked for in what is on the page.
     pub(crate) fn mark_hits(self) {
-        let matcher = untrack(|| self.matcher()).ok().flatten();
-        highlight::show(matcher.as_deref());
+        highlight::show(untrack(|| self.matcher()).ok().flatten());
     }
 
     /// Shows a hit: opens what hides it, and brings the very word into view.
