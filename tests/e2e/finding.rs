@@ -6,6 +6,8 @@ use tests::browser::DESKTOP;
 
 use crate::scene::{ANSWER, CALLS, OPENING, THINKING, hub_and_publisher};
 
+mod asked; // when Find has the focus, and when it marks
+
 /// Types into what has the focus.
 async fn types(page: &Page, text: &str) {
     page.devtools("Input.insertText", json!({"text": text})).await;

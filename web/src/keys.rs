@@ -90,7 +90,7 @@ pub(crate) const COMMANDS: [Command; 42] = [
     command(&["F"], "F", "Fork from the turn", control::fork),
     command(&["C"], "C", "Copy the turn", control::copy),
     command(&["g d"], "g d", "Compare with another conversation", |store| store.lay(Over::Compare)),
-    command(&["/"], "/ Ctrl F", "Find", find),
+    command(&["/"], "/ Ctrl F", "Find", Store::ask_word),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
     command(&["s"], "s", "Tools", Store::toggle_tools),
     command(&["t"], "t", "Timeline", Store::toggle_timeline),
@@ -165,7 +165,7 @@ fn obey(store: Store, event: &KeyboardEvent, heard: Heard) -> bool {
     match heard {
         Heard::Nothing => return false,
         Heard::Palette => store.toggle_over(Over::Palette),
-        Heard::Find => find(store),
+        Heard::Find => store.ask_word(),
         Heard::Hit => step_hit(store, if event.shift_key() { -1 } else { 1 }),
         Heard::Leave => return leave_input(),
         Heard::Up => {
@@ -227,12 +227,6 @@ fn close(store: Store) {
     } else {
         store.toggle_wall();
     }
-}
-
-/// Shows where to type a word; also where that is there already.
-fn find(store: Store) {
-    store.show_tab(Tab::Find);
-    browser::after(0, || browser::focus("find-word"));
 }
 
 fn focus_filter(store: Store) {

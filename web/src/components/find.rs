@@ -1,6 +1,5 @@
 //! Finding a word: in everything that this conversation holds, while it grows, and in all others on the hub's disk.
 
-use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use shared::ConversationId;
@@ -50,23 +49,12 @@ fn searched(store: Store) -> Memo<Searched> {
 #[component]
 pub(super) fn Find() -> impl IntoView {
     let store = use_store();
-    let input = NodeRef::<html::Input>::new();
-    Effect::new(move |_| {
-        if let Some(input) = input.get() {
-            drop(input.focus());
-            input.select();
-        }
-    });
     let searched = searched(store);
     Effect::new(move |_| {
         searched.track();
         store.track_drawn();
         // What is opened now stands there with the next painting.
-        browser::before_paint(move || {
-            if input.try_get_untracked().flatten().is_some() {
-                store.mark_hits();
-            }
-        });
+        browser::before_paint(move || store.mark_hits());
     });
     on_cleanup(|| highlight::show(None));
     let words = move || {
@@ -91,7 +79,7 @@ pub(super) fn Find() -> impl IntoView {
         <div class="search">
             {icon("#find", "")}
             <input type="search" id="find-word" placeholder="Find in this conversation" aria-label="Find in this conversation"
-                node_ref=input prop:value=move || store.query.get()
+                prop:value=move || store.query.get()
                 aria-invalid=move || is_wrong().to_string() on:input=move |event| store.query.set(event_target_value(&event)) />
             <button type="button" class="chip" data-t="pattern" aria-label="Pattern" title="A regular expression: a|b, \\d+, ^line"
                 aria-pressed=move || store.is_pattern.get().to_string()

@@ -18,7 +18,7 @@ pub(crate) fn Panel() -> impl IntoView {
     let tab = |it: Tab, word: &'static str| {
         view! {
             <button type="button" role="tab" data-tab=word aria-selected=move || (store.tab.get() == it).to_string()
-                on:click=move |_| store.tab.set(it)>{word}</button>
+                on:click=move |_| if it == Tab::Find { store.ask_word() } else { store.tab.set(it) }>{word}</button>
         }
     };
     let tabs = [

@@ -11,7 +11,7 @@ use crate::format;
 use crate::link::Status;
 use crate::open::Level;
 use crate::route;
-use crate::store::{Over, Sheet, Store, Tab, use_store};
+use crate::store::{Over, Sheet, Store, use_store};
 use crate::timeline::Drawer;
 
 /// The newest run, as far as the bar tells of it.
@@ -99,7 +99,7 @@ pub(crate) fn TopBar() -> impl IntoView {
             <button type="button" class="icon of-conversation" aria-label="Tools" title="Tools (s)"
                 on:click=move |_| store.toggle_tools()>{icon("#panel", "")}</button>
             <button type="button" class="icon hide of-conversation" aria-label="Find" title="Find (/)"
-                on:click=move |_| store.show_tab(Tab::Find)>{icon("#find", "")}</button>
+                on:click=move |_| store.ask_word()>{icon("#find", "")}</button>
             <button type="button" class="icon hide of-conversation" aria-label="Export" title="Export (g e)"
                 on:click=move |_| store.lay(Over::Export)>{icon("#save", "")}</button>
             <button type="button" class="icon hide" aria-label="Settings" title="Settings (g s)"

@@ -1,8 +1,10 @@
 //! Finding: what is looked for, and bringing a hit before the reader's eyes.
 
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlInputElement;
 
-use super::{Store, card_id, message_id, part_id};
+use super::{Over, Store, Tab, card_id, message_id, part_id};
 use crate::browser;
 use crate::dom::{Pattern, highlight};
 use crate::find::{Matcher, Place, Sought, Word};
@@ -17,9 +19,22 @@ impl Store {
         Ok(Word::new(&query).map(|word| Box::new(word) as Box<dyn Matcher>))
     }
 
-    /// Marks what is looked for in what is on the page.
+    /// Marks what is looked for in what is on the page, as long as Find is shown and nothing lies over the page.
     pub(crate) fn mark_hits(self) {
-        highlight::show(untrack(|| self.matcher()).ok().flatten());
+        let is_shown = self.tab.get_untracked() == Tab::Find && self.over.get_untracked() == Over::Nothing;
+        highlight::show(untrack(|| self.matcher()).ok().flatten().filter(|_| is_shown));
+    }
+
+    /// Shows where to type a word, and gives it the focus; also where that is there already.
+    pub(crate) fn ask_word(self) {
+        self.show_tab(Tab::Find);
+        browser::after(0, || {
+            let input = browser::document().get_element_by_id("find-word");
+            if let Some(input) = input.and_then(|it| it.dyn_into::<HtmlInputElement>().ok()) {
+                drop(input.focus());
+                input.select();
+            }
+        });
     }
 
     /// Shows a hit: opens what hides it, and brings the very word into view.

@@ -6,6 +6,7 @@ use web_sys::HtmlElement;
 
 use super::{Over, Store};
 use crate::browser;
+use crate::dom::highlight;
 
 /// Everything that a dialog lies over.
 const PAGE: &str = ".app";
@@ -22,8 +23,11 @@ impl Store {
             let focused = browser::document().active_element();
             self.before_over.set_value(focused.and_then(|it| it.dyn_into::<HtmlElement>().ok()));
         }
+        // WebKit paints what is marked in an inert page over other words.
+        highlight::show(None);
         set_inert(over != Over::Nothing);
         self.over.set(over);
+        self.mark_hits();
         if over == Over::Nothing
             && let Some(before) = self.before_over.try_update_value(Option::take).flatten()
         {
