@@ -33,6 +33,12 @@ async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
     .await;
     page.text_until("pill", |text| text.contains('≥')).await;
     page.screenshot("stalled-light").await;
+    // Nor on the wall.
+    page.press("g").await;
+    page.press("w").await;
+    let call = "return document.querySelector('[data-t=tile] .tile-call')?.textContent ?? ''";
+    page.run_until(call, |call| call.as_str().is_some_and(|it| it.contains("run_sql") && it.contains('≥')))
+        .await;
     page.close().await;
 }
 

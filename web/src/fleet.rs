@@ -72,6 +72,14 @@ pub fn stuck(row: &ConversationRow, now: u64) -> Option<&RowCall> {
     row.call.as_ref().filter(|call| row.state == Some(RunStatus::Running) && is_stuck(call.since, now))
 }
 
+/// How long something of a running conversation goes on that began at `since`, at the hub's time `now`; "at least" where
+/// nobody knows better, and as of the last word where its publisher is silent.
+pub fn lasts(row: &ConversationRow, since: u64, now: u64, is_current: bool) -> String {
+    let sure = if is_current && !row.stalled { "" } else { "≥ " };
+    let until = if row.stalled { row.at } else { now };
+    format!("{sure}{}", format::clock(until.saturating_sub(since)))
+}
+
 /// Where a conversation stands at the hub's time `now`.
 pub fn group(row: &ConversationRow, now: u64, seen: &Seen) -> Group {
     match row.state {

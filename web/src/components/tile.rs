@@ -84,7 +84,7 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
                 {move || lines().into_iter().map(|line| view! { <span>{line}</span> }).collect_view()}
             </span>
             <span class="tile-call num">
-                {move || call.get().map(|call| view! { <Call call=call /> })}
+                {move || call.get().map(|call| view! { <Call call=call tile=tile /> })}
             </span>
             <span class="tile-foot meta num">
                 <Counts tile=tile />
@@ -120,12 +120,8 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
 /// How long its newest run goes on or went on; "at least" where nobody knows better.
 fn elapsed(store: Store, row: &ConversationRow) -> String {
     match (row.state, row.ended_at) {
-        (Some(RunStatus::Running), _) if row.stalled => {
-            format!("≥ {}", format::clock(row.at.saturating_sub(row.started_at)))
-        }
         (Some(RunStatus::Running), _) => {
-            let sure = if store.is_current() { "" } else { "≥ " };
-            format!("{sure}{}", format::clock(store.now.get().saturating_sub(row.started_at)))
+            fleet::lasts(row, row.started_at, store.now.get(), store.is_current())
         }
         (_, Some(end)) => {
             let ago = format::age(store.now.get().saturating_sub(end));
@@ -137,12 +133,12 @@ fn elapsed(store: Store, row: &ConversationRow) -> String {
 
 /// The call that executes longest, and for how long.
 #[component]
-fn Call(call: RowCall) -> impl IntoView {
+fn Call(call: RowCall, tile: Memo<Option<Shown>>) -> impl IntoView {
     let store = use_store();
     let RowCall { name, since } = call;
     let time = move || {
-        let sure = if store.is_current() { "" } else { "≥ " };
-        format!("{sure}{}", format::clock(store.now.get().saturating_sub(since)))
+        let (now, is_current) = (store.now.get(), store.is_current());
+        tile.with(|it| it.as_ref().map(|it| fleet::lasts(&it.row, since, now, is_current)))
     };
     let class = move || if fleet::is_stuck(since, store.now.get()) { "slow" } else { "run" };
     view! { <span class=class>{icon("#ring", "")} <span class="n">{name.to_string()}</span> {time}</span> }

@@ -78,6 +78,17 @@ fn what_nobody_speaks_for_and_a_call_that_hangs_need_a_person() {
 }
 
 #[test]
+fn what_a_silent_publisher_began_lasts_at_least_until_its_last_word() {
+    let mut of = row("runs", Some(RunStatus::Running), 1);
+    of.at = 16_000;
+    assert_eq!(lasts(&of, 1_000, 41_000, true), "0:40");
+    assert_eq!(lasts(&of, 1_000, 41_000, false), "≥ 0:40");
+    of.stalled = true;
+    assert_eq!(lasts(&of, 1_000, 41_000, true), "≥ 0:15");
+    assert_eq!(lasts(&of, 1_000, 99_000, false), "≥ 0:15");
+}
+
+#[test]
 fn a_running_conversation_keeps_its_place_while_it_works() {
     let mut early = row("early", Some(RunStatus::Running), 1);
     early.at = 100;
