@@ -42,6 +42,31 @@ async fn the_conversation_fits_every_screen_in_both_colours() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_button_of_the_top_bar_is_in_the_window_whatever_its_width() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
+    let (page, other) = (Page::open(DESKTOP).await, Page::open(DESKTOP).await);
+    for page in [&page, &other] {
+        page.goto(&hub.url("/c/c")).await;
+        page.painted(head).await;
+    }
+    page.text_until("watching", |text| text.contains("2 watching")).await;
+    page.text_until("pill", |text| text.contains("Running")).await;
+    for width in [320, 390, 800, 900, 1024, 1200, 1280] {
+        page.resize(Screen { width, ..DESKTOP }).await;
+        page.run_until("return innerWidth", |now| now == width).await;
+        let cut = "return [...document.querySelectorAll('.top button, .top a')].filter(it => it.checkVisibility()).filter(it => {
+            const box = it.getBoundingClientRect(); return box.left < 0 || box.right > innerWidth
+        }).map(it => it.ariaLabel ?? it.textContent)";
+        assert_eq!(page.run(cut).await, serde_json::json!([]), "at {width} px");
+        let shown = "return ['Find', 'Export', 'Settings'].every(it => document.querySelector(`.top [aria-label=${it}]`).checkVisibility())";
+        assert_eq!(page.run(shown).await, width >= 800, "at {width} px");
+    }
+    other.close().await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_phone_has_a_word_for_whatever_is_not_complete() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, CALLS]).await;
