@@ -176,6 +176,27 @@ async fn five_thousand_calls_are_as_many_elements_as_fifty() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn axis_and_rows_agree_beside_a_scrollbar() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?timeline=168")).await;
+    page.painted(head).await;
+    page.holds(
+        "const rows = document.querySelector('.tl-rows'); return rows?.scrollHeight > rows?.clientHeight",
+    )
+    .await;
+    // Tests hide scrollbars: what is seen of them is the room that is kept for one.
+    let room = "return ['.tl-top', '.tl-rows'].map(it => document.querySelector(it)).map(it => it.offsetWidth - it.clientWidth)";
+    let room = page.run(room).await;
+    assert!(room[0].as_f64().unwrap() > 0.0 && room[0] == room[1], "{room}");
+    let edges = "return ['.tl-axis', '.tl-row .tl-track'].map(it => document.querySelector(it).getBoundingClientRect()).map(it => [it.left, it.right])";
+    let edges = page.run(edges).await;
+    assert_eq!(edges[0], edges[1]);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_row_shows_its_card_however_long_ago_that_was() {
     let hub = Hub::start().await;
     let mut publisher = hub.publisher("c").await;
