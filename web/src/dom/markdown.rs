@@ -14,6 +14,7 @@ use super::nodes::{end_of, patch};
 use super::{caret, code, element};
 use crate::browser;
 use crate::markdown::{Node, Stream, Update};
+use crate::number::decimal;
 use crate::window;
 
 /// A section is full with so many bytes of text.
@@ -64,7 +65,7 @@ impl Section {
         browser::before_paint(move || {
             let height = element.get_bounding_client_rect().height();
             if height > 0.0 {
-                let height = format!("auto {height}px");
+                let height = format!("auto {}px", decimal(height));
                 drop(element.style().set_property("contain-intrinsic-block-size", &height));
                 element.set_class_name("past");
             }
