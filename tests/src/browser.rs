@@ -1,7 +1,10 @@
 //! A real Chromium, driven through its driver: one browser with a fresh profile for each page object.
 
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder};
@@ -49,15 +52,16 @@ impl Page {
     /// # Panics
     /// When chromium or chromedriver is missing: `apt-get install chromium chromium-driver`.
     pub async fn open(screen: Screen) -> Self {
+        let port = free_port();
         let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
+            .arg(format!("--port={port}"))
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .process_group(0)
             .spawn()
             .expect("chromedriver starts (apt-get install chromium chromium-driver)");
-        let port = port_of(&mut driver).await;
+        listens(&mut driver).await;
         let profile = tempfile::tempdir().expect("a folder for the profile");
         let capabilities = capabilities(profile.path(), screen);
         let mut builder = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new());
@@ -233,25 +237,39 @@ fn text_of(name: &str) -> String {
     )
 }
 
-/// The port that chromedriver says it listens on.
-async fn port_of(driver: &mut Child) -> u16 {
+/// A port for chromedriver, which listens on it in both families of addresses. One that it chose itself would be free in one
+/// of them, and may be taken by some connection in the other; nobody is given those below the range for connections.
+fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id();
+    let mut ports = std::iter::repeat_with(|| {
+        let next = first.wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        15_000 + u16::try_from(next % 15_000).expect("less than 15,000")
+    });
+    // A machine may have no addresses of the sixth version at all.
+    let is_taken = |address: IpAddr, port: u16| {
+        TcpListener::bind((address, port)).is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
+    };
+    let families = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+    let is_free = |port: &u16| families.iter().all(|address| !is_taken(*address, *port));
+    ports.by_ref().take(1_000).find(is_free).expect("a free port")
+}
+
+/// Waits until chromedriver listens.
+async fn listens(driver: &mut Child) {
     let stdout = driver.stdout.take().expect("it was asked for");
     let mut lines = BufReader::new(stdout).lines();
-    let port = within("chromedriver", async {
+    within("chromedriver", async {
         while let Some(line) = lines.next_line().await.expect("readable") {
-            // The first line repeats the port that was asked for, which is 0.
-            if let Some((_, port)) = line.rsplit_once("on port ")
-                && let Ok(port @ 1..) = port.trim_end_matches('.').parse()
-            {
-                return port;
+            if line.contains("started successfully") {
+                return;
             }
         }
-        panic!("chromedriver ended without a port");
+        panic!("chromedriver ended");
     })
     .await;
     // Its output has to be read on, or it stops when the pipe is full.
     tokio::spawn(async move { while let Ok(Some(_line)) = lines.next_line().await {} });
-    port
 }
 
 fn capabilities(profile: &Path, screen: Screen) -> Value {
