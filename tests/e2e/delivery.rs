@@ -117,7 +117,7 @@ async fn the_policy_lets_the_page_run_and_nothing_else() {
         "style-src 'self'",
         "connect-src 'self'",
         "frame-ancestors 'none'",
-        "frame-src 'self'",
+        &format!("frame-src {}/image", hub.address()),
         "img-src 'self' data:",
         "base-uri 'none'",
         "form-action 'none'",

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tests::browser::{DESKTOP, Screen};
+use tests::relay::Relay;
 use tests::{Origin, Page, Step};
 
 use crate::scene::{OPENING, hub_and_publisher};
@@ -103,6 +104,44 @@ async fn results_show_in_their_own_form_and_copy_as_they_came() {
     page.run("document.querySelector('[data-t=open-embed]').click()").await;
     page.holds("return document.querySelector('[data-t=embed]')?.getAttribute('sandbox') === ''").await;
     page.holds("return document.title !== 'owned'").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_tool_wrote_as_html_asks_the_hub_for_nothing() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says(OPENING).await;
+    publisher.says(r#"{"k":"tool.call","run":"r","tool":"t","name":"draw","arguments":"{}"}"#).await;
+    let relay = Relay::open_to(hub.address()).await;
+    let html = format!(
+        "<iframe src='/v1/conversations?embed-frame'></iframe><img src='/v1/conversations?embed-image'>\
+         <iframe src='http://{0}/proxy/x/embed-whole'></iframe><img src='http://{0}/image?embed-whole'>",
+        relay.address()
+    );
+    let result = json!({"k": "tool.result", "run": "r", "tool": "t", "output": "done", "embeds": [html]});
+    let head = publisher.says(&result.to_string()).await.seq;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&format!("http://{}/c/c?level=All", relay.address())).await;
+    page.painted(head).await;
+    page.holds("return !!document.querySelector('[data-t=open-embed]')").await;
+    // Its frame is loaded when all is that it holds.
+    page.run(
+        "document.addEventListener('load', it => { if (it.target.dataset?.t === 'embed') window.has_loaded = true }, true);
+         document.querySelector('[data-t=open-embed]').click()",
+    )
+    .await;
+    page.holds("return window.has_loaded === true").await;
+    // Nor does a frame of the page go anywhere but to the document for images, as by a link in the embed.
+    page.run(
+        "document.addEventListener('securitypolicyviolation', it => { window.is_refused = it.effectiveDirective });
+         const frame = document.createElement('iframe');
+         frame.src = '/v1/conversations?embed-link';
+         document.body.append(frame)",
+    )
+    .await;
+    page.run_until("return window.is_refused", |it| it == "frame-src").await;
+    assert!(relay.has_heard("GET /c/c?level=All "));
+    assert!(!relay.has_heard("embed-"), "the hub was asked by the embed");
     page.close().await;
 }
 

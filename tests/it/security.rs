@@ -79,12 +79,23 @@ async fn only_the_document_for_images_may_load_from_elsewhere_and_it_holds_nothi
         (policy, answer.text().await.unwrap())
     };
     let (page, _) = policy("/").await;
-    assert!(page.contains("img-src 'self' data:;") && page.contains("frame-src 'self';"), "{page}");
+    // A frame that the page, or a document with its policy, holds goes to no other address of the hub.
+    let framed = format!("; frame-src {}/image", hub.address());
+    assert!(page.contains("img-src 'self' data:;") && page.ends_with(&framed), "{page}");
     // Whatever the address says, nothing of it gets into the document.
     let (image, document) = policy("/image?src=https://example.org/a.png").await;
     assert!(image.contains("img-src http: https:;") && image.contains("frame-ancestors 'self'"), "{image}");
     assert!(image.contains("sandbox") && !image.contains("script"), "{image}");
     assert!(!document.contains("src") && !document.contains("example"), "{document}");
+}
+
+#[tokio::test]
+async fn what_asks_by_a_name_that_no_policy_can_hold_gets_no_frame() {
+    let hub = Hub::start().await;
+    let answer = send(&hub, "GET", "/", &[("host", "[::1]:4600")]).await;
+    assert_eq!(answer.status(), 200);
+    let policy = answer.headers()["content-security-policy"].to_str().unwrap();
+    assert!(policy.contains("default-src 'none'") && !policy.contains("frame-src"), "{policy}");
 }
 
 #[tokio::test]

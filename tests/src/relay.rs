@@ -1,6 +1,7 @@
 //! A network between a client and the hub that can be slow, and can be cut: it lets so many bytes through at a time.
 
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -25,8 +26,12 @@ pub struct Relay {
     address: SocketAddr,
     helping: watch::Sender<usize>,
     cuts: watch::Sender<()>,
+    said: Said,
     serving: JoinHandle<()>,
 }
+
+/// What clients said to the hub.
+type Said = Arc<Mutex<Vec<u8>>>;
 
 impl Relay {
     /// A relay to the hub at `hub` that lets `bytes_per_tick` (not 0) through to each client, ten times a second.
@@ -38,8 +43,9 @@ impl Relay {
         let address = listener.local_addr().expect("a bound socket has an address");
         let (helping, helped) = watch::channel(bytes_per_tick);
         let (cuts, cut) = watch::channel(());
-        let serving = tokio::spawn(serve(listener, hub, helped, cut));
-        Self { address, helping, cuts, serving }
+        let said = Said::default();
+        let serving = tokio::spawn(serve(listener, hub, helped, cut, Arc::clone(&said)));
+        Self { address, helping, cuts, said, serving }
     }
 
     /// A relay that lets everything through.
@@ -50,6 +56,12 @@ impl Relay {
     /// Where clients connect.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Whether clients sent `words` to the hub.
+    pub fn has_heard(&self, words: &str) -> bool {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.windows(words.len().max(1)).any(|window| window == words.as_bytes())
     }
 
     /// Cuts every connection; new ones are taken.
@@ -74,13 +86,14 @@ async fn serve(
     hub: SocketAddr,
     helping: watch::Receiver<usize>,
     mut cuts: watch::Receiver<()>,
+    said: Said,
 ) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             client = listener.accept() => {
                 let Ok((client, _)) = client else { return };
-                connect(client, hub, &helping, &mut connections).await;
+                connect(client, hub, &helping, &mut connections, &said).await;
             }
             cut = cuts.changed() => match cut {
                 Ok(()) => connections.abort_all(),
@@ -95,17 +108,27 @@ async fn connect(
     hub: SocketAddr,
     helping: &watch::Receiver<usize>,
     connections: &mut JoinSet<()>,
+    said: &Said,
 ) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(NARROW_BYTES).expect("a size that any kernel takes");
     let Ok(upstream) = socket.connect(hub).await else { return };
-    let (from_hub, mut to_hub) = upstream.into_split();
-    let (mut from_client, to_client) = client.into_split();
+    let (from_hub, to_hub) = upstream.into_split();
+    let (from_client, to_client) = client.into_split();
     connections.spawn(slowly(from_hub, to_client, helping.clone()));
-    connections.spawn(async move {
-        // How a connection ends is of no interest here.
-        drop(tokio::io::copy(&mut from_client, &mut to_hub).await);
-    });
+    connections.spawn(heard(from_client, to_hub, Arc::clone(said)));
+}
+
+async fn heard(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, said: Said) {
+    let mut bytes = Vec::with_capacity(OPEN);
+    // How a connection ends is of no interest here.
+    while let Ok(1..) = from.read_buf(&mut bytes).await {
+        said.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&bytes);
+        if to.write_all(&bytes).await.is_err() {
+            return;
+        }
+        bytes.clear();
+    }
 }
 
 async fn slowly(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, helping: watch::Receiver<usize>) {

@@ -15,14 +15,13 @@ use super::problem::Problem;
 use crate::proxy::Passed;
 use crate::state::Shared;
 
-/// What the page may do: nothing but run itself and talk to this hub.
+/// What the page may do: nothing but run itself and talk to this hub. [`policy`] adds the one document that it may frame.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
-    connect-src 'self'; img-src 'self' data:; frame-src 'self'; font-src 'none'; base-uri 'none'; form-action 'none'; \
+    connect-src 'self'; img-src 'self' data:; font-src 'none'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
-/// On every answer, so that no path can be forgotten.
-const HEADERS: [(HeaderName, &str); 5] = [
-    (header::CONTENT_SECURITY_POLICY, POLICY),
+/// On every answer, so that no path can be forgotten; the policy too.
+const HEADERS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
@@ -36,6 +35,7 @@ const EXPOSED: &str = "fanlight-conversation, fanlight-run, fanlight-left-out, r
 /// Lets a request through or refuses it, and puts the page's rules on the answer, unless it is an upstream's.
 pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let guest = guest(&shared.config.origins, &request);
+    let host = request.headers().get(header::HOST).cloned();
     let mut response = match check(&shared.config.hosts, guest.is_some(), &request) {
         Ok(()) if guest.is_some() && asks_beforehand(&request) => StatusCode::NO_CONTENT.into_response(),
         Ok(()) => next.run(request).await,
@@ -47,10 +47,30 @@ pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, n
     if response.extensions().get::<Passed>().is_some() {
         return response;
     }
+    let headers = response.headers_mut();
     for (name, value) in HEADERS {
-        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert_with(|| policy(host.as_ref()));
     response
+}
+
+/// The page's policy, where it was asked for at `host`. Of frames it names the empty document for images alone: what a tool
+/// wrote as HTML has the page's policy and more, and neither a frame in it nor a link may go to any other address of the hub.
+/// A source must be a name with dots and letters; at a host that is none, an address of IPv6 for one, no frame is let in.
+fn policy(host: Option<&HeaderValue>) -> HeaderValue {
+    let source = host.and_then(|host| host.to_str().ok()).filter(|host| is_source(host));
+    let policy = source.and_then(|host| format!("{POLICY}; frame-src {host}/image").parse().ok());
+    policy.unwrap_or(HeaderValue::from_static(POLICY))
+}
+
+/// Whether `host` (with or without a port) can stand in a policy (Content Security Policy, 2.3.1: `host-source`).
+fn is_source(host: &str) -> bool {
+    let (name, port) = host.split_once(':').unwrap_or((host, "0"));
+    let is_label = |label: &str| {
+        !label.is_empty() && label.bytes().all(|sign| sign.is_ascii_alphanumeric() || sign == b'-')
+    };
+    name.split('.').all(is_label) && !port.is_empty() && port.bytes().all(|sign| sign.is_ascii_digit())
 }
 
 /// The origin of the request, where its pages may call what is asked for.

@@ -164,14 +164,18 @@ pub(super) fn attached(things: Vec<Attached>) -> AnyView {
     view! { <div class="parts" data-t="attached">{things.collect_view()}</div> }.into_any()
 }
 
-/// A page of HTML that came with a result: a frame without scripts, forms, an origin or a network, on a click.
+/// What is put before such a page, whose frame has the policy of ours: of that, it needs nothing of the hub.
+const FIRST: &str = r#"<meta http-equiv=Content-Security-Policy content="default-src 'none';img-src data:">"#;
+
+/// A page of HTML that came with a result, on a click: a frame without scripts, forms or an origin. It asks nobody for
+/// anything, and its links lead nowhere: [`FIRST`] is about what it holds, the frames of our own policy about where it goes.
 #[component]
 fn Page(html: String) -> impl IntoView {
     let open = RwSignal::new(false);
     let size = format::bytes(html.len() as u64);
     move || {
         if open.get() {
-            let html = html.clone();
+            let html = [FIRST, &html].concat();
             return view! {
                 <iframe class="embed" data-t="embed" sandbox="" referrerpolicy="no-referrer"
                     title="A page that came with the result" srcdoc=html></iframe>

@@ -71,3 +71,20 @@ fn pages_of_origins_that_were_set_call_the_served_contracts_alone() {
     assert!(check(&[], true, &request).is_ok());
     assert!(check(&[], false, &request).is_err());
 }
+
+#[test]
+fn the_policy_names_the_one_document_that_may_be_framed_where_it_can() {
+    let framed = |host: Option<&str>| {
+        let host = host.map(|host| HeaderValue::from_str(host).unwrap());
+        let policy = policy(host.as_ref()).to_str().unwrap().to_owned();
+        assert!(policy.starts_with(POLICY), "{policy}");
+        policy.split_once("; frame-src ").map(|(_, source)| source.to_owned())
+    };
+    for host in ["127.0.0.1:4600", "localhost", "a.localhost:1", "hub-1.example:80"] {
+        assert_eq!(framed(Some(host)), Some(format!("{host}/image")));
+    }
+    for host in ["[::1]:4600", "localhost:1; script-src *", "localhost:", "localhost:*", "a..b", "*.a", ""] {
+        assert_eq!(framed(Some(host)), None, "{host}");
+    }
+    assert_eq!(framed(None), None);
+}
