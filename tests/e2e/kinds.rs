@@ -181,6 +181,13 @@ async fn an_image_from_elsewhere_is_loaded_by_a_click_and_by_nothing_else() {
     let shown = "const frame = document.querySelector('.ans iframe.embed'), image = frame?.contentDocument?.querySelector('img');
          return image?.naturalWidth === 2000 && Math.abs(image.clientWidth - frame.clientWidth) <= 1 && Math.abs(frame.clientHeight - image.clientHeight) <= 1";
     page.holds(shown).await;
+    // In every width, and wheel and keys are not its own.
+    page.resize(Screen { width: 390, height: 800, dark: false }).await;
+    page.holds(shown).await;
+    page.resize(DESKTOP).await;
+    page.holds(shown).await;
+    page.holds("const it = document.querySelector('.ans iframe.embed'); return it.tabIndex === -1 && getComputedStyle(it).pointerEvents === 'none'")
+        .await;
     // The text goes on around it.
     let more = json!({"k": "part.delta", "run": "r", "part": "p", "text": " it, **more**."});
     let head = publisher.says(&more.to_string()).await.seq;
@@ -198,6 +205,34 @@ async fn an_image_from_elsewhere_is_loaded_by_a_click_and_by_nothing_else() {
         .await;
     assert_eq!(page.run("return location.pathname").await, "/c/c");
     assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_that_cannot_be_loaded_is_offered_again() {
+    let origin = Origin::start(|_| Step::answer("404 Not Found", &[("cache-control", "no-store")], b"")).await;
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let delta = json!({"k": "part.delta", "run": "r", "part": "p",
+        "text": format!("Look: ![the plan](http://{}/a.svg)", origin.address())});
+    publisher.says(OPENING).await;
+    let head = publisher
+        .says(&format!("{{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\",\"kind\":\"text\"}}\n{delta}"))
+        .await
+        .seq;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?level=All")).await;
+    page.painted(head).await;
+    let link = "document.querySelector('.ans a[data-from]')";
+    page.holds(&format!("return !!{link}")).await;
+    for asked in [1, 2] {
+        page.run(&format!("{link}.click()")).await;
+        page.holds(&format!("return !document.querySelector('iframe') && !!{link}")).await;
+        assert_eq!(origin.asked().len(), asked);
+        assert_eq!(
+            page.run(&format!("return getComputedStyle({link}, '::after').content")).await,
+            "\" (could not be loaded)\""
+        );
+    }
     page.close().await;
 }
 

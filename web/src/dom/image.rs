@@ -1,11 +1,13 @@
 //! Images that are elsewhere. The page may load none of them; the hub has an empty document that may load images and
 //! nothing else. A click on the link that stands for an image puts it there, in a frame behind the link.
+//!
+//! What listens owns no frame: a frame that is gone is forgotten.
 
 use wasm_bindgen::JsCast;
-use wasm_bindgen::closure::Closure;
-use web_sys::{Element, HtmlElement, HtmlIFrameElement};
+use web_sys::{Element, Event, HtmlElement, HtmlIFrameElement, HtmlImageElement};
 
 use super::element;
+use crate::browser;
 
 /// Loads the image that `link` offers; false where it offers none.
 pub(crate) fn load(link: &Element) -> bool {
@@ -14,15 +16,24 @@ pub(crate) fn load(link: &Element) -> bool {
     };
     let frame = element("iframe", "embed");
     let name = format!("An image from {host}");
-    // No scripts: it is the page that reaches into the frame.
-    for (key, value) in [("sandbox", "allow-same-origin"), ("title", name.as_str()), ("src", "/image")] {
+    // No scripts: it is the page that reaches into the frame. Wheel and keys are not for the frame.
+    for (key, value) in [
+        ("sandbox", "allow-same-origin"),
+        ("title", name.as_str()),
+        ("data-host", host.as_str()),
+        ("tabindex", "-1"),
+        ("src", "/image"),
+    ] {
         drop(frame.set_attribute(key, value));
     }
-    let frame: HtmlIFrameElement = frame.unchecked_into();
-    let into = frame.clone();
     // A frame that leaves the page and comes back is empty again.
-    let fill = Closure::<dyn FnMut()>::new(move || show(&into, &url, &name)).into_js_value();
-    drop(frame.add_event_listener_with_callback("load", fill.unchecked_ref()));
+    browser::watch(&frame, "load", move |event: Event| {
+        if let Some(frame) = event.current_target().map(JsCast::unchecked_into::<HtmlIFrameElement>)
+            && show(&frame, &url, &name).is_none()
+        {
+            give_back(&frame);
+        }
+    });
     // Another click opens it by itself.
     drop(link.remove_attribute("data-from"));
     drop(link.remove_attribute("class"));
@@ -30,17 +41,39 @@ pub(crate) fn load(link: &Element) -> bool {
     true
 }
 
-/// Puts the image at `url` into the document of `frame`.
-fn show(frame: &HtmlIFrameElement, url: &str, name: &str) {
-    let Some(document) = frame.content_document() else { return };
-    let (Ok(image), Some(body)) = (document.create_element("img"), document.body()) else { return };
-    let (frame, drawn) = (frame.clone(), image.clone());
-    let fit = Closure::once_into_js(move || {
-        let height = format!("{}px", drawn.client_height());
-        drop(frame.unchecked_ref::<HtmlElement>().style().set_property("height", &height));
-    });
-    drop(image.add_event_listener_with_callback("load", fit.unchecked_ref()));
+/// Puts the image at `url` into the document of `frame`, where that is ours.
+fn show(frame: &HtmlIFrameElement, url: &str, name: &str) -> Option<()> {
+    let document = frame.content_document()?;
+    let image = document.create_element("img").ok()?;
+    for event in ["load", "error"] {
+        browser::watch(&image, event, |event: Event| {
+            settle(&event);
+        });
+    }
     drop(image.set_attribute("alt", name));
     drop(image.set_attribute("src", url));
-    drop(body.append_child(&image));
+    document.body()?.append_child(&image).ok().map(drop)
+}
+
+/// Makes the frame as high as its image, however wide it becomes; takes it away where there is no image.
+fn settle(event: &Event) -> Option<()> {
+    let image: HtmlImageElement = event.current_target()?.unchecked_into();
+    let frame = image.owner_document()?.default_view()?.frame_element().ok()??;
+    let (width, height) = (image.natural_width(), image.natural_height());
+    if event.type_() == "error" {
+        give_back(&frame);
+    } else if height > 0 {
+        let style = format!("height:auto;aspect-ratio:{width}/{height};max-height:min({height}px,320px)");
+        frame.unchecked_ref::<HtmlElement>().style().set_css_text(&style);
+    }
+    Some(())
+}
+
+/// Takes `frame` away; its link offers the image again, and says that it could not be loaded.
+fn give_back(frame: &Element) {
+    if let (Some(link), Some(host)) = (frame.previous_element_sibling(), frame.get_attribute("data-host")) {
+        drop(link.set_attribute("data-from", &host));
+        drop(link.set_attribute("class", "failed"));
+    }
+    frame.remove();
 }
