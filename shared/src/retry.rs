@@ -13,12 +13,14 @@ pub struct Retry {
     after: String,
     /// When, in milliseconds since 1970.
     pub at: u64,
+    /// Whether these are the words of the line about what goes on, which then need not be said as well.
+    pub is_line: bool,
 }
 
 impl Retry {
-    /// What `run` waits for; nothing where it does not wait, or does not say how long.
+    /// What `run` waits for; nothing where it does not wait, does not say how long, or has nobody who speaks for it.
     pub fn of(run: &RunView) -> Option<Self> {
-        if !run.is_running() {
+        if !run.is_running() || run.stalled_at.is_some() {
             return None;
         }
         if let Some(Item::Note(number)) = run.items.last()
@@ -28,7 +30,7 @@ impl Retry {
             && run.activity_at.is_none_or(|said| said <= note.at)
         {
             let at = note.at.saturating_add(wait);
-            return Some(Self { before: "can be retried ".to_owned(), after: String::new(), at });
+            return Some(Self { before: "can be retried ".to_owned(), after: String::new(), at, is_line: false });
         }
         let (text, said) = (run.activity.as_deref()?, run.activity_at?);
         let has_gone_on = match run.items.last() {
@@ -40,7 +42,8 @@ impl Retry {
         };
         let line = preview::one_line(text);
         let (before, wait, after) = parse(&line).filter(|_| !has_gone_on)?;
-        Some(Self { before: before.to_owned(), after: after.to_owned(), at: said.saturating_add(wait) })
+        let at = said.saturating_add(wait);
+        Some(Self { before: before.to_owned(), after: after.to_owned(), at, is_line: true })
     }
 
     /// What is to be said of it at the time `now`, in milliseconds since 1970.
@@ -53,17 +56,11 @@ impl Retry {
     }
 }
 
-/// Whether a line about what goes on says that a model is asked again after some time.
-pub fn is_told_by(line: &str) -> bool {
-    parse(line).is_some()
-}
-
 /// The words before, the milliseconds, and the words behind.
 fn parse(line: &str) -> Option<(&str, u64, &str)> {
     line.match_indices("in ").find_map(|(at, word)| {
         let (before, rest) = (line.get(..at)?, line.get(at.saturating_add(word.len())..)?);
-        let is_word = before.is_empty() || before.ends_with(' ');
-        let is_retry = before.contains("etry") || before.contains("attempt");
+        let is_retry = before.ends_with(' ') && ends_in_retry(before);
         let digits = rest.find(|sign: char| !sign.is_ascii_digit())?;
         let (number, rest) = rest.split_at_checked(digits)?;
         let rest = rest.trim_start_matches(' ');
@@ -71,8 +68,22 @@ fn parse(line: &str) -> Option<(&str, u64, &str)> {
         let (unit, after) = rest.strip_prefix("ms").map(|rest| (1, rest)).or_else(|| seconds(rest))?;
         let is_end = !after.starts_with(|sign: char| sign.is_alphanumeric());
         let wait = number.parse::<u64>().ok()?.saturating_mul(unit);
-        (is_word && is_retry && is_end).then_some((before, wait, after))
+        (is_retry && is_end).then_some((before, wait, after))
     })
+}
+
+/// Whether these words end by saying that something is done again: "retrying", "retrying the model", "attempt 2 of 10".
+fn ends_in_retry(words: &str) -> bool {
+    let mut words = words.split_ascii_whitespace().rev();
+    let last = words.next().unwrap_or_default();
+    let rest = [words.next(), words.next(), words.next()].map(Option::unwrap_or_default);
+    let is = |word: &str, wanted: &str| word.eq_ignore_ascii_case(wanted);
+    let is_number = |word: &str| word.parse::<u32>().is_ok();
+    match rest {
+        _ if is(last, "retry") || is(last, "retrying") => true,
+        ["of", number, attempt] if is(attempt, "attempt") => is_number(number) && is_number(last),
+        ["the", verb, _] | [verb, ..] => is(verb, "retrying"),
+    }
 }
 
 #[cfg(test)]
@@ -103,9 +114,19 @@ mod tests {
             Some(("busy 529: attempt 2 of 10 ", 1_200, ""))
         );
         assert_eq!(parse("Retrying in 3s"), Some(("Retrying ", 3_000, "")));
-        for line in
-            ["looking in 8 s", "retrying within 8 s", "retrying in 8 steps", "retrying in 1.5 s", "retry", ""]
-        {
+        assert_eq!(parse("busy, will retry in 3 s"), Some(("busy, will retry ", 3_000, "")));
+        for line in [
+            "looking in 8 s",
+            "retrying within 8 s",
+            "retrying in 8 steps",
+            "retrying in 1.5 s",
+            "retry",
+            "",
+            "in 8 s",
+            "Retry succeeded in 3 s",
+            "attempt 2: limit 50 requests in 60 s",
+            "sending telemetry in 5 s",
+        ] {
             assert_eq!(parse(line), None, "{line}");
         }
     }
@@ -117,6 +138,13 @@ mod tests {
         assert_eq!(retry.words(2_000), "retrying model in 8 s (2/5): too busy");
         assert_eq!(retry.words(9_001), "retrying model in 1 s (2/5): too busy");
         assert_eq!(retry.words(10_000), "retrying model now (2/5): too busy");
+    }
+
+    #[test]
+    fn of_a_run_that_nobody_speaks_for_nothing_counts() {
+        let stalled = r#"{"k":"run.stalled","run":"r","since":2500,"seq":3,"at":3000}"#;
+        assert!(retry(&[SAID]).is_some_and(|it| it.is_line));
+        assert_eq!(retry(&[SAID, stalled]), None);
     }
 
     #[test]
@@ -140,7 +168,8 @@ mod tests {
             )
         };
         let told = error(r#","retryable":true"#);
-        assert_eq!(retry(&[&told]).unwrap().words(4_000), "can be retried in 6 s");
+        let waits = retry(&[&told]).unwrap();
+        assert_eq!((waits.words(4_000).as_str(), waits.is_line), ("can be retried in 6 s", false));
         assert_eq!(retry(&[&error("")]), None, "trying again does not help");
         let call = r#"{"k":"tool.start","run":"r","tool":"t","name":"x","seq":3,"at":2500}"#;
         assert_eq!(retry(&[&told, call]), None);

@@ -107,7 +107,7 @@ pub struct RunView {
     pub error: Option<ErrorFact>,
     /// The line about what goes on.
     pub activity: Option<String>,
-    /// When that was said.
+    /// When `activity` was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity_at: Option<u64>,
     /// Parts, calls, agents and notes, in order.
@@ -144,7 +144,7 @@ pub struct Loss {
     /// The line about what went on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
-    /// When that was said.
+    /// When `activity` was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity_at: Option<u64>,
     /// What was open, in order.

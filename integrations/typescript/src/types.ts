@@ -1061,7 +1061,7 @@ export type LogHealth = "well" | "disk_full" | "disk_failing";
 export interface Loss {
   /** The line about what went on. */
   activity?: string;
-  /** When that was said. */
+  /** When `activity` was said. */
   activity_at?: number;
   /** The last failure. */
   error?: ErrorFact;
@@ -1231,7 +1231,7 @@ export interface ToolView {
 export interface RunView {
   /** The line about what goes on. */
   activity: string | null;
-  /** When that was said. */
+  /** When `activity` was said. */
   activity_at?: number;
   /** The sub-agents. */
   agents: Record<string, AgentView>;

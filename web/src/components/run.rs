@@ -1,9 +1,10 @@
 //! One run: its steps under one line that folds them away, and its answer.
 
 use leptos::prelude::*;
+use shared::RunId;
 use shared::event::{ErrorFact, RunStatus};
+use shared::retry::Retry;
 use shared::view::{NoteBody, RunView};
-use shared::{RunId, retry};
 
 use super::agents::own_id;
 use super::copy::Copy;
@@ -48,7 +49,7 @@ impl Head {
             activity: run
                 .activity
                 .as_deref()
-                .filter(|line| !retry::is_told_by(line))
+                .filter(|_| !Retry::of(run).is_some_and(|retry| retry.is_line))
                 .map(preview::one_line)
                 .unwrap_or_default(),
             stalled_at: run.stalled_at,
@@ -62,7 +63,11 @@ impl Head {
 pub(super) fn Run(id: RunId) -> impl IntoView {
     let store = use_store();
     let its_id = id.clone();
-    let head = Memo::new(move |_| store.run(&its_id, Head::of));
+    let head = Memo::new(move |_| {
+        // What comes ends a wait.
+        store.track_rows(&its_id);
+        store.run(&its_id, Head::of)
+    });
     let flow = store.flow(&id);
     let key = StoredValue::new(steps_key(&id));
     let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Steps)));

@@ -1246,7 +1246,7 @@ class Loss(TypedDict, total=False):
     activity: str
     """The line about what went on."""
     activity_at: int
-    """When that was said."""
+    """When `activity` was said."""
     error: ErrorFact
     """The last failure."""
     open: list[Closed]
@@ -1473,7 +1473,7 @@ class RunView(_RunView, total=False):
     """One agent execution."""
 
     activity_at: int
-    """When that was said."""
+    """When `activity` was said."""
     loss: Loss
     """What the loss of its publisher closed, as long as nobody has come back."""
     stalled_at: int
