@@ -98,13 +98,13 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
             view! { <Buttons ids=ids form=form is_question=is_question is_off=is_off is_waiting=is_waiting approve=approve /> }
                 .into_any()
         }
-        Kind::Edit => view! { <Edit form=form is_off=is_off is_question=is_question approve=approve /> }.into_any(),
+        Kind::Edit => view! { <Edit form=form is_off=is_off is_waiting=is_waiting is_question=is_question approve=approve /> }.into_any(),
         Kind::Reject => {
             let reject = move |text: Option<String>| {
                 let (run, tool) = ids.get_value();
                 store.command(at.get_value(), Deed::Reject { run: Some(run), tool, text });
             };
-            view! { <Reject form=form is_off=is_off reject=reject /> }.into_any()
+            view! { <Reject form=form is_off=is_off is_waiting=is_waiting reject=reject /> }.into_any()
         }
     }
     };
@@ -172,11 +172,12 @@ fn Buttons(
     }
 }
 
-/// Other arguments, or the answer to a question.
+/// Other arguments, or the answer to a question. Nothing is written while it is under way: it would be lost with the answer.
 #[component]
 fn Edit(
     form: Draft,
     is_off: Signal<bool>,
+    is_waiting: Memo<bool>,
     is_question: bool,
     approve: impl Fn(Option<serde_json::Value>) + Copy + Send + 'static,
 ) -> impl IntoView {
@@ -206,7 +207,7 @@ fn Edit(
         }
     };
     view! {
-        <textarea class="code-area" aria-label=if is_question { "Answer" } else { "Arguments" } data-t="arguments" spellcheck="false" rows=rows node_ref=area
+        <textarea class="code-area" aria-label=if is_question { "Answer" } else { "Arguments" } data-t="arguments" spellcheck="false" rows=rows node_ref=area readonly=is_waiting
             aria-invalid=move || problem().is_some().to_string() prop:value=move || form.text() on:keydown=press
             on:input=move |event| form.set(Form::Edit(event_target_value(&event)))></textarea>
         {move || problem().map(|why| view! { <p class="err trouble" data-t="invalid">{why}</p> })}
@@ -223,6 +224,7 @@ fn Edit(
 fn Reject(
     form: Draft,
     is_off: Signal<bool>,
+    is_waiting: Memo<bool>,
     reject: impl Fn(Option<String>) + Copy + Send + 'static,
 ) -> impl IntoView {
     let input = NodeRef::<html::Input>::new();
@@ -242,7 +244,7 @@ fn Reject(
     };
     view! {
         <form class="acts-row" on:submit=move |event| { event.prevent_default(); send(); }>
-            <input type="text" class="reason" aria-label="Reason" data-t="reason" node_ref=input prop:value=move || form.text()
+            <input type="text" class="reason" aria-label="Reason" data-t="reason" node_ref=input readonly=is_waiting prop:value=move || form.text()
                 placeholder="Why not? The model is told." on:input=move |event| form.set(Form::Reject(event_target_value(&event))) />
             <button type="submit" class="act" data-act="reject-now" disabled=is_off>"Reject"</button>
             <button type="button" class="act" on:click=move |_| form.set(Form::Closed)>"Discard"</button>

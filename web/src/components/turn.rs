@@ -127,10 +127,9 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
         is_own && waits.get() && store.has_agents() && store.is_ours(&its_id)
     });
     let its_id = id.clone();
-    let can = Memo::new(move |_| {
-        let until = until.get();
-        (is_led.get() && until > Some(store.now.get())) || store.can_go_on(&its_id)
-    });
+    let can = Memo::new(move |_| is_led.get() || store.can_go_on(&its_id));
+    // The button stays, with the focus on it.
+    let is_due = move || is_led.get() && until.get() <= Some(store.now.get());
     let its_id = id.clone();
     let word = Memo::new(move |_| match store.run(&its_id, |run| run.status).unwrap_or_default() {
         RunStatus::Running => "Now",
@@ -138,7 +137,8 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
         _ => "Go on",
     });
     let at = StoredValue::new(At::Run(id.clone()));
-    let is_waiting = move || at.with_value(|at| store.control(|control| control.is_waiting(at)));
+    let is_off =
+        move || at.with_value(|at| store.control(|control| control.is_waiting(at))) || !store.is_up();
     let trouble = move || at.with_value(|at| store.control(|control| control.trouble(at).map(str::to_owned)));
     let id = StoredValue::new(id);
     let left = move || {
@@ -155,13 +155,14 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
             view! {
                 <div class="acts-row go-on" data-t="go-on">
                     {move || can.get().then(|| view! {
-                        <button type="button" class="act" data-act="go-on" disabled=move || is_waiting() || !store.is_up()
+                        <button type="button" class="act" data-act="go-on" disabled=move || is_off() || is_due()
+                            aria-label=move || waits.get().then_some("Ask the model now")
                             on:click=move |_| id.with_value(|id| store.go_on(id))>
                             {move || word.get()} " " <kbd>","</kbd>
                         </button>
                     })}
                     {move || is_led.get().then(|| view! {
-                        <button type="button" class="act" data-act="stop-retry" disabled=move || !store.is_up()
+                        <button type="button" class="act" data-act="stop-retry" disabled=is_off
                             on:click=move |_| id.with_value(|id| store.stop_run(id))>"Stop " <kbd>"."</kbd></button>
                     })}
                     <span class="meta num trouble" data-t="retry">{left}</span>
