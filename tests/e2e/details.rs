@@ -41,7 +41,7 @@ async fn facts_follow_what_happens_and_what_is_odd_is_said() {
     page.run_until(&fact("Quarterly report", "agent"), |it| it == "analyst").await;
     page.run_until(&fact("Quarterly report", "tokens"), Value::is_null).await;
     page.run_until(&fact("Oddities", "noted"), |it| has(it, "none")).await;
-    page.run_until(&fact("Connection", "link"), |it| has(it, "not lost")).await;
+    page.run_until(&fact("Connection", "link"), |it| has(it, "no return")).await;
     publisher.says_all(&[ANSWER, CLOSING]).await;
     let odd = r#"{"k":"part.delta","run":"r","part":"never","text":"late"}"#;
     let head = publisher.says(odd).await.seq;
@@ -108,10 +108,8 @@ async fn the_marks_of_the_connection_stay_after_they_have_left_the_conversation(
     relay.cut();
     let head = publisher.says(ANSWER).await.seq;
     page.painted(head).await;
-    page.text_until("mark", |text| text.starts_with("reconnected ")).await;
-    let words = page.text("mark").await;
-    page.run_until(&fact("Connection", "link"), |it| has(it, &words)).await;
+    let words = page.run_until(&fact("Connection", "link"), |it| has(it, "reconnected ")).await;
     page.holds("return !document.querySelector('[data-t=mark]')").await;
-    page.run_until(&fact("Connection", "link"), |it| has(it, &words)).await;
+    assert_eq!(page.run(&fact("Connection", "link")).await, words);
     page.close().await;
 }

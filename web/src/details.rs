@@ -6,6 +6,7 @@ use shared::view::{RunView, TopItem, View};
 use shared::{RunId, Seq};
 
 use crate::fleet::status_word;
+use crate::link::Status;
 use crate::model::Model;
 use crate::{format, preview};
 
@@ -33,7 +34,6 @@ pub fn sections(model: &Model, name: String, now: u64, time: fn(u64) -> String) 
     // The past ends with its moment.
     let last = if model.replay().is_some() { Some(now) } else { model.event_at() };
     let life = model.position().map(|position| position.epoch.to_string());
-    let marks = model.marked().join("\n");
     let mut sections = vec![(
         "Conversation".to_owned(),
         told([
@@ -50,15 +50,26 @@ pub fn sections(model: &Model, name: String, now: u64, time: fn(u64) -> String) 
     }
     let earlier = view.runs.len().saturating_sub(RUNS_MAX);
     if earlier > 0 {
-        let words = format!("{} are not listed here", format::counted(earlier, "earlier run"));
+        let words = format!("not listed here: {}", format::counted(earlier, "earlier run"));
         sections.push(("Earlier".to_owned(), vec![("runs", words)]));
     }
     sections.push(("Oddities".to_owned(), oddities(&view.anomalies)));
-    if model.conversation().is_some() {
-        let marks = if marks.is_empty() { "not lost while this was looked at".to_owned() } else { marks };
-        sections.push(("Connection".to_owned(), vec![("link", marks)]));
-    }
     sections
+}
+
+/// What is known of the link, which stands as `status` says; nothing of a recording, which has none. Only so many of its
+/// returns are kept, and none of other pages: where none is, nothing more is said.
+pub fn link(model: &Model, status: &Status, time: fn(u64) -> String) -> Option<Section> {
+    model.conversation()?;
+    let away = match status {
+        Status::Reconnecting { since, .. } => Some(format!("away since {}", time(*since))),
+        Status::Offline | Status::Ended { .. } => Some("away".to_owned()),
+        Status::Connecting | Status::Up | Status::Silent(_) => None,
+    };
+    let marks = model.marked().into_iter().map(str::to_owned);
+    let words = away.into_iter().chain(marks).collect::<Vec<_>>().join("\n");
+    let words = if words.is_empty() { "no return of it is noted".to_owned() } else { words };
+    Some(("Connection".to_owned(), vec![("link", words)]))
 }
 
 /// Those of `facts` that say something.

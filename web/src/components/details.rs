@@ -32,7 +32,11 @@ pub(super) fn Details() -> impl IntoView {
             None => store.conversation.with(|id| id.as_ref().map(ToString::to_string)).unwrap_or_default(),
         };
         let now = store.now.get_untracked();
-        let told = store.model(|model| details::sections(model, name, now, browser::date_and_time));
+        let status = store.status.get();
+        let told = store.model(|model| {
+            let link = details::link(model, &status, browser::date_and_time);
+            details::sections(model, name, now, browser::date_and_time).into_iter().chain(link)
+        });
         let from = store.view(|view| view.forked_from.clone()).map(|from| {
             let path = route::path_of(&from.conversation);
             view! {
@@ -41,7 +45,7 @@ pub(super) fn Details() -> impl IntoView {
                 </p>
             }
         });
-        (from, told.into_iter().map(section).collect_view())
+        (from, told.map(section).collect_view())
     };
     view! { <div class="rows" data-t="details" role="region" aria-label="Details" tabindex="0">{facts}</div> }
 }

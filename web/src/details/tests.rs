@@ -46,7 +46,6 @@ fn a_run_says_what_is_known_of_it_and_nothing_that_is_not() {
     assert_eq!(fact(&shown, "Conversation", "began"), Some("at 1000"));
     assert_eq!(fact(&shown, "Conversation", "holds"), Some("1 run · 0 messages"));
     assert_eq!(fact(&shown, "Oddities", "noted"), Some("none: the stream came as its format says"));
-    assert_eq!(fact(&shown, "Connection", "link"), Some("not lost while this was looked at"));
 }
 
 #[test]
@@ -66,7 +65,7 @@ fn the_newest_runs_stand_first_and_the_others_are_counted() {
     let shown = shown(view(&lines.iter().map(String::as_str).collect::<Vec<_>>()));
     assert_eq!(fact(&shown, "Run", "run"), Some("r23"));
     assert_eq!(shown.iter().filter(|(title, _)| title == "Run").count(), RUNS_MAX);
-    assert_eq!(fact(&shown, "Earlier", "runs"), Some("3 earlier runs are not listed here"));
+    assert_eq!(fact(&shown, "Earlier", "runs"), Some("not listed here: 3 earlier runs"));
 }
 
 #[test]
@@ -79,6 +78,25 @@ fn what_was_odd_is_counted_and_said_in_words() {
     assert!(fact(&shown_all, "Oddities", "text without a start").is_some(), "{shown_all:?}");
     view.anomalies.total = 1_000;
     assert_eq!(fact(&shown(view), "Oddities", "noted"), Some("1,000, of which the first are here"));
+}
+
+#[test]
+fn of_the_link_nothing_is_said_that_is_not_known() {
+    let said = |model: &Model, status| {
+        link(model, &status, |ms| format!("at {ms}"))
+            .map(|it| fact(&[it], "Connection", "link").unwrap().to_owned())
+    };
+    let mut model = Model::default();
+    assert_eq!(said(&model, Status::Up), None);
+    let away = || Status::Reconnecting { in_ms: 0, attempt: 1, since: 7_000, is_stale: false };
+    let c = ConversationId::parse("c").unwrap();
+    model.picture(c.clone(), View::default());
+    assert_eq!(said(&model, Status::Up).as_deref(), Some("no return of it is noted"));
+    assert_eq!(said(&model, away()).as_deref(), Some("away since at 7000"));
+    assert_eq!(said(&model, Status::Offline).as_deref(), Some("away"));
+    model.keep_mark("reconnected".to_owned());
+    assert_eq!(said(&model, Status::Up).as_deref(), Some("reconnected"));
+    assert_eq!(said(&model, away()).as_deref(), Some("away since at 7000\nreconnected"));
 }
 
 #[test]
