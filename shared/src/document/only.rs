@@ -31,7 +31,10 @@ impl Only {
     pub fn reduce(&self, view: &mut View) -> bool {
         let items = match (&self.message, &self.run) {
             (None, None) => return true,
-            (Some(message), _) => turn(view, message),
+            (Some(message), _) => view
+                .messages
+                .contains_key(message)
+                .then(|| turn(view, message).into_iter().cloned().collect::<HashSet<_>>()),
             (None, Some(run)) => {
                 view.runs.contains_key(run).then(|| HashSet::from([TopItem::Run(run.clone())]))
             }
@@ -51,23 +54,32 @@ impl Only {
     }
 }
 
-/// What belongs to the turn that begins with `message`.
-fn turn(view: &View, message: &MessageId) -> Option<HashSet<TopItem>> {
-    let first = TopItem::Message(message.clone());
-    let within = view.messages.get(message)?.within.as_ref().map(|within| TopItem::Run(within.run.clone()));
-    let mut items: HashSet<TopItem> = within.into_iter().chain([first.clone()]).collect();
-    for item in view.items.iter().skip_while(|item| **item != first) {
-        if let TopItem::Message(id) = item
-            && let Some(said) = view.messages.get(id).filter(|said| said.role == "user" && id != message)
-        {
-            let inside = said.within.as_ref().map(|within| TopItem::Run(within.run.clone()));
-            if inside.is_none_or(|run| !items.contains(&run)) {
-                break;
+/// What belongs to the turn that begins with `message`, in its order: all up to the next message of the user, and what was said
+/// inside its runs. Of a message that was said inside a run, that run too.
+pub fn turn<'a>(view: &'a View, message: &MessageId) -> Vec<&'a TopItem> {
+    let within = |id: &MessageId| Some(&view.messages.get(id)?.within.as_ref()?.run);
+    let (own, mut is_on, mut items) = (within(message), false, Vec::new());
+    let mut runs: Vec<&RunId> = own.into_iter().collect();
+    for item in &view.items {
+        let is_of = match item {
+            TopItem::Run(id) => {
+                if is_on {
+                    runs.push(id);
+                }
+                is_on || own == Some(id)
             }
+            TopItem::Message(id) => {
+                let is_inside = within(id).is_some_and(|run| runs.contains(&run));
+                let is_next = !is_inside && view.messages.get(id).is_some_and(|said| said.role == "user");
+                is_on = id == message || (is_on && !is_next);
+                is_on || is_inside
+            }
+        };
+        if is_of {
+            items.push(item);
         }
-        items.insert(item.clone());
     }
-    Some(items)
+    items
 }
 
 /// Whether `event` tells of something that `view` has.

@@ -157,6 +157,21 @@ fn a_turn_is_what_was_asked_and_all_that_came_of_it() {
 }
 
 #[test]
+fn what_was_said_inside_a_run_belongs_to_its_turn() {
+    let lines = [
+        HELLO,
+        r#"{"k":"run.start","run":"r","dialect":"runner","name":"helper"}"#,
+        r#"{"k":"message","message":"m2","role":"user","text":"Shorter!","run":"r"}"#,
+        r#"{"k":"part.delta","run":"r","part":"p","text":"Hi."}"#,
+        r#"{"k":"message","message":"m3","role":"user","text":"And?"}"#,
+    ];
+    let view = view(&lines);
+    let inside = "**helper**\n\nHi.\n\n**user**\n\nShorter!\n";
+    assert_eq!(turn(&view, &MessageId::new("m1")), format!("**user**\n\nHello\n\n{inside}"));
+    assert_eq!(turn(&view, &MessageId::new("m2")), inside);
+}
+
+#[test]
 fn a_new_conversation_is_named_after_what_is_said() {
     let name = |text: &str| name_for(text, 36 * 36 * 36 + 1).unwrap().to_string();
     assert_eq!(name("How did revenue change, and why?"), "how-did-revenue-change-and-1001");

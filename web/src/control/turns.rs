@@ -1,5 +1,6 @@
 //! Turns: what somebody asked and everything that came of it; and the names of new conversations.
 
+use shared::document::only;
 use shared::event::ToolState;
 use shared::view::{Item, TopItem, View};
 use shared::{ConversationId, MessageId};
@@ -27,13 +28,12 @@ fn is_users(view: &View, id: &MessageId) -> bool {
     view.messages.get(id).is_some_and(|message| message.role == "user")
 }
 
-/// The turn that begins with `message`, as Markdown: what was asked, which tools were called, what was answered.
+/// The turn that begins with `message`, as Markdown: what was asked, which tools were called, what was answered. The same
+/// turn as can be exported.
 pub fn turn(view: &View, message: &MessageId) -> String {
-    let from = view.items.iter().skip_while(|item| !is_message(item, message));
     let mut pieces: Vec<String> = Vec::new();
-    for item in from {
+    for item in only::turn(view, message) {
         match item {
-            TopItem::Message(id) if id != message && is_users(view, id) => break,
             TopItem::Message(id) => {
                 let said = view.messages.get(id);
                 pieces.extend(said.map(|it| format!("**{}**\n\n{}", it.role, it.text.trim())));
