@@ -233,7 +233,16 @@ async fn a_call_is_approved_with_other_arguments_and_what_is_written_stays() {
     assert_eq!(page.run("return document.querySelector('[data-act=approve-edited]').disabled").await, true);
     types(&page, "\"test\"}").await;
     page.holds("return !document.querySelector('[data-t=invalid]')").await;
+    // While the answer is under way nothing can be written that would be lost with it.
+    page.run(
+        "const held = [], send = WebSocket.prototype.send;
+         WebSocket.prototype.send = function (text) { held.push([this, text]) };
+         window.go_on = () => { WebSocket.prototype.send = send; held.forEach(([to, text]) => send.call(to, text)) }",
+    )
+    .await;
     key(&page, "Enter", 13, 2).await;
+    page.holds("return document.querySelector('[data-t=arguments]')?.readOnly === true").await;
+    page.run("window.go_on()").await;
     shows(&page, "It came to {'to':'test'}").await;
     page.holds("return !document.querySelector('[data-t=consent]')").await;
     close(page).await;

@@ -35,10 +35,13 @@ async fn hub_at(origin: &Origin) -> (Hub, tempfile::TempDir) {
     (hub, place)
 }
 
+/// The seconds between `before` and `after`; nothing where the text is another.
+fn seconds(text: &str, before: &str, after: &str) -> Option<u64> {
+    text.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
+}
+
 fn counts_down(text: &str) -> bool {
-    let left =
-        text.strip_prefix("retrying model in ").and_then(|rest| rest.strip_suffix(" s (2/5): Overloaded"));
-    left.and_then(|left| left.parse::<u64>().ok()).is_some_and(|left| left < 599)
+    seconds(text, "retrying model in ", " s (2/5): Overloaded").is_some_and(|left| left < 599)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,6 +52,7 @@ async fn a_busy_model_is_asked_at_once_by_who_does_not_want_to_wait() {
     say(&page, "Hello").await;
     page.text_until("retry", counts_down).await;
     page.run_until(BUTTONS, |n| *n == 2).await;
+    page.holds("return document.querySelector('[data-act=go-on]').ariaLabel === 'Ask the model now'").await;
     for (name, screen) in LOOKS {
         page.resize(screen).await;
         page.screenshot(&format!("control-waits-{name}")).await;
@@ -90,16 +94,23 @@ async fn of_a_run_that_is_only_watched_the_wait_is_told_and_nothing_offered() {
     page.painted(head).await;
     page.text_until("retry", counts_down).await;
     assert_eq!(page.run(BUTTONS).await, 0);
+    page.holds("return !document.querySelector('.turn .activity')").await;
     page.holds(
         "return document.querySelector('[data-t=conversation-row]')?.textContent.includes('retrying model in 600 s (2/5)')",
     )
     .await;
     publisher.says(r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#).await;
     page.holds("return !document.querySelector('[data-t=retry]')").await;
+    // What counts no more stands as it was said.
+    page.holds(
+        "return document.querySelector('.turn .activity')?.textContent.includes('retrying model in 600 s')",
+    )
+    .await;
     let fails =
         r#"{"k":"error","run":"r","code":"busy","message":"later","retryable":true,"retry_after_ms":600000}"#;
     publisher.says(fails).await;
-    page.text_until("retry", |text| text.starts_with("can be retried in 59")).await;
+    page.text_until("retry", |text| seconds(text, "can be retried in ", " s").is_some_and(|left| left < 599))
+        .await;
     assert_eq!(page.run(BUTTONS).await, 0);
     close(page).await;
 }
