@@ -30,7 +30,12 @@ impl Retry {
             && run.activity_at.is_none_or(|said| said <= note.at)
         {
             let at = note.at.saturating_add(wait);
-            return Some(Self { before: "can be retried ".to_owned(), after: String::new(), at, is_line: false });
+            return Some(Self {
+                before: "can be retried ".to_owned(),
+                after: String::new(),
+                at,
+                is_line: false,
+            });
         }
         let (text, said) = (run.activity.as_deref()?, run.activity_at?);
         let has_gone_on = match run.items.last() {

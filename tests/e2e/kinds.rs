@@ -181,13 +181,6 @@ async fn an_image_from_elsewhere_is_loaded_by_a_click_and_by_nothing_else() {
     let shown = "const frame = document.querySelector('.ans iframe.embed'), image = frame?.contentDocument?.querySelector('img');
          return image?.naturalWidth === 2000 && Math.abs(image.clientWidth - frame.clientWidth) <= 1 && Math.abs(frame.clientHeight - image.clientHeight) <= 1";
     page.holds(shown).await;
-    // In every width, and wheel and keys are not its own.
-    page.resize(Screen { width: 390, height: 800, dark: false }).await;
-    page.holds(shown).await;
-    page.resize(DESKTOP).await;
-    page.holds(shown).await;
-    page.holds("const it = document.querySelector('.ans iframe.embed'); return it.tabIndex === -1 && getComputedStyle(it).pointerEvents === 'none'")
-        .await;
     // The text goes on around it.
     let more = json!({"k": "part.delta", "run": "r", "part": "p", "text": " it, **more**."});
     let head = publisher.says(&more.to_string()).await.seq;
@@ -200,6 +193,13 @@ async fn an_image_from_elsewhere_is_loaded_by_a_click_and_by_nothing_else() {
         asked[0].start.starts_with("GET /text.svg ") && asked[0].header("referer").is_none(),
         "{asked:?}"
     );
+    // In every width, and wheel and keys are not its own.
+    page.resize(Screen { width: 390, height: 800, dark: false }).await;
+    page.holds(shown).await;
+    page.resize(DESKTOP).await;
+    page.holds(shown).await;
+    page.holds("const it = document.querySelector('.ans iframe.embed'); return it.tabIndex === -1 && getComputedStyle(it).pointerEvents === 'none'")
+        .await;
     page.run("document.querySelector('[data-t=elsewhere] a[data-from]').click()").await;
     page.holds("return document.querySelector('[data-t=elsewhere] iframe')?.contentDocument?.querySelector('img')?.naturalWidth === 2000")
         .await;
@@ -210,7 +210,8 @@ async fn an_image_from_elsewhere_is_loaded_by_a_click_and_by_nothing_else() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_image_that_cannot_be_loaded_is_offered_again() {
-    let origin = Origin::start(|_| Step::answer("404 Not Found", &[("cache-control", "no-store")], b"")).await;
+    let origin =
+        Origin::start(|_| Step::answer("404 Not Found", &[("cache-control", "no-store")], b"")).await;
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let delta = json!({"k": "part.delta", "run": "r", "part": "p",
         "text": format!("Look: ![the plan](http://{}/a.svg)", origin.address())});
