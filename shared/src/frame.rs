@@ -83,7 +83,8 @@ pub enum ClientFrame {
         #[serde(default)]
         at: BTreeMap<Sub, Seq>,
     },
-    /// Publish. Written only with the feature `publish`: with it goes how each kind of event is written.
+    /// Publish.
+    // Written only with the feature `publish`: with it goes how each kind of event is written.
     #[cfg_attr(not(any(test, feature = "publish")), serde(skip_serializing))]
     Pub(Pub),
     /// Have something done in a conversation; see [`crate::command`].
