@@ -90,7 +90,7 @@ fn of_the_link_nothing_is_said_that_is_not_known() {
     assert_eq!(said(&model, Status::Up), None);
     let away = || Status::Reconnecting { in_ms: 0, attempt: 1, since: 7_000, is_stale: false };
     let c = ConversationId::parse("c").unwrap();
-    model.picture(c.clone(), View::default());
+    model.picture(c, View::default());
     assert_eq!(said(&model, Status::Up).as_deref(), Some("no return of it is noted"));
     assert_eq!(said(&model, away()).as_deref(), Some("away since at 7000"));
     assert_eq!(said(&model, Status::Offline).as_deref(), Some("away"));
