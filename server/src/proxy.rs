@@ -20,6 +20,7 @@ mod detour;
 mod headers;
 mod inflate;
 mod link;
+mod lull;
 mod order;
 mod record;
 mod recorders;
@@ -45,6 +46,7 @@ use crate::log::blocking;
 use copied::Asking;
 use headers::Fingerprints;
 pub(crate) use headers::keys;
+use lull::Lull;
 use order::{Floors, Order, Waiting};
 use recorders::Recorders;
 use send::Outside;
@@ -65,6 +67,7 @@ pub(crate) struct Proxy {
     budget: Arc<Budget>,
     order: Arc<Order>,
     recorders: Recorders,
+    lull: Lull,
     joiner: Mutex<Joiner>,
     floors: Floors,
     waiting: Waiting,
@@ -91,6 +94,7 @@ impl Proxy {
             budget: Arc::default(),
             order: Arc::default(),
             recorders: Recorders::default(),
+            lull: Lull::default(),
             joiner: Mutex::default(),
             floors: Floors::default(),
             waiting: Waiting::default(),

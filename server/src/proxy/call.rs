@@ -82,6 +82,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     // How the names of headers were written is among them.
     *outgoing.extensions_mut() = parts.extensions;
     TALLY.proxied.one();
+    shared.proxy.lull.ends();
     let answer = match sender.send(outgoing).await {
         Ok(answer) => pass(answer, &mut recording, line),
         Err(fault) => refuse(upstream, fault, recording),

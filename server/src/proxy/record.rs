@@ -6,61 +6,32 @@
 //! calls read what was there at that moment.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use compact_str::CompactString;
 use shared::ConversationId;
-use shared::anomaly::{Anomaly, AnomalyCode};
 use shared::dialect::Decoded;
-use shared::event::{ErrorFact, Kind};
-use shared::exchange::{Answer, Api, Asked as Said, Call, Ending, Heard, Placement, Request};
+use shared::event::Kind;
+use shared::exchange::{Answer, Asked as Said, Heard, Placement, Request};
 use tokio::sync::oneshot;
 
 use super::copied::Recorded;
-use super::inflate::{Encoding, Inflate};
 use super::order::Turn;
-use super::secrets::{Secrets, Strike};
-use super::tape::{Asked, End, Fault, Head, Held, Reading, Tape};
+use super::tape::{End, Reading, Tape};
 use crate::clock;
 use crate::hub::{Attendant, Publication};
 use crate::log::{blocking, room};
 use crate::state::Shared;
-use crate::tally::TALLY;
+
+mod facts;
+mod hearing;
+
+pub(super) use facts::Facts;
+use hearing::{Hearing, ending};
 
 /// Bytes that are read in one go; then others have their turn.
-const STEP_BYTES: usize = 16 << 10;
-
-/// How long a recorder lets a call go first. An upstream on the same machine has answered by then, and until it has, it and
-/// the caller want the cores; nobody sees a call later by so little.
-const LULL: Duration = Duration::from_millis(2);
+const STEP_BYTES: usize = 8 << 10;
 
 /// What is longer than this is read, and searched for keys, where it keeps no other call waiting, in bytes.
 const LONG_BYTES: usize = 256 << 10;
-
-/// What is known of a call beside its bytes.
-#[derive(Debug)]
-pub(super) struct Facts {
-    /// The API that it speaks.
-    pub(super) api: Api,
-    /// Its path at the upstream, without the query.
-    pub(super) path: String,
-    /// The name of the upstream.
-    pub(super) upstream: CompactString,
-    /// The fingerprint of its key.
-    pub(super) caller: u64,
-    /// The conversation, where it names one.
-    pub(super) conversation: Option<ConversationId>,
-    /// The session, where a header names one.
-    pub(super) session: Option<String>,
-    /// How often it was tried before.
-    pub(super) attempts_before: Option<u32>,
-    /// The call of a tool that its agent works for.
-    pub(super) parent: Option<String>,
-    /// How its body is packed; nothing where that is not known here.
-    pub(super) encodings: Option<Vec<Encoding>>,
-    /// Its keys, which are kept nowhere: for as long as the call is recorded, to find them in errors.
-    pub(super) secrets: Arc<Secrets>,
-}
 
 /// A recording that has begun, as the call sees it.
 #[derive(Debug)]
@@ -111,27 +82,16 @@ struct Recording {
     tell: Option<oneshot::Sender<ConversationId>>,
 }
 
-/// An answer that is being read.
-#[derive(Debug)]
-struct Hearing {
-    answer: Answer,
-    packed: Option<Inflate>,
-    /// The answer is an error, which may have the keys of the call in it.
-    strike: Option<Strike>,
-    /// What follows cannot be read.
-    is_deaf: bool,
-}
-
 impl Recording {
     async fn run(mut self) {
         let (body, asked, mut held) = self.tape.request().await;
-        tokio::time::sleep(LULL).await;
+        self.shared.proxy.lull.begins().await;
         let request = self.facts.read(body, asked, &mut held);
         self.turn.comes().await;
         let answer = self.place(&request);
         drop(request);
         drop(held);
-        let mut hearing = Hearing { answer, packed: None, strike: None, is_deaf: false };
+        let mut hearing = Hearing::new(answer);
         loop {
             let reading = self.tape.read().await;
             let end = reading.end.clone();
@@ -187,6 +147,7 @@ impl Recording {
         }
         let mut steps = reading.answer.chunks(STEP_BYTES).peekable();
         while let Some(step) = steps.next() {
+            self.shared.proxy.lull.begins().await;
             hearing.feed(step, &mut out);
             self.publish(hearing.answer.conversation(), std::mem::take(&mut out));
             if steps.peek().is_some() {
@@ -260,92 +221,6 @@ fn publish(shared: &Shared, conversation: &ConversationId, publication: Publicat
     }
 }
 
-impl Facts {
-    /// As the joiner wants them.
-    fn call<'a>(&'a self, name: &'a str) -> Call<'a> {
-        Call {
-            upstream: &self.upstream,
-            caller: self.caller,
-            conversation: self.conversation.clone(),
-            session: self.session.as_deref(),
-            attempts_before: self.attempts_before,
-            parent: self.parent.as_deref(),
-            name,
-            at: clock::now_ms(),
-        }
-    }
-
-    /// What `body` asks.
-    fn read(&self, body: Vec<u8>, asked: Asked, held: &mut Held) -> Request {
-        let unread = |why: &str| Request::unread(self.api, &self.path, why);
-        match asked {
-            Asked::TooLarge => return unread("it is larger than the proxy keeps"),
-            Asked::Broken | Asked::Open => return unread("the caller did not send all of it"),
-            Asked::Whole => {}
-        }
-        let Some(encodings) = &self.encodings else {
-            return unread("it is packed in a way that is not known here");
-        };
-        let body = match Inflate::new(encodings).and_then(|mut packed| packed.feed(body)) {
-            Ok(body) => body,
-            Err(error) => return unread(&format!("it cannot be unpacked: {error}")),
-        };
-        if !held.resize(body.len()) {
-            return unread("the proxy holds too much already");
-        }
-        if body.len() > LONG_BYTES {
-            blocking(|| Request::read(self.api, &self.path, &body))
-        } else {
-            Request::read(self.api, &self.path, &body)
-        }
-    }
-}
-
-impl Hearing {
-    fn begin(&mut self, head: &Head, secrets: &Arc<Secrets>, out: &mut Decoded) {
-        self.answer.begin(head.status, head.retry_after_ms);
-        self.strike = (head.status >= 400).then(|| Strike::new(secrets));
-        match head.encodings.as_deref().map(Inflate::new) {
-            Some(Ok(packed)) => self.packed = Some(packed),
-            Some(Err(error)) => self.go_deaf(format!("the answer cannot be unpacked: {error}"), out),
-            None => self.go_deaf(String::from("the answer is packed in a way that is not known here"), out),
-        }
-    }
-
-    fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
-        if self.is_deaf {
-            return;
-        }
-        let Some(packed) = &mut self.packed else { return };
-        match packed.feed(bytes.to_vec()) {
-            Ok(plain) => match &mut self.strike {
-                // What was packed may be long.
-                Some(strike) if plain.len() > LONG_BYTES => {
-                    let struck = blocking(|| strike.feed(&plain));
-                    self.answer.feed(&struck, out);
-                }
-                Some(strike) => self.answer.feed(&strike.feed(&plain), out),
-                None => self.answer.feed(&plain, out),
-            },
-            Err(error) => self.go_deaf(format!("the answer cannot be unpacked: {error}"), out),
-        }
-    }
-
-    /// Takes what was held back, since nothing follows it.
-    fn feed_rest(&mut self, out: &mut Decoded) {
-        if let Some(strike) = &mut self.strike {
-            self.answer.feed(&strike.rest(), out);
-        }
-    }
-
-    /// Gives the rest of the answer up.
-    fn go_deaf(&mut self, detail: String, out: &mut Decoded) {
-        self.is_deaf = true;
-        TALLY.copies_lost.one();
-        out.push(self.answer.run(), Kind::Anomaly(Anomaly { code: AnomalyCode::CopyLost, detail }));
-    }
-}
-
 /// How much there is to be searched for keys.
 fn said_bytes(decoded: &Decoded) -> usize {
     let events = decoded.envelopes.iter().map(|envelope| &envelope.event.kind);
@@ -356,27 +231,6 @@ fn said_bytes(decoded: &Decoded) -> usize {
         _ => 0,
     });
     lengths.sum()
-}
-
-/// In the words of the joiner.
-fn ending(end: End) -> Ending {
-    let failed = |code: &str, message: String| {
-        let code = CompactString::new(code);
-        Ending::Failed(ErrorFact { code, message, retryable: true, retry_after_ms: None })
-    };
-    match end {
-        End::Whole => Ending::Whole,
-        End::HungUp => Ending::Cancelled,
-        End::Cut(reason) => {
-            failed("upstream_cut", format!("the upstream broke off in the middle of its answer: {reason}"))
-        }
-        End::Nothing(Fault::Unreachable(reason)) => {
-            failed("upstream_unreachable", format!("the upstream cannot be reached: {reason}"))
-        }
-        End::Nothing(Fault::Failed(reason)) => {
-            failed("upstream_failed", format!("the upstream gave no answer: {reason}"))
-        }
-    }
 }
 
 /// Ends what waits too long for results, once a second. Does not end; a task of its own, since those that record hold the
