@@ -29,8 +29,8 @@ impl Lull {
         self.called.store(self.micros(), Ordering::Relaxed);
     }
 
-    /// Waits until no call was sent on for a moment, but not for the next one: where calls follow each other without a
-    /// pause, what they say is recorded in between.
+    /// Waits until the newest call, whoever's it is, has gone first, but not for one that comes meanwhile: where calls follow
+    /// each other without a pause, what they say is recorded in between.
     pub(super) async fn begins(&self) {
         let left = self.left(self.micros());
         if !left.is_zero() {

@@ -30,6 +30,9 @@ use hearing::{Hearing, ending};
 /// Bytes that are read in one go; then others have their turn.
 const STEP_BYTES: usize = 8 << 10;
 
+/// Bytes that are read until calls go first again.
+const STRETCH_BYTES: usize = 64 << 10;
+
 /// What is longer than this is read, and searched for keys, where it keeps no other call waiting, in bytes.
 const LONG_BYTES: usize = 256 << 10;
 
@@ -145,12 +148,11 @@ impl Recording {
         if let Some(head) = reading.head {
             hearing.begin(&head, &self.facts.secrets, &mut out);
         }
-        let mut steps = reading.answer.chunks(STEP_BYTES).peekable();
-        while let Some(step) = steps.next() {
+        for stretch in reading.answer.chunks(STRETCH_BYTES) {
             self.shared.proxy.lull.begins().await;
-            hearing.feed(step, &mut out);
-            self.publish(hearing.answer.conversation(), std::mem::take(&mut out));
-            if steps.peek().is_some() {
+            for step in stretch.chunks(STEP_BYTES) {
+                hearing.feed(step, &mut out);
+                self.publish(hearing.answer.conversation(), std::mem::take(&mut out));
                 tokio::task::yield_now().await;
             }
         }
