@@ -114,7 +114,11 @@ async fn what_is_read_stays_also_in_a_browser_that_does_not_hold_it() {
     page.run_until(&distance, |px| px.as_f64().unwrap() <= 8.0).await;
     let turn = serde_json::json!({"type": "mouseWheel", "x": 700, "y": 400, "deltaX": 0, "deltaY": -900});
     page.devtools("Input.dispatchMouseEvent", turn).await;
-    page.run_until(&distance, |px| px.as_f64().unwrap() > 800.0).await;
+    // A wheel turns smoothly: the page stands when it was asked twice and had not moved.
+    let stands = format!(
+        "{SCROLLER} const was = window.was; window.was = s.scrollTop; return s.scrollHeight - s.clientHeight - s.scrollTop > 800 && was === window.was"
+    );
+    page.holds(&stands).await;
     for px in ["300px", "40px"] {
         // What stands above all becomes larger, then smaller; looked at again two frames later.
         page.run(&format!(
