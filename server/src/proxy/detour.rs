@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use axum::http::uri::Scheme;
+use axum::http::uri::{PathAndQuery, Scheme};
 use axum::http::{HeaderValue, Uri};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
@@ -49,6 +49,11 @@ impl Detour {
         }
         let Some(found) = matcher.intercept(upstream) else { return Self::None };
         let place = found.uri().clone();
+        // A password ends at the first one: what is left would be taken for the host, and said.
+        if place.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            let why = "a proxy is set in the environment, whose name or password has an @ that is not written as %40";
+            return Self::Unknown(why.to_owned());
+        }
         if place.scheme() != Some(&Scheme::HTTP) {
             let kind = place.scheme_str().unwrap_or_default();
             let why =
@@ -80,10 +85,10 @@ impl Detour {
         }
     }
 
-    /// Where the proxy is, if there is one.
-    pub(super) fn place(&self) -> Option<&Uri> {
+    /// Where the proxy is, if there is one: its host, and its port where it names one.
+    pub(super) fn place(&self) -> Option<String> {
         match self {
-            Self::Tunnel(before) | Self::Asked(before) => Some(&before.place),
+            Self::Tunnel(before) | Self::Asked(before) => Some(spot(&before.place)),
             Self::None | Self::Unknown(_) => None,
         }
     }
@@ -92,9 +97,12 @@ impl Detour {
 /// Whether `host` is this machine.
 fn is_near(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let bare = bare.strip_suffix('.').unwrap_or(bare);
     let is_local =
         bare.eq_ignore_ascii_case("localhost") || bare.to_ascii_lowercase().ends_with(".localhost");
-    is_local || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    // What listens everywhere is called here by the address of everywhere.
+    let is_own = |address: IpAddr| address.is_loopback() || address.is_unspecified();
+    is_local || bare.parse::<IpAddr>().is_ok_and(|address| is_own(address.to_canonical()))
 }
 
 /// Makes connections, through the proxy where there is one.
@@ -136,7 +144,7 @@ impl Service<Uri> for Reaching {
                 if let Some(key) = &before.key {
                     tunnel = tunnel.with_auth(key.clone());
                 }
-                let connecting = tunnel.call(uri);
+                let connecting = tunnel.call(with_port(uri));
                 Box::pin(async move { connecting.await.map_err(|error| through(&place, &error)) })
             }
             Detour::Unknown(why) => {
@@ -147,10 +155,25 @@ impl Service<Uri> for Reaching {
     }
 }
 
+/// `uri` with the port that its scheme means: without one a tunnel leads to that of https.
+fn with_port(uri: Uri) -> Uri {
+    let Some(host) = uri.host().filter(|_| uri.scheme() == Some(&Scheme::HTTP) && uri.port().is_none())
+    else {
+        return uri;
+    };
+    let builder = Uri::builder().scheme(Scheme::HTTP).authority(format!("{host}:80"));
+    builder.path_and_query(PathAndQuery::from_static("/")).build().unwrap_or(uri)
+}
+
+/// Host and port of a proxy, and nothing else that may stand there.
+fn spot(place: &Uri) -> String {
+    let host = place.host().unwrap_or_default();
+    place.port_u16().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
 /// What went wrong with a proxy, and which one it is.
 fn through(place: &Uri, error: &(dyn std::error::Error + 'static)) -> Broken {
-    let place = place.authority().map_or("", |authority| authority.as_str());
-    Broken::from(format!("through the proxy {place} of the environment: {}", reason(error)))
+    Broken::from(format!("through the proxy {} of the environment: {}", spot(place), reason(error)))
 }
 
 #[cfg(test)]

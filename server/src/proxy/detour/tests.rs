@@ -24,6 +24,15 @@ fn what_is_near_or_named_is_reached_by_itself() {
     for near in ["http://localhost:1", "http://127.0.0.1:11434", "http://[::1]:1", "https://x.localhost"] {
         assert!(matches!(to(near, proxy, ""), Detour::None), "{near}");
     }
+    for near in [
+        "http://0.0.0.0:1",
+        "http://[::]:1",
+        "http://[::ffff:127.0.0.1]",
+        "http://localhost.",
+        "http://X.Localhost.:1",
+    ] {
+        assert!(matches!(to(near, proxy, ""), Detour::None), "{near}");
+    }
     for named in ["https://a.example", "https://b.a.example"] {
         assert!(matches!(to(named, proxy, "other.example, a.example"), Detour::None), "{named}");
     }
@@ -38,5 +47,48 @@ fn proxies_of_other_kinds_are_named() {
             panic!("{kind} is spoken to")
         };
         assert!(why.contains(kind), "{why}");
+    }
+}
+
+#[test]
+fn no_part_of_a_password_is_said() {
+    let Detour::Unknown(why) = to("https://a.example", "http://agent:p@hunter22@proxy.example:3128", "")
+    else {
+        panic!("a proxy by half a password")
+    };
+    assert!(why.contains("%40") && !why.contains("hunter"), "{why}");
+    let proxy = "http://agent:hunter22@proxy.example:3128";
+    let detour = to("https://a.example", proxy, "");
+    assert_eq!(detour.place().unwrap().to_string(), "proxy.example:3128");
+    // A slash ends the authority: what stands before it looks like a host with a port.
+    let detour = to("https://a.example", "http://agent:hunter/22@proxy.example:3128", "");
+    assert!(detour.place().is_none_or(|place| !place.to_string().contains("hunter")), "{detour:?}");
+}
+
+/// What a proxy is asked for a connection to `upstream`.
+async fn tunnelled(upstream: &str) -> String {
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = format!("http://{}", listener.local_addr().unwrap());
+    let detour = to(upstream, &proxy, "").whole();
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    let reaching = tokio::spawn(Reaching::new(tcp, detour).call(upstream.parse().unwrap()));
+    let (stream, _peer) = listener.accept().await.unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).await.unwrap();
+    assert!(reaching.await.unwrap().is_err());
+    line
+}
+
+#[tokio::test]
+async fn a_tunnel_leads_to_the_port_of_the_scheme() {
+    for (upstream, asked) in [
+        ("http://sink.example/x", "sink.example:80"),
+        ("http://sink.example:81/x", "sink.example:81"),
+        ("http://[2001:db8::1]/x", "[2001:db8::1]:80"),
+        ("https://sink.example/x", "sink.example:443"),
+    ] {
+        assert_eq!(tunnelled(upstream).await, format!("CONNECT {asked} HTTP/1.1\r\n"));
     }
 }
