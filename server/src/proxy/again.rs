@@ -18,6 +18,9 @@ use super::link::Standing;
 /// Most bytes of a body that are kept of a request over HTTP/2, until its answer begins.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
 
+/// Most pieces of a body that are kept: each costs more than its bytes.
+const PIECES_MAX: usize = 1_024;
+
 /// One attempt to send a body, and the hold on it with which the next one can be made.
 #[derive(Debug)]
 pub(super) struct Again<B> {
@@ -28,10 +31,13 @@ pub(super) struct Again<B> {
 #[derive(Debug)]
 struct Whole<B> {
     body: B,
+    /// Who may take from it.
+    attempt: Arc<Attempt>,
     /// Nothing more comes of it.
     is_over: bool,
     /// What was taken of it.
     kept: VecDeque<Piece>,
+    kept_bytes: u64,
     /// What of that is to be sent again.
     next: VecDeque<Piece>,
     /// Not all that was taken is kept.
@@ -40,14 +46,16 @@ struct Whole<B> {
 
 impl<B> Whole<B> {
     fn keep(&mut self, piece: Piece, bytes_max: u64) {
+        self.kept_bytes = self.kept_bytes.saturating_add(piece.len());
         self.kept.push_back(piece);
-        if self.kept.iter().map(Piece::len).sum::<u64>() > bytes_max {
+        if self.kept_bytes > bytes_max || self.kept.len() > PIECES_MAX {
             self.lose();
         }
     }
 
     fn lose(&mut self) {
-        self.kept.clear();
+        self.kept = VecDeque::new();
+        self.kept_bytes = 0;
         self.is_lost = true;
     }
 }
@@ -67,19 +75,19 @@ struct Attempt {
 #[derive(Debug, Clone)]
 enum Piece {
     Data(Bytes),
-    Trailers(HeaderMap),
+    Trailers(Box<HeaderMap>),
 }
 
 impl Piece {
     fn of(frame: &Frame<Bytes>) -> Option<Self> {
         let data = frame.data_ref().cloned().map(Self::Data);
-        data.or_else(|| frame.trailers_ref().cloned().map(Self::Trailers))
+        data.or_else(|| frame.trailers_ref().cloned().map(Box::new).map(Self::Trailers))
     }
 
     fn frame(self) -> Frame<Bytes> {
         match self {
             Self::Data(bytes) => Frame::data(bytes),
-            Self::Trailers(trailers) => Frame::trailers(trailers),
+            Self::Trailers(trailers) => Frame::trailers(*trailers),
         }
     }
 
@@ -94,25 +102,40 @@ impl Piece {
 impl<B> Again<B> {
     /// Of `body`.
     pub(super) fn new(body: B) -> Self {
-        let whole =
-            Whole { body, is_over: false, kept: VecDeque::new(), next: VecDeque::new(), is_lost: false };
-        Self { whole: Arc::new(Mutex::new(whole)), attempt: Arc::default() }
+        let attempt = Arc::<Attempt>::default();
+        let whole = Whole {
+            body,
+            attempt: Arc::clone(&attempt),
+            is_over: false,
+            kept: VecDeque::new(),
+            kept_bytes: 0,
+            next: VecDeque::new(),
+            is_lost: false,
+        };
+        Self { whole: Arc::new(Mutex::new(whole)), attempt }
     }
 
-    /// The body for one more attempt, from its beginning. What was given before is not to be used any more.
+    /// The body for one more attempt, from its beginning. What was given before gives nothing any more.
     pub(super) fn attempt(&mut self) -> Self {
         let mut whole = self.whole.lock();
         let rest = std::mem::take(&mut whole.next);
         whole.next = std::mem::take(&mut whole.kept);
         whole.next.extend(rest);
-        drop(whole);
+        whole.kept_bytes = 0;
         self.attempt = Arc::default();
+        whole.attempt = Arc::clone(&self.attempt);
+        drop(whole);
         Self { whole: Arc::clone(&self.whole), attempt: Arc::clone(&self.attempt) }
     }
 
     /// This attempt is made over the connection that will be `captured`.
     pub(super) fn over(&self, captured: CaptureConnection) {
         *self.attempt.captured.lock() = Some(captured);
+    }
+
+    /// The answer begins: there is no other attempt.
+    pub(super) fn answered(&self) {
+        self.whole.lock().lose();
     }
 
     /// Whether there is all that another attempt needs.
@@ -123,6 +146,11 @@ impl<B> Again<B> {
     /// Whether the upstream takes this attempt: it has a connection, and on it a place.
     pub(super) fn is_taken(&self) -> bool {
         self.attempt.is_taken.load(Ordering::Relaxed)
+    }
+
+    /// Whether the connection of this attempt lets no call through.
+    pub(super) fn is_shut(&self) -> bool {
+        self.attempt.standing.lock().as_ref().is_some_and(|standing| standing.is_shut())
     }
 }
 
@@ -138,12 +166,15 @@ impl Attempt {
             connected.get_extras(&mut extras);
         }
         let standing = extras.remove::<Arc<Standing>>();
-        *self.standing.lock() = standing.filter(|standing| standing.begin());
+        if let Some(standing) = &standing {
+            standing.begin();
+        }
+        *self.standing.lock() = standing;
     }
 
     /// How many bytes of the body are kept.
     fn keeps(&self) -> u64 {
-        match self.standing.lock().as_ref() {
+        match self.standing.lock().as_ref().filter(|standing| !standing.is_shared()) {
             // It hands over no more than it can write at once.
             Some(standing) if standing.is_unwritten() => u64::MAX,
             Some(_written) => 0,
@@ -162,6 +193,10 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Again<B> {
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         self.attempt.is_taken.store(true, Ordering::Relaxed);
         let whole = &mut *self.whole.lock();
+        // What sends one that was given up may be about to end, and not have ended.
+        if !Arc::ptr_eq(&whole.attempt, &self.attempt) {
+            return Poll::Pending;
+        }
         let keeps = self.attempt.keeps();
         if keeps == 0 {
             whole.lose();

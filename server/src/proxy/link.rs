@@ -77,7 +77,6 @@ impl Service<Uri> for Linking {
 #[derive(Debug, Default)]
 pub(super) struct Room {
     calls: AtomicU32,
-    is_known: AtomicBool,
 }
 
 impl Room {
@@ -86,15 +85,9 @@ impl Room {
         self.calls.load(Ordering::Relaxed).clamp(1, most) as usize
     }
 
-    /// Whether the upstream lets none through on a new connection.
-    pub(super) fn is_shut(&self) -> bool {
-        self.is_known.load(Ordering::Relaxed) && self.calls.load(Ordering::Relaxed) == 0
-    }
-
     /// The upstream lets `calls` through.
     pub(super) fn learn(&self, calls: u32) {
         self.calls.store(calls, Ordering::Relaxed);
-        self.is_known.store(true, Ordering::Relaxed);
     }
 }
 
@@ -103,6 +96,8 @@ impl Room {
 pub(super) struct Standing {
     /// Many requests at a time are on their way over it.
     is_shared: bool,
+    /// The other side lets no call through on it.
+    is_shut: AtomicBool,
     /// Something came over it.
     is_used: AtomicBool,
     /// A request is about to be sent, of which nothing is written.
@@ -123,10 +118,24 @@ impl Standing {
         kept > 0 && rest + CLOSING >= Duration::from_secs(kept)
     }
 
-    /// A request begins. False where nothing can be known of it, since it is one of many.
-    pub(super) fn begin(&self) -> bool {
+    /// A request begins. Whether it is written is not known where it is one of many.
+    pub(super) fn begin(&self) {
         self.is_begun.store(!self.is_shared, Ordering::Release);
-        !self.is_shared
+    }
+
+    /// Whether many requests at a time are on their way over it.
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// The other side lets so many calls through on it.
+    pub(super) fn lets(&self, calls: u32) {
+        self.is_shut.store(calls == 0, Ordering::Relaxed);
+    }
+
+    /// Whether the other side lets no call through on it.
+    pub(super) fn is_shut(&self) -> bool {
+        self.is_shut.load(Ordering::Relaxed)
     }
 
     /// Something of it is written.
@@ -247,6 +256,7 @@ impl AsyncRead for Link {
             this.standing.is_used.store(true, Ordering::Relaxed);
             this.came_at = Instant::now();
             if let Some(calls) = this.settings.as_mut().and_then(|settings| settings.feed(came)) {
+                this.standing.lets(calls);
                 this.room.learn(calls);
             }
         }

@@ -33,7 +33,7 @@ use tower::ServiceExt as _;
 use super::again::Again;
 use super::detour::{Detour, Reaching};
 pub(crate) use super::link::Plug;
-use super::link::{Linking, Room, Standing, Unwritten};
+use super::link::{Linking, Standing, Unwritten};
 use super::tape::Fault;
 use super::upstream::Upstream;
 
@@ -134,8 +134,9 @@ where
             let (client, seat) = self.take_seat();
             let mut request = Request::from_parts(head.clone(), again.attempt());
             again.over(capture_connection(&mut request));
-            let error = match in_time(client.request(request), &again, self.linking.room()).await? {
+            let error = match in_time(client.request(request), &again).await? {
                 Ok(answer) => {
+                    again.answered();
                     note_keeping(&answer);
                     return Ok(answer.map(|body| Coming { body, _seat: seat }));
                 }
@@ -176,13 +177,12 @@ where
 async fn in_time<B>(
     answering: ResponseFuture,
     again: &Again<B>,
-    room: &Room,
 ) -> Result<Result<Response<Incoming>, legacy::Error>, Fault> {
     tokio::pin!(answering);
     match tokio::time::timeout(PLACE_WITHIN, &mut answering).await {
         Ok(answer) => Ok(answer),
         // Its body may have been taken before the upstream said that it lets none through.
-        Err(_elapsed) if again.is_taken() && !room.is_shut() => Ok(answering.await),
+        Err(_elapsed) if again.is_taken() && !again.is_shut() => Ok(answering.await),
         Err(_elapsed) => {
             let seconds = PLACE_WITHIN.as_secs();
             Err(Fault::Unreachable(format!("it had no connection free for this call within {seconds} s")))

@@ -16,7 +16,7 @@ fn body() -> Whole {
 fn unwritten(again: &mut Again<Whole>) -> (Again<Whole>, Arc<Standing>) {
     let attempt = again.attempt();
     let standing = Arc::<Standing>::default();
-    assert!(standing.begin());
+    standing.begin();
     *again.attempt.standing.lock() = Some(Arc::clone(&standing));
     (attempt, standing)
 }
@@ -71,4 +71,52 @@ async fn nothing_is_kept_once_a_part_is_written() {
     standing.wrote();
     attempt.frame().await.unwrap().unwrap();
     assert!(!again.is_whole() && again.whole.lock().kept.is_empty());
+}
+
+#[tokio::test]
+async fn an_attempt_that_was_given_up_takes_nothing() {
+    let mut again = Again::new(body());
+    let (mut old, _standing) = unwritten(&mut again);
+    old.frame().await.unwrap().unwrap();
+    let (attempt, _standing) = unwritten(&mut again);
+    assert!(futures_util::FutureExt::now_or_never(old.frame()).is_none());
+    assert!(again.is_whole());
+    assert_eq!(attempt.collect().await.unwrap().to_bytes(), "one two");
+}
+
+#[tokio::test]
+async fn a_body_in_very_many_pieces_is_not_kept() {
+    let pieces = (0..=1_024).map(|_| Ok::<_, std::io::Error>(Frame::data(Bytes::from_static(b"x"))));
+    let mut again = Again::new(Whole::new(StreamBody::new(futures_util::stream::iter(pieces))));
+    let (mut attempt, _standing) = unwritten(&mut again);
+    for _ in 0..1_024 {
+        attempt.frame().await.unwrap().unwrap();
+    }
+    assert!(again.is_whole());
+    attempt.frame().await.unwrap().unwrap();
+    assert!(!again.is_whole() && again.whole.lock().kept.is_empty());
+}
+
+#[tokio::test]
+async fn nothing_is_kept_once_the_answer_begins() {
+    let mut again = Again::new(body());
+    let mut attempt = again.attempt();
+    attempt.frame().await.unwrap().unwrap();
+    again.answered();
+    assert_eq!(attempt.collect().await.unwrap().to_bytes(), "two");
+    assert!(!again.is_whole() && again.whole.lock().kept.is_empty());
+}
+
+#[test]
+fn an_attempt_is_shut_out_by_its_own_connection_alone() {
+    let mut again = Again::new(body());
+    assert!(!again.is_shut());
+    let (_attempt, standing) = unwritten(&mut again);
+    standing.lets(0);
+    assert!(again.is_shut());
+    standing.lets(1);
+    assert!(!again.is_shut());
+    standing.lets(0);
+    let (_attempt, _standing) = unwritten(&mut again);
+    assert!(!again.is_shut());
 }

@@ -150,3 +150,30 @@ async fn a_connection_that_the_upstream_is_about_to_close_is_not_used() {
     upstream.call(2).await;
     assert!(accepting.join().unwrap().1.ends_with("{\"call\":2}"));
 }
+
+#[tokio::test]
+async fn i8_a_call_that_runs_well_goes_on_where_another_connection_lets_none_through() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let upstream = Upstream::new("x", &url, super::super::upstream::Api::OpenAi).unwrap();
+    let sender = Sender::<Empty>::new(&upstream, &nothing_outside()).unwrap();
+    let request = Request::post(url).body(Empty::from("{}")).unwrap();
+    let calling = tokio::spawn({
+        let sender = sender.clone();
+        async move { sender.send(request).await.map(|answer| answer.status().as_u16()) }
+    });
+    let (mut stream, _peer) = listener.accept().await.unwrap();
+    let mut said = Vec::new();
+    while !said.ends_with(b"}") {
+        assert!(stream.read_buf(&mut said).await.unwrap() > 0, "the request breaks off");
+    }
+    // What a new connection says.
+    sender.linking.room().learn(0);
+    tokio::time::pause();
+    tokio::time::advance(PLACE_WITHIN + Duration::from_secs(1)).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap_or_default();
+    assert_eq!(calling.await.unwrap().unwrap(), 200);
+}
