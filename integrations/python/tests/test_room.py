@@ -30,17 +30,17 @@ class NoRoom(unittest.TestCase):
 
     def test_what_was_taken_too_late_is_not_said_to_be_refused(self):
         publisher = self.publisher(100)
-        held, taken = threading.Event(), threading.Event()
+        held = threading.Event()
+        self.addCleanup(held.set)
         take = publisher._publisher.push_encoded
 
         def late(event):
             take(event)
-            taken.set()
             held.wait(5)
 
         publisher._publisher.push_encoded = late
-        threading.Thread(target=lambda: (taken.wait(5), threading.Event().wait(0.2), held.set())).start()
-        publisher.publish(status(1), status(2), timeout=0.1)
+        publisher.publish(status(1), status(2), timeout=1.0)
+        held.set()
         publisher._publisher.push_encoded = take
         publisher._call(asyncio.sleep(0), 5)
         self.assertEqual(publisher.standing.offered, 2)
