@@ -70,7 +70,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
         let detail = format!("the path of this call fits nowhere below {}", upstream.place());
         return Err(Problem::bad_request(detail));
     };
-    let facts = facts(shared, upstream, &parts, &target)?;
+    let facts = facts(shared, upstream, &parts, &target, sender.key())?;
     let mut recording = facts.map(|facts| record::start(shared, facts));
     let line = parts.extensions.get::<Arc<Line>>().cloned();
     let tape = recording.as_ref().map(|started| started.recorded.tape());
@@ -90,12 +90,14 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     Ok(answer)
 }
 
-/// What the recorder is told of a call beside its bytes; nothing for calls that are only passed on.
+/// What the recorder is told of a call beside its bytes, with the key of the hub, `ours`, that goes along with it; nothing
+/// for calls that are only passed on.
 fn facts(
     shared: &Shared,
     upstream: &Upstream,
     parts: &Parts,
     target: &Target<'_>,
+    ours: Option<&HeaderValue>,
 ) -> Result<Option<Facts>, Problem> {
     let named = params::text(&parts.headers, CONVERSATION.as_str())?;
     let named = named.map(target::conversation).transpose()?;
@@ -116,7 +118,7 @@ fn facts(
         attempts_before: header(RETRIES).and_then(|count| count.parse().ok()),
         parent: header(PARENT),
         encodings: encodings(&parts.headers),
-        secrets: Arc::new(Secrets::of(&parts.headers, query)),
+        secrets: Arc::new(Secrets::of(&parts.headers, query, ours)),
     }))
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
+use axum::http::{HeaderMap, HeaderValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -37,20 +37,18 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Those of a call with these headers and this query.
-    pub(super) fn of(headers: &HeaderMap, query: Option<&str>) -> Self {
+    /// Those of a call with these headers and this query, and `ours`, which the hub shows to a proxy with it.
+    pub(super) fn of(headers: &HeaderMap, query: Option<&str>, ours: Option<&HeaderValue>) -> Self {
         let mut secrets = Self::default();
         for (name, value) in headers.iter().filter(|(name, _)| is_secret(name.as_str())) {
             if *name == COOKIE {
                 value.as_bytes().split(|byte| *byte == b';').for_each(|cookie| secrets.add_cookie(cookie));
                 continue;
             }
-            let words = value.as_bytes().split(|byte| matches!(byte, b' ' | b'\t' | b',' | b';'));
-            for word in words {
-                secrets.add(word);
-                secrets.add_packed(word);
-            }
-            secrets.add(value.as_bytes());
+            secrets.add_value(value);
+        }
+        if let Some(value) = ours {
+            secrets.add_value(value);
         }
         for pair in query.unwrap_or_default().split('&') {
             let Some((name, value)) = pair.split_once('=') else { continue };
@@ -67,6 +65,15 @@ impl Secrets {
             }
         }
         secrets
+    }
+
+    fn add_value(&mut self, value: &HeaderValue) {
+        let words = value.as_bytes().split(|byte| matches!(byte, b' ' | b'\t' | b',' | b';'));
+        for word in words {
+            self.add(word);
+            self.add_packed(word);
+        }
+        self.add(value.as_bytes());
     }
 
     fn add_cookie(&mut self, cookie: &[u8]) {

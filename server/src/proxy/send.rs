@@ -121,13 +121,18 @@ where
         Ok(Self { linking, key, lanes: Arc::default() })
     }
 
+    /// What a proxy before the upstream wants to see with each call, and may repeat in its errors.
+    pub(super) fn key(&self) -> Option<&HeaderValue> {
+        self.key.as_ref()
+    }
+
     /// Sends a request. To drop this, or the body of the answer, breaks the request off.
     pub(crate) async fn send(&self, request: Request<B>) -> Result<Response<Coming>, Fault> {
         let (mut head, body) = request.into_parts();
         if let Some(key) = &self.key {
             head.headers.insert(PROXY_AUTHORIZATION, key.clone());
         }
-        let is_harmless = head.method.is_idempotent() && body.is_end_stream();
+        let nature = Nature { is_idempotent: head.method.is_idempotent(), has_body: !body.is_end_stream() };
         let mut again = Again::new(body);
         let mut is_repeated = false;
         loop {
@@ -143,7 +148,7 @@ where
                 Err(error) => error,
             };
             let is_unwritten = is_unwritten(&error);
-            let may_be_repeated = is_refused(&error) || is_harmless && is_stale(&error);
+            let may_be_repeated = nature.may_be_repeated(&error);
             // Each time that nothing is written a dead connection is gone; a new one is never found so.
             if !again.is_whole() || !is_unwritten && (is_repeated || !may_be_repeated) {
                 let reason = reason(&error);
@@ -190,6 +195,24 @@ async fn in_time<B>(
     }
 }
 
+/// What matters of a request where it may be sent again.
+#[derive(Debug, Clone, Copy)]
+struct Nature {
+    is_idempotent: bool,
+    has_body: bool,
+}
+
+impl Nature {
+    /// Whether such a request may be, after `error`.
+    fn may_be_repeated(self, error: &legacy::Error) -> bool {
+        let Self { is_idempotent, has_body } = self;
+        // Without a body it was on its way as a whole when the other side ended.
+        is_refused(error)
+            || is_left(error) && (is_idempotent || has_body)
+            || is_idempotent && !has_body && is_stale(error)
+    }
+}
+
 /// Whether nothing of the request was written.
 fn is_unwritten(error: &legacy::Error) -> bool {
     causes(error).any(|cause| {
@@ -200,11 +223,19 @@ fn is_unwritten(error: &legacy::Error) -> bool {
 
 /// Whether the other side says that it did not take the request, over HTTP/2 (RFC 9113, 8.7).
 fn is_refused(error: &legacy::Error) -> bool {
-    causes(error).filter_map(|cause| cause.downcast_ref::<h2::Error>()).any(|error| {
-        error.is_remote()
-            && (error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM)
-                || error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR))
-    })
+    told(error).any(|error| error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM))
+}
+
+/// Whether the other side ends the connection in order, over HTTP/2, and says that it did not come to the request. A few
+/// say so of one that they answer.
+fn is_left(error: &legacy::Error) -> bool {
+    told(error).any(|error| error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR))
+}
+
+/// What the other side said over HTTP/2.
+fn told(error: &legacy::Error) -> impl Iterator<Item = &h2::Error> {
+    let all = causes(error).filter_map(|cause| cause.downcast_ref::<h2::Error>());
+    all.filter(|error| error.is_remote())
 }
 
 /// Notes how long the other side keeps the connection, where it says so.

@@ -12,7 +12,7 @@ fn secrets() -> Secrets {
     let mut headers = HeaderMap::new();
     headers.insert("authorization", format!("Bearer {KEY}").parse().unwrap());
     headers.insert("cookie", "a=1; session=cookie-value; short=x".parse().unwrap());
-    Secrets::of(&headers, Some("alt=sse&key=query%2Fkey-7"))
+    Secrets::of(&headers, Some("alt=sse&key=query%2Fkey-7"), None)
 }
 
 fn struck(text: &str) -> String {
@@ -41,7 +41,7 @@ fn what_is_sent_packed_is_struck_out_plain_too() {
     let of = |header: &str, value: &str| {
         let mut headers = HeaderMap::new();
         headers.insert(axum::http::HeaderName::try_from(header).unwrap(), value.parse().unwrap());
-        Secrets::of(&headers, None)
+        Secrets::of(&headers, None, None)
     };
     let struck = |secrets: &Secrets, text: &str| {
         let mut text = text.to_owned();
@@ -104,4 +104,15 @@ fn keys_are_not_printed() {
     let mut strike = Strike::new(&secrets);
     strike.feed(b"sk-ab");
     assert!(!format!("{secrets:?} {strike:?}").contains(&format!("{:?}", b's')));
+}
+
+#[test]
+fn the_key_of_the_hub_is_struck_out_too() {
+    let key = "Basic YWdlbnQ6aHVudGVyLTIy".parse().unwrap();
+    let secrets = Secrets::of(&HeaderMap::new(), None, Some(&key));
+    for written in ["YWdlbnQ6aHVudGVyLTIy", "hunter-22", "agent:hunter-22"] {
+        let mut text = format!("wrong: {written}!");
+        secrets.strike_text(&mut text);
+        assert_eq!(text, "wrong: [key]!");
+    }
 }

@@ -177,3 +177,35 @@ async fn i8_a_call_that_runs_well_goes_on_where_another_connection_lets_none_thr
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap_or_default();
     assert_eq!(calling.await.unwrap().unwrap(), 200);
 }
+
+#[tokio::test]
+async fn what_an_end_in_order_may_have_met_on_its_way_is_sent_again_where_that_is_known_to_do_no_harm() {
+    // Settings, and the end of the connection behind the stream 0.
+    const SAID: [u8; 26] = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut stream, _peer) = listener.accept().await.unwrap();
+        let mut said = Vec::new();
+        // The head of the request is the first frame of its kind behind the words that begin a connection.
+        while !said.windows(2).any(|kind| kind == [1, 5]) {
+            assert!(stream.read_buf(&mut said).await.unwrap() > 0, "no request");
+        }
+        stream.write_all(&SAID).await.unwrap();
+        while stream.read_buf(&mut said).await.is_ok_and(|read| read > 0) {}
+    });
+    let client: Client<_, Empty> = builder(PULSE).http2_only(true).build(tcp(PULSE));
+    let request = Request::post(url).body(Empty::empty()).unwrap();
+    let answer = tokio::time::timeout(Duration::from_secs(20), client.request(request)).await;
+    let error = answer.expect("it ends in time").expect_err("nobody answers");
+    assert!(is_left(&error) && !is_refused(&error), "{}", reason(&error));
+    for (is_idempotent, has_body, may) in
+        [(false, false, false), (false, true, true), (true, false, true), (true, true, true)]
+    {
+        assert_eq!(
+            Nature { is_idempotent, has_body }.may_be_repeated(&error),
+            may,
+            "{is_idempotent} {has_body}"
+        );
+    }
+}
