@@ -3,9 +3,8 @@
 use serde_json::Value;
 use tests::Page;
 use tests::browser::{DESKTOP, Screen};
-use tests::relay::Relay;
 
-use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, hub_and_publisher};
+use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, hub_and_publisher, live_behind_a_relay};
 
 /// What the fact `name` under the head `head` says; null where there is none.
 fn fact(head: &str, name: &str) -> String {
@@ -98,12 +97,7 @@ async fn facts_of_the_past_are_those_of_its_moment() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_marks_of_the_connection_stay_after_they_have_left_the_conversation() {
-    let (hub, mut publisher) = hub_and_publisher("c").await;
-    publisher.says_all(&[OPENING, CALLS]).await;
-    let relay = Relay::open_to(hub.address()).await;
-    let page = Page::open(DESKTOP).await;
-    page.goto(&format!("http://{}/c/c", relay.address())).await;
-    page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+    let (_hub, mut publisher, relay, page) = live_behind_a_relay().await;
     open_details(&page).await;
     relay.cut();
     let head = publisher.says(ANSWER).await.seq;

@@ -1,7 +1,7 @@
 //! Nothing jumps while somebody reads, and what a person chose stays.
 
-use tests::Page;
 use tests::browser::DESKTOP;
+use tests::{Page, Publisher};
 
 use crate::scene::{CALLS, OPENING, THINKING, hub_and_publisher};
 
@@ -13,15 +13,21 @@ fn paragraph(number: usize) -> String {
     format!("{{\"k\":\"part.delta\",\"run\":\"r\",\"part\":\"p\",\"text\":\"{text}\"}}")
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn scrolling_up_releases_the_end_and_coming_back_holds_it() {
-    let (hub, mut publisher) = hub_and_publisher("c").await;
+/// An answer that goes on, of forty paragraphs so far.
+async fn says_forty(publisher: &mut Publisher) -> u64 {
     publisher.says(OPENING).await;
     publisher.says(r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#).await;
     let mut head = 0;
     for number in 0..40 {
         head = publisher.says(&paragraph(number)).await.seq;
     }
+    head
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scrolling_up_releases_the_end_and_coming_back_holds_it() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let mut head = says_forty(&mut publisher).await;
     let page = Page::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
@@ -96,12 +102,7 @@ async fn one_key_leaves_only_the_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_read_stays_also_in_a_browser_that_does_not_hold_it() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    publisher.says(OPENING).await;
-    publisher.says(r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#).await;
-    let mut head = 0;
-    for number in 0..40 {
-        head = publisher.says(&paragraph(number)).await.seq;
-    }
+    let head = says_forty(&mut publisher).await;
     let page = Page::open(DESKTOP).await;
     // As where the property is not known: it cannot be set, and nothing is held.
     let source = "const set = CSSStyleDeclaration.prototype.setProperty;

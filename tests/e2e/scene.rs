@@ -1,7 +1,8 @@
 //! One run with everything in it, written for these tests.
 
 use tests::browser::{DESKTOP, Screen};
-use tests::{Hub, Publisher};
+use tests::relay::Relay;
+use tests::{Hub, Page, Publisher};
 
 /// The screens that most pictures are taken of.
 pub(crate) const LOOKS: [(&str, Screen); 3] = [
@@ -15,6 +16,17 @@ pub(crate) async fn hub_and_publisher(conversation: &str) -> (Hub, Publisher) {
     let hub = Hub::start().await;
     let publisher = hub.publisher(conversation).await;
     (hub, publisher)
+}
+
+/// The run with its calls on a page whose way to the hub can be cut. The hub lives as long as it is kept.
+pub(crate) async fn live_behind_a_relay() -> (Hub, Publisher, Relay, Page) {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says_all(&[OPENING, CALLS]).await;
+    let relay = Relay::open_to(hub.address()).await;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&format!("http://{}/c/c", relay.address())).await;
+    page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+    (hub, publisher, relay, page)
 }
 
 /// The question and the beginning of the run.

@@ -3,11 +3,10 @@
 
 use serde_json::json;
 use tests::browser::{DESKTOP, Screen};
-use tests::relay::Relay;
 use tests::wait::within;
 use tests::{Hub, Page};
 
-use crate::scene::{ANSWER, CALLS, OPENING, SUB_AGENT, hub_and_publisher};
+use crate::scene::{ANSWER, CALLS, OPENING, SUB_AGENT, hub_and_publisher, live_behind_a_relay};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
@@ -65,12 +64,7 @@ async fn a_call_whose_run_was_lost_says_that_nothing_was_recorded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_cut_the_page_says_that_it_is_back() {
-    let (hub, mut publisher) = hub_and_publisher("c").await;
-    publisher.says_all(&[OPENING, CALLS]).await;
-    let relay = Relay::open_to(hub.address()).await;
-    let page = Page::open(DESKTOP).await;
-    page.goto(&format!("http://{}/c/c", relay.address())).await;
-    page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+    let (_hub, mut publisher, relay, page) = live_behind_a_relay().await;
     // Readers who listen are told at once.
     page.run(HEAR).await;
     relay.cut();

@@ -242,7 +242,7 @@ fn text_of(name: &str) -> String {
 fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id();
-    let mut ports = std::iter::repeat_with(|| {
+    let ports = std::iter::repeat_with(|| {
         let next = first.wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
         15_000 + u16::try_from(next % 15_000).expect("less than 15,000")
     });
@@ -252,7 +252,7 @@ fn free_port() -> u16 {
     };
     let families = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
     let is_free = |port: &u16| families.iter().all(|address| !is_taken(*address, *port));
-    ports.by_ref().take(1_000).find(is_free).expect("a free port")
+    ports.take(1_000).find(is_free).expect("a free port")
 }
 
 /// Waits until chromedriver listens.
