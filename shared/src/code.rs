@@ -128,7 +128,7 @@ error_codes! {
     DiskFailing = "disk_failing", 503;
     /// The proxy knows no upstream of that name.
     UnknownUpstream = "unknown_upstream", 404;
-    /// The proxy passes requests and answers, and no other protocols.
+    /// The proxy passes requests, answers and `WebSocket`s, and no tunnels.
     UpgradeRefused = "upgrade_refused", 501;
     /// No agent of that name.
     UnknownAgent = "unknown_agent", 404;

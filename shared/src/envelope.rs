@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::event::{Event, EventError, parse_wire};
+use crate::event::{Event, EventError, Wire, parse_received, parse_wire};
 use crate::ids::PublisherId;
 use crate::position::Seq;
 
@@ -39,14 +39,22 @@ fn is_zero(seq: &Seq) -> bool {
 impl Envelope {
     /// The envelope that `json` holds. Absent seq and time are 0.
     pub fn parse(json: &str) -> Result<Self, EventError> {
-        let (event, wire) = parse_wire(json)?;
-        Ok(Self {
+        parse_wire(json).map(Self::of)
+    }
+
+    /// The same for what comes from outside the hub: a number over [`crate::limits::NUMBER_MAX`] is refused.
+    pub fn received(json: &str) -> Result<Self, EventError> {
+        parse_received(json).map(Self::of)
+    }
+
+    fn of((event, wire): (Event, Wire<'_>)) -> Self {
+        Self {
             event,
             seq: wire.seq.unwrap_or(0),
             at: wire.at.unwrap_or(0),
             producer_at: wire.producer_at,
             publisher: wire.publisher,
-        })
+        }
     }
 }
 

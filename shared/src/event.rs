@@ -11,20 +11,22 @@ use crate::anomaly::Anomaly;
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
 
+mod bound;
 mod cost;
 mod fork;
 mod run;
 mod tool;
 mod wire;
 
+pub use bound::bound;
 #[cfg(feature = "schema")]
 pub(crate) use cost::CostShape;
 pub use cost::{Cost, CostError, Currency};
 pub use fork::Origin;
 pub use run::{AgentEnd, AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
 pub use tool::{ResultRef, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};
-pub(crate) use wire::parse_wire;
 pub use wire::{EventError, parse_event};
+pub(crate) use wire::{Wire, parse_received, parse_wire};
 
 /// A fact, and where in the conversation it belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

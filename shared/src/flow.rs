@@ -1,11 +1,12 @@
 //! The order in which a run is drawn: rows in true order, sub-agents in lanes of their own, calls that overlap in time
 //! under one bracket, and which rows are steps and which the answer.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use crate::AgentId;
 use crate::event::{PartKind, ToolState};
+use crate::limits::AGENT_LANES_DEPTH_MAX;
 use crate::view::{Item, NoteBody, RunView, ToolView};
 
 mod turns;
@@ -15,6 +16,9 @@ pub use turns::{Stretch, Turn, turns};
 /// How the names of events begin that the hub keeps for itself in runs: of agents elsewhere what it
 /// asks them next, of callers elsewhere how it knows them again.
 pub(crate) const BOOKKEEPING: &str = "remote_";
+
+/// The event that says which node and step of a graph speaks from then on.
+pub(crate) const GRAPH_STEP: &str = "langgraph_step";
 
 /// A run as it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -91,8 +95,9 @@ impl Flow {
     pub fn of_stretch(run: &RunView, items: Range<usize>) -> Self {
         let mut flow = Self { agents: run.agents.len(), ..Self::default() };
         let asking = asking(run);
+        let above = above(run);
         for (at, item) in run.items.iter().enumerate() {
-            let Some((lane, rank)) = place(run, item, &asking) else { continue };
+            let Some((lane, rank)) = place(run, item, &asking, &above) else { continue };
             if lane.is_none() && !items.contains(&at) {
                 continue;
             }
@@ -142,6 +147,12 @@ impl Flow {
         self.counts.get(&Some(agent.clone())).copied().unwrap_or_default()
     }
 
+    /// Whether the answer of the main agent has started: a text stands behind its last step.
+    pub fn has_answer(&self) -> bool {
+        let newest = self.lane(None).iter().rev().find(|row| !matches!(row.item, Item::Note(_)));
+        newest.is_some_and(|row| row.rank == Rank::Kept && matches!(row.item, Item::Part(_)))
+    }
+
     /// Whether there is anything to fold away.
     pub fn has_steps(&self) -> bool {
         self.lane(None)
@@ -167,8 +178,53 @@ fn asking(run: &RunView) -> HashSet<&AgentId> {
     asking
 }
 
+/// The agent in whose lane each sub-agent stands; the main agent's where there is none. That is its parent, as long as
+/// the parent was there before it (agents that name each other would else be in no lane at all) and stands less than
+/// [`AGENT_LANES_DEPTH_MAX`] deep; else the lane that its parent stands in.
+fn above(run: &RunView) -> HashMap<&AgentId, &AgentId> {
+    let mut depths = HashMap::<&AgentId, usize>::new();
+    let mut above = HashMap::new();
+    for (id, agent) in &run.agents {
+        let parent = agent.parent.as_ref().and_then(|parent| depths.get_key_value(parent));
+        let depth = match parent {
+            None => 1,
+            Some((parent, depth)) if *depth < AGENT_LANES_DEPTH_MAX => {
+                above.insert(id, *parent);
+                depth.saturating_add(1)
+            }
+            Some((parent, depth)) => {
+                if let Some(beside) = above.get(parent).copied() {
+                    above.insert(id, beside);
+                }
+                *depth
+            }
+        };
+        depths.insert(id, depth);
+    }
+    above
+}
+
+/// The agents whose lanes are open when a row of `agent` is to be seen: `agent` first, then each in whose lane the one
+/// before it stands.
+pub fn lanes_to(run: &RunView, agent: &AgentId) -> Vec<AgentId> {
+    let above = above(run);
+    let mut lanes = Vec::new();
+    let mut next = run.agents.get_key_value(agent).map(|(id, _)| id);
+    // What stands above an agent began before it, so that this ends.
+    while let Some(id) = next {
+        lanes.push(id.clone());
+        next = above.get(id).copied();
+    }
+    lanes
+}
+
 /// In which lane an item stands and when it is there; nothing for an item that is not drawn at all.
-fn place(run: &RunView, item: &Item, asking: &HashSet<&AgentId>) -> Option<(Option<AgentId>, Rank)> {
+fn place(
+    run: &RunView,
+    item: &Item,
+    asking: &HashSet<&AgentId>,
+    above: &HashMap<&AgentId, &AgentId>,
+) -> Option<(Option<AgentId>, Rank)> {
     match item {
         Item::Part(id) => {
             let part = run.parts.get(id)?;
@@ -184,17 +240,17 @@ fn place(run: &RunView, item: &Item, asking: &HashSet<&AgentId>) -> Option<(Opti
             Some((known(run, tool.agent.as_ref()), rank))
         }
         Item::Agent(id) => {
-            let (place, _, agent) = run.agents.get_full(id)?;
-            // Only below an agent that was there before: parents that name each other would else be in no lane at all.
-            let is_before = |parent: &&AgentId| run.agents.get_index_of(*parent).is_some_and(|at| at < place);
+            run.agents.get(id)?;
             let rank = if asking.contains(id) { Rank::Asked } else { Rank::Step };
-            Some((agent.parent.as_ref().filter(is_before).cloned(), rank))
+            Some((above.get(id).copied().cloned(), rank))
         }
         Item::Note(number) => {
             let note = run.notes.get(*number)?;
             let rank = match &note.body {
                 NoteBody::Error(_) => Rank::Kept,
-                NoteBody::Custom { name, .. } if name.starts_with(BOOKKEEPING) => Rank::Detail,
+                NoteBody::Custom { name, .. } if name.starts_with(BOOKKEEPING) || name == GRAPH_STEP => {
+                    Rank::Detail
+                }
                 NoteBody::Custom { .. } => Rank::Step,
                 NoteBody::Raw { .. } => Rank::Detail,
             };

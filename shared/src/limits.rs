@@ -1,8 +1,22 @@
 //! Every bound of the model and of the wire, in one place. Crossing one has a named [`crate::code::ErrorCode`] or a named
 //! [`crate::anomaly::AnomalyCode`]; nothing is cut in silence (invariant I7).
 
+/// Largest number that is taken from outside, in any field of an event: what JavaScript still counts exactly, and far below
+/// what the log can hold.
+pub const NUMBER_MAX: u64 = 1 << 53;
+
 /// Longest WebSocket frame that the hub takes from a client, in bytes.
 pub const INBOUND_FRAME_BYTES_MAX: usize = 1 << 20;
+
+/// Most bytes that a client may send on a socket without a text frame that is whole: a frame of the largest size in any pieces,
+/// and some pings. Beyond it the socket is closed.
+pub const INBOUND_BYTES_WITHOUT_TEXT_MAX: usize = 2 * INBOUND_FRAME_BYTES_MAX;
+
+/// Snapshots that a client may ask for at once, because its state does not fit (`resync`).
+pub const RESYNCS_MAX: u32 = 16;
+
+/// After this time it may ask for one more, in milliseconds.
+pub const RESYNC_EVERY_MS: u64 = 1_000;
 
 /// Longest name of a conversation, in bytes.
 pub const CONVERSATION_ID_BYTES_MAX: usize = 128;
@@ -35,6 +49,18 @@ pub const RESULT_BEGINNING_BYTES: usize = 16 << 10;
 
 /// Most bytes of such results that one document is given; of the others it has the beginnings.
 pub const WHOLE_BYTES_MAX: usize = 64 << 20;
+
+/// Longest name inside an event (of a model, an agent, a tool, a role, a reason, an error), in bytes. The rest is cut.
+pub const NAME_BYTES_MAX: usize = 1 << 10;
+
+/// Longest title of a run, in bytes. The rest is cut.
+pub const TITLE_BYTES_MAX: usize = 4 << 10;
+
+/// Longest line about what goes on in a run, in bytes; a run keeps the newest. The rest is cut.
+pub const STATUS_BYTES_MAX: usize = 1 << 20;
+
+/// Longest task of a sub-agent, in bytes. The rest is cut.
+pub const TASK_BYTES_MAX: usize = 256 << 10;
 
 /// Longest signature of a thinking part, in bytes; a longer one is no signature.
 pub const SIGNATURE_BYTES_MAX: usize = 64 << 10;
@@ -93,8 +119,38 @@ pub const PUBLISHERS_PER_CONVERSATION_MAX: usize = 1_000;
 /// Most bytes that wait to be written to the log on disk. Publishers are told to wait when half of it is in use.
 pub const LOG_QUEUE_BYTES_MAX: usize = 64 << 20;
 
+/// Most bytes of the file in which the log keeps what it could not write. Beyond it such events are only named.
+pub const LOG_ASIDE_BYTES_MAX: u64 = 64 << 20;
+
+/// Most bytes of a conversation that went which the log deletes in one transaction.
+pub const LOG_SWEEP_BYTES: usize = 1 << 20;
+
 /// Longest query of a search, in bytes.
 pub const SEARCH_QUERY_BYTES_MAX: usize = 1 << 10;
+
+/// How long a search may take, in milliseconds. What it has found by then is its answer, marked as a part of it.
+pub const SEARCH_MS: u64 = 2_000;
+
+/// Most searches at a time. Another one waits as long as one may take, and is refused then.
+pub const SEARCHES_AT_ONCE_MAX: usize = 2;
+
+/// Most answers that are made at a time of conversations with more than [`LARGE_VIEW_BYTES`]: states, documents.
+pub const LARGE_ANSWERS_AT_ONCE_MAX: usize = 2;
+
+/// The same for all other conversations.
+pub const SMALL_ANSWERS_AT_ONCE_MAX: usize = 16;
+
+/// A conversation with more bytes of texts than this is a large one.
+pub const LARGE_VIEW_BYTES: usize = 4 << 20;
+
+/// How long an answer waits for its turn to be made before it is refused, in milliseconds.
+pub const ANSWER_AWAITED_MS: u64 = 10_000;
+
+/// An answer with more bytes than this waits in a file until it is sent.
+pub const SPOOL_MEMORY_BYTES: usize = 256 << 10;
+
+/// Most bytes of such files, all answers together.
+pub const SPOOL_BYTES_MAX: u64 = 4 << 30;
 
 /// Most hits in one answer of a search.
 pub const HITS_MAX: usize = 500;
@@ -107,6 +163,18 @@ pub const EPHEMERA_MAX: usize = 256;
 
 /// Most events in one `pub` frame or one body of native events.
 pub const EVENTS_PER_PUBLISH_MAX: usize = 10_000;
+
+/// How long a request may bring no byte of its body, in milliseconds. Of an endless body that is only asked of the first byte.
+pub const BODY_IDLE_MS: u64 = 30_000;
+
+/// How long a stream of one run waits for that run to begin, in milliseconds.
+pub const RUN_AWAITED_MS: u64 = 10_000;
+
+/// Longest `JSONPath` in the description of a dialect, in bytes.
+pub const JSON_PATH_BYTES_MAX: usize = 1 << 10;
+
+/// Deepest nesting of brackets in such a path.
+pub const JSON_PATH_DEPTH_MAX: usize = 16;
 
 /// Longest file that is imported, in bytes.
 pub const IMPORT_BYTES_MAX: usize = 256 << 20;
@@ -122,6 +190,24 @@ pub const PROXY_COPIES_BYTES_MAX: usize = 512 << 20;
 
 /// How long the proxy tries to connect to an upstream, in milliseconds.
 pub const PROXY_CONNECT_MS: u64 = 10_000;
+
+/// Most `WebSocket`s that the proxy passes at the same time.
+pub const PROXY_SOCKETS_MAX: usize = 1_024;
+
+/// How long one direction of a WebSocket through the proxy may stay open after the other one is over, in milliseconds.
+pub const PROXY_SOCKET_HALF_MS: u64 = 60_000;
+
+/// Most pieces of a WebSocket through the proxy, of 16 KiB at most each, that wait to be recorded. Beyond, the rest is not.
+pub const PROXY_SOCKET_PIECES_MAX: usize = 256;
+
+/// Most answers of one WebSocket through the proxy that are asked for and not over. More are passed on and not recorded.
+pub const PROXY_SOCKET_ANSWERS_MAX: usize = 64;
+
+/// Most items of input that a WebSocket through the proxy may say before an answer. More are passed on and not recorded.
+pub const PROXY_SOCKET_ITEMS_MAX: usize = 1_024;
+
+/// Most texts of one call of the proxy whose last bytes wait for the next delta because they may begin a key.
+pub const PROXY_PARTS_HELD_MAX: usize = 256;
 
 /// Most runs that the hub's own agents do at the same time.
 pub const RUNS_AT_ONCE_MAX: usize = 256;
@@ -147,6 +233,14 @@ pub const TOOL_FILES_BYTES_MAX: usize = 2 << 20;
 /// Deepest nesting of JSON that is taken from outside.
 pub const JSON_DEPTH_MAX: usize = 64;
 
+/// Deepest nesting of Markdown, in elements, that the page and exports build; what stands deeper is laid flat. A browser
+/// lays nested elements out on its stack, and a few kilobytes of text can ask for thousands of them.
+pub const MARKDOWN_DEPTH_MAX: usize = 48;
+
+/// Deepest nesting of sub-agents in the layout of a run; an agent that stands deeper is drawn beside its ancestor at this
+/// depth.
+pub const AGENT_LANES_DEPTH_MAX: usize = 16;
+
 /// Most calls of one answer whose results are waited for.
 pub const CALLS_AWAITED_MAX: usize = 1_000;
 
@@ -158,6 +252,9 @@ pub const LOOP_REMEMBERED_MS: u64 = 24 * 3_600_000;
 
 /// Most points of one loop that it remembers for others to branch off from.
 pub const FORK_POINTS_MAX: usize = 64;
+
+/// How long the proxy waits for the result of a call that may be the answer itself, in milliseconds. Then the run is complete.
+pub const OUTPUT_AWAITED_MS: u64 = 1_000;
 
 /// How long a run of the proxy waits for the results of its calls until it is given up, in milliseconds.
 pub const RESULTS_AWAITED_MS: u64 = 600_000;
@@ -198,6 +295,26 @@ pub const TRACE_QUIET_MS: u64 = 60_000;
 
 /// How long a silent trace is remembered, in milliseconds.
 pub const TRACE_REMEMBERED_MS: u64 = 3_600_000;
+
+/// Most runs of callers who name no conversation that are remembered, to know by their history what they go on with.
+pub const THREADS_REMEMBERED_MAX: usize = 10_000;
+
+/// Most of them that were asked the same.
+pub const THREADS_ALIKE_MAX: usize = 1_000;
+
+/// Most models that clients of Forge's door have added or changed.
+pub const FORGE_MODELS_MAX: usize = 1_000;
+
+/// How long conversations that began alike count as open at the same time, in milliseconds: of those the one that was
+/// answered first is gone on with first, of older ones the newest.
+pub const ALIKE_AT_ONCE_MS: u64 = 600_000;
+
+/// How long a stream of server-sent events is silent before it shows that it is alive, in milliseconds, unless the hub is
+/// told otherwise.
+pub const SSE_PING_MS: u64 = 15_000;
+
+/// The same for streams in Forge's dialect, whose server does so.
+pub const FORGE_PING_MS: u64 = 30_000;
 
 /// Between two heartbeats of the hub on one socket, in milliseconds.
 pub const HEARTBEAT_MS: u64 = 20_000;

@@ -256,8 +256,8 @@ impl ToolView {
     /// About how many bytes of the result are not here.
     pub fn left_out(&self) -> u64 {
         let kept = self.result.as_ref().map_or(0, |result| result.to_text().len() as u64);
-        let more = self.result_ref.as_ref().map_or(0, |whole| whole.bytes.saturating_sub(kept));
-        self.result_cut.saturating_add(more)
+        // What a reference counts is the result as it came, also what is not kept of it anywhere.
+        self.result_ref.as_ref().map_or(self.result_cut, |whole| whole.bytes.saturating_sub(kept))
     }
 
     /// How long it took, in milliseconds: the publisher's figure, else the hub's clock from execution (or, if nobody

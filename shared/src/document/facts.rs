@@ -67,11 +67,11 @@ pub(super) fn untold_error(run: &RunView) -> Option<&ErrorFact> {
 }
 
 /// Whether trying again may help.
-pub(super) fn retry(error: &ErrorFact) -> Option<String> {
+pub(super) fn retry(error: &ErrorFact) -> String {
     match (error.retryable, error.retry_after_ms) {
-        (true, Some(ms)) => Some(format!("Can be retried, after {}", format::duration(ms))),
-        (true, None) => Some("Can be retried".to_owned()),
-        (false, _) => None,
+        (true, Some(ms)) => format!("Can be retried, after {}", format::duration(ms)),
+        (true, None) => "Can be retried".to_owned(),
+        (false, _) => "Permanent".to_owned(),
     }
 }
 

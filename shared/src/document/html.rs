@@ -228,9 +228,7 @@ fn put_error(error: &ErrorFact, out: &mut String) {
     out.push(' ');
     text(&error.message, out);
     out.push_str("</div>");
-    if let Some(retry) = facts::retry(error) {
-        element("div", "meta num", &retry, out);
-    }
+    element("div", "meta num", &facts::retry(error), out);
     out.push_str("</div></div>\n");
 }
 

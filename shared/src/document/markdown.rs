@@ -150,12 +150,8 @@ fn put_agent(agent: &Agent<'_>, out: &mut String) {
 }
 
 fn put_error(error: &ErrorFact, out: &mut String) {
-    let mut text =
-        format!("**{}** {}", inline(&preview::one_line(&error.code)), inline(&one_paragraph(&error.message)));
-    if let Some(retry) = facts::retry(error) {
-        text = format!("{text}\n\n*{retry}.*");
-    }
-    paragraph(&quoted(&text), out);
+    let (code, message) = (inline(&preview::one_line(&error.code)), inline(&one_paragraph(&error.message)));
+    paragraph(&quoted(&format!("**{code}** {message}\n\n*{}.*", facts::retry(error))), out);
 }
 
 /// A block that is closed at first. The head is HTML, so Markdown in it is only text.

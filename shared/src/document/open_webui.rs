@@ -182,12 +182,17 @@ fn result(tool: &ToolView, bytes_max: usize) -> String {
     };
     let text = shortened(&output.text, bytes_max);
     if tool.is_error {
-        return said(&format!("Error: {text}"));
+        return said(&failed(&text));
     }
     match &tool.result {
         Some(json) if text.len() == output.text.len() && tool.left_out() == 0 => json.as_str().to_owned(),
         _ => said(&text),
     }
+}
+
+/// A failure as pipes write it; some tools do so themselves.
+fn failed(text: &str) -> String {
+    if text.starts_with("Error: ") { text.to_owned() } else { format!("Error: {text}") }
 }
 
 /// The beginning of a long text, with a word about the rest.

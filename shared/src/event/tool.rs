@@ -90,7 +90,7 @@ impl ToolResult {
 pub struct ResultRef {
     /// Its bytes as JSON.
     pub bytes: u64,
-    /// FNV-1a 64 of them, 16 hex digits: its name in the conversation.
+    /// The first 128 bits of their SHA-256, 32 hex digits: its name in the conversation. 16 hex digits in older logs.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub hash: CompactString,
 }
@@ -110,6 +110,21 @@ pub struct ToolProgress {
     /// Units in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
+    /// What the report is, where it is more than how far the call is: `step`, `complete`, `error`, or a word of the
+    /// tool's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub phase: Option<CompactString>,
+    /// What the tool reports beside the text, in a form of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Json>,
+}
+
+impl ToolProgress {
+    /// A report of `tool` that says nothing yet.
+    pub fn new(tool: ToolCallId) -> Self {
+        Self { tool, text: None, current: None, total: None, phase: None, data: None }
+    }
 }
 
 /// The life of a tool call:

@@ -15,6 +15,7 @@ use super::{
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
+use crate::limits::NUMBER_MAX;
 
 /// Why a piece of JSON is no event.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +30,14 @@ pub enum EventError {
         kind: String,
         /// The field.
         field: &'static str,
+    },
+    /// A number is larger than [`NUMBER_MAX`].
+    #[error("the field {field:?} has the number {number}, the largest that is taken is {NUMBER_MAX}")]
+    Number {
+        /// The field.
+        field: &'static str,
+        /// What it has.
+        number: u64,
     },
 }
 
@@ -87,6 +96,9 @@ pub(crate) struct Wire<'a> {
     value: Option<&'a RawValue>,
     current: Option<u64>,
     total: Option<u64>,
+    phase: Option<CompactString>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
     code: Option<CompactString>,
     detail: Option<String>,
     #[serde(default)]
@@ -110,10 +122,33 @@ pub fn parse_event(json: &str) -> Result<Event, EventError> {
 
 /// The event, and the fields of its envelope as far as they were there.
 pub(crate) fn parse_wire(json: &str) -> Result<(Event, Wire<'_>), EventError> {
-    let mut wire: Wire<'_> = match serde_json::from_str(json) {
+    parse_checked(json, |_wire| Ok(()))
+}
+
+/// The same, of an event from outside: its numbers are within [`NUMBER_MAX`].
+pub(crate) fn parse_received(json: &str) -> Result<(Event, Wire<'_>), EventError> {
+    let (event, wire) = parse_checked(json, Wire::check_numbers)?;
+    if let Kind::Fork { from } = &event.kind
+        && from.seq > NUMBER_MAX
+    {
+        return Err(EventError::Number { field: "from.seq", number: from.seq });
+    }
+    Ok((event, wire))
+}
+
+fn parse_checked<'a>(
+    json: &'a str,
+    check: impl Fn(&Wire<'a>) -> Result<(), EventError>,
+) -> Result<(Event, Wire<'a>), EventError> {
+    let mut wire: Wire<'a> = match serde_json::from_str(json) {
         Ok(wire) => wire,
-        Err(error) => return unknown_with_other_types(json, error),
+        Err(error) => {
+            let (event, wire) = unknown_with_other_types(json, error)?;
+            check(&wire)?;
+            return Ok((event, wire));
+        }
     };
+    check(&wire)?;
     let kind = if is_known(&wire.k) { wire.take_kind()? } else { unknown(json)? };
     let event = Event { kind, run: wire.run.take().unwrap_or_else(RunId::none), agent: wire.agent.take() };
     Ok((event, wire))
@@ -212,6 +247,36 @@ impl Wire<'_> {
         }
     }
 
+    /// Refuses numbers over [`NUMBER_MAX`]. Before the kind is taken out.
+    fn check_numbers(&self) -> Result<(), EventError> {
+        let usage = self.usage.unwrap_or_default();
+        let fields = [
+            ("seq", self.seq),
+            ("at", self.at),
+            ("producer_at", self.producer_at),
+            ("off", self.off),
+            ("len", self.len),
+            ("duration_ms", self.duration_ms),
+            ("queued_ms", self.queued_ms),
+            ("exec_ms", self.exec_ms),
+            ("current", self.current),
+            ("total", self.total),
+            ("retry_after_ms", self.retry_after_ms),
+            ("since", self.since),
+            ("tokens", self.tokens),
+            ("ref.bytes", self.reference.as_ref().map(|reference| reference.bytes)),
+            ("usage.input_tokens", Some(usage.input_tokens)),
+            ("usage.output_tokens", Some(usage.output_tokens)),
+            ("usage.reasoning_tokens", Some(usage.reasoning_tokens)),
+            ("usage.cached_tokens", Some(usage.cached_tokens)),
+        ];
+        let over = fields.into_iter().find_map(|(field, number)| {
+            let number = number.filter(|number| *number > NUMBER_MAX)?;
+            Some(EventError::Number { field, number })
+        });
+        over.map_or(Ok(()), Err)
+    }
+
     fn take_run_kind(&mut self) -> Kind {
         match &*self.k {
             "run.start" => Kind::RunStart(RunStart {
@@ -281,7 +346,15 @@ impl Wire<'_> {
                 reference: self.reference.take(),
             }),
             "tool.progress" => {
-                Kind::ToolProgress(ToolProgress { tool, text, current: self.current, total: self.total })
+                let (current, total, phase) = (self.current, self.total, self.phase.take());
+                Kind::ToolProgress(ToolProgress {
+                    tool,
+                    text,
+                    current,
+                    total,
+                    phase,
+                    data: self.data.map(Json::from_raw),
+                })
             }
             "approval.request" => Kind::ApprovalRequest { tool, text },
             _ => Kind::ApprovalAnswer { tool, approved: self.approved.unwrap_or(false), text },

@@ -197,3 +197,22 @@ fn what_the_hub_keeps_for_itself_stands_only_where_everything_does() {
     let ranks: Vec<Rank> = Flow::of(&view.runs[0]).lane(None).iter().map(|row| row.rank).collect();
     assert_eq!(ranks, [Rank::Step, Rank::Detail]);
 }
+
+#[test]
+fn agents_nest_only_so_deep_and_none_is_left_out() {
+    let start = |at: usize| {
+        let parent = at.checked_sub(1).map(|above| format!(r#","parent":"a{above}""#)).unwrap_or_default();
+        format!(r#"{{"k":"agent.start","run":"r","agent":"a{at}"{parent}}}"#)
+    };
+    let starts = (0..500).map(start);
+    let lines = std::iter::once(r#"{"k":"run.start","run":"r"}"#.to_owned()).chain(starts);
+    let view = view(&lines.collect::<Vec<_>>().join("\n"));
+    let run = &view.runs[0];
+    let flow = Flow::of(run);
+    let deepest = run.agents.keys().map(|id| lanes_to(run, id).len()).max();
+    assert_eq!(deepest, Some(AGENT_LANES_DEPTH_MAX));
+    let rows: usize =
+        std::iter::once(None).chain(run.agents.keys().map(Some)).map(|agent| flow.lane(agent).len()).sum();
+    assert_eq!(rows, 500, "each stands in one lane");
+    assert_eq!(lanes_to(run, &AgentId::new("a2")), ["a2", "a1", "a0"].map(AgentId::new));
+}

@@ -4,6 +4,7 @@ use super::{Scene, agent};
 use crate::anomaly::AnomalyCode;
 use crate::event::{PartEnd, PartKind};
 use crate::ids::PartId;
+use crate::limits::SIGNATURE_BYTES_MAX;
 use crate::view::{Item, Oddities, PartView, RunView, Streamed};
 
 /// A text begins.
@@ -89,8 +90,12 @@ pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, end: &PartEnd) {
     part.ended_at.get_or_insert(scene.at);
     part.duration_ms = end.duration_ms.or(part.duration_ms);
     part.hidden |= end.hidden;
-    if end.signature.is_some() {
-        part.signature.clone_from(&end.signature);
+    let signature = end.signature.as_ref();
+    if let Some(signature) = signature.filter(|signature| signature.len() <= SIGNATURE_BYTES_MAX) {
+        part.signature = Some(signature.clone());
+    } else if let Some(signature) = signature {
+        let bytes = signature.len();
+        scene.note(AnomalyCode::TooLarge, || format!("{id}: a signature of {bytes} bytes"));
     }
     let wrong_len = end.len.is_some_and(|len| len != part.body.len);
     let wrong_hash = end.hash.as_ref().is_some_and(|hash| *hash != part.body.hash_hex());

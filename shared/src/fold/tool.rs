@@ -140,11 +140,15 @@ pub(super) fn output(
     scene.item_changed(Item::Tool(id.clone()));
 }
 
-/// What a call gave back. A call that was given up (interrupted) and answers after all is complete after all.
+/// What a call gave back. A call that was given up (interrupted) and answers after all is complete after all; one that was
+/// told as complete and then as failed has failed, as servers of Agno tell it.
 pub(super) fn result(run: &mut RunView, scene: &mut Scene<'_>, result: &ToolResult) {
     let id = &result.tool;
     let Some(tool) = find(run, scene, id) else { return };
-    if tool.state.is_final() && tool.state != ToolState::Interrupted {
+    let is_corrected = tool.state == ToolState::Complete && result.is_error;
+    // Who ends a call may learn later what it gave back.
+    let is_without = tool.state == ToolState::Complete && tool.result.is_none();
+    if tool.state.is_final() && tool.state != ToolState::Interrupted && !is_corrected && !is_without {
         scene.note(AnomalyCode::AfterToolEnd, || id.to_string());
     }
     if result.output.as_str().len() <= RESULT_BYTES_MAX {
@@ -158,6 +162,12 @@ pub(super) fn result(run: &mut RunView, scene: &mut Scene<'_>, result: &ToolResu
         scene.note(AnomalyCode::TooLarge, || id.to_string());
     }
     tool.result_ref.clone_from(&result.reference);
+    // Of a result that was over the limit when it came, not even the whole is kept beside the event.
+    let over = result.reference.as_ref().and_then(|it| it.bytes.checked_sub(RESULT_BYTES_MAX as u64));
+    if let Some(cut) = over.filter(|cut| *cut > 0) {
+        tool.result_cut = cut;
+        scene.note(AnomalyCode::TooLarge, || format!("{id}: {cut} bytes over the limit"));
+    }
     part::note_cut(scene, tool.output.cut, id.as_str());
     tool.queued_ms = result.queued_ms.or(tool.queued_ms);
     tool.exec_ms = result.exec_ms.or(tool.exec_ms);

@@ -257,7 +257,7 @@ impl WireClient<'_> {
         }
         let events = self.events.iter().enumerate();
         let events = events.map(|(index, raw)| {
-            Envelope::parse(raw.get()).map_err(|error| ClientFrameError::Event { id, index, error })
+            Envelope::received(raw.get()).map_err(|error| ClientFrameError::Event { id, index, error })
         });
         let events = events.collect::<Result<_, _>>()?;
         let (pepoch, durability) = (self.pepoch, self.durability);

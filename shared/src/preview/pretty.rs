@@ -23,7 +23,11 @@ pub enum TokenKind {
     Word,
 }
 
-/// `json` laid out with two spaces for each level. Any text goes in; what is no JSON comes out with odd line breaks,
+/// Most levels that are shown by spaces. Beyond it lines begin where the last of them do: else nested brackets around a long list
+/// would make sixty-six bytes of each two.
+const LEVELS_MAX: usize = 8;
+
+/// `json` laid out with two spaces for each level, up to `LEVELS_MAX`. Any text goes in; what is no JSON comes out with odd line breaks,
 /// but whole.
 pub fn pretty(json: &str) -> Vec<Token> {
     let mut printer = Printer::default();
@@ -93,8 +97,7 @@ impl Printer {
     }
 
     fn line(&mut self) {
-        // Deep nesting must not cost a screen of spaces for each line.
-        let line = format!("\n{}", "  ".repeat(self.depth.min(32)));
+        let line = format!("\n{}", "  ".repeat(self.depth.min(LEVELS_MAX)));
         self.push(TokenKind::Plain, &line);
     }
 

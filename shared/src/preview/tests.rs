@@ -59,6 +59,12 @@ fn json_is_laid_out_and_keeps_its_spelling() {
     );
 }
 
+#[test]
+fn i7_nested_brackets_do_not_make_much_of_little() {
+    let json = format!("{}{}1{}", "[".repeat(60), "1,".repeat(100_000), "]".repeat(60));
+    assert!(joined(&json).len() < 10 * json.len());
+}
+
 proptest! {
     #[test]
     fn laying_out_changes_only_white_space(text in "[ \\n{}\\[\\],:\"a1\\\\]{0,60}") {

@@ -5,10 +5,8 @@ use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Parser, Tag, TagEn
 
 use super::escape::text;
 use crate::document::markdown::tame::{OPTIONS, is_break};
+use crate::limits::MARKDOWN_DEPTH_MAX;
 use crate::preview::safe_link;
-
-/// Deepest nesting of blocks; what is deeper is laid flat. Browsers stop at 512.
-const DEPTH_MAX: usize = 48;
 
 /// Adds `markdown` as HTML.
 pub(super) fn put(markdown: &str, out: &mut String) {
@@ -71,7 +69,7 @@ impl Writer<'_> {
     }
 
     fn start(&mut self, tag: Tag<'_>) {
-        if self.open.len() >= DEPTH_MAX {
+        if self.open.len() >= MARKDOWN_DEPTH_MAX {
             self.open.push("");
             return;
         }
@@ -113,7 +111,7 @@ impl Writer<'_> {
 
     /// An item whose box stands where others have their bullet.
     fn start_task(&mut self) {
-        if self.open.len() >= DEPTH_MAX {
+        if self.open.len() >= MARKDOWN_DEPTH_MAX {
             self.open.push("");
         } else {
             self.put("<li class=\"task\">", "</li>");

@@ -3,6 +3,7 @@
 //! ```text
 //! {"type":"replace","data":{"content":"…"}}        the newest run so far, as a whole
 //! {"type":"status","data":{"description":"…","done":false}}
+//! {"type":"source","data":{"source":{"name":"🔧 …"},"document":["…"],"metadata":[{"source":"…","full_result":"…"}]}}
 //! {"type":"chat:message:error","data":{"error":{"content":"…"}}}
 //! ```
 
@@ -19,6 +20,9 @@ use crate::view::{ToolView, View};
 
 /// Longest result in a content that is sent again and again, in bytes; the whole is in the export.
 const BYTES_MAX: usize = 16 << 10;
+
+/// Longest result in the document of a source, in characters; its metadata has up to [`BYTES_MAX`] of it.
+const DOCUMENT_CHARS_MAX: usize = 500;
 
 /// Shortest time between two contents of a text that grows, in milliseconds.
 const PAUSE_MS: u64 = 100;
@@ -168,12 +172,16 @@ impl Live {
                     ToolState::Error => status(format!("{name} failed"), false),
                     _ => {}
                 }
+                if matches!(envelope.event.kind, Kind::ToolResult(_)) {
+                    out.push(source(&name, tool));
+                }
             }
             Kind::AgentStart(start) => {
                 let name = start.name.as_deref().map(preview::one_line).unwrap_or_default();
                 status(format!("Sub-agent: {name}…"), false);
             }
-            Kind::AgentEnd(_) => status("Sub-agent completed".to_owned(), false),
+            // That of the sub-agent, not of the answer: pages show the newest line alone.
+            Kind::AgentEnd(_) => status("Sub-agent completed".to_owned(), true),
             Kind::RunEnd(end) => {
                 let word = super::facts::status(end.status);
                 let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
@@ -188,4 +196,17 @@ impl Live {
             _ => {}
         }
     }
+}
+
+/// What a call gave back, as a source of the answer.
+fn source(name: &str, tool: &ToolView) -> Value {
+    let output = super::facts::output(tool).map_or_else(String::new, |output| output.text);
+    let text = if tool.is_error { super::failed(&output) } else { output };
+    let document: String = text.chars().take(DOCUMENT_CHARS_MAX).collect();
+    let whole = super::shortened(&text, BYTES_MAX);
+    json!({"type": "source", "data": {
+        "source": {"name": format!("🔧 {name}")},
+        "document": [document],
+        "metadata": [{"source": name, "full_result": whole}],
+    }})
 }
