@@ -14,17 +14,43 @@ use crate::anomaly::AnomalyCode;
 use crate::event::{AgentStart, ErrorFact, Kind, PartKind, RunStatus, Usage};
 use crate::ids::AgentId;
 
+mod asked;
 mod output;
 mod tools;
 mod voice;
 mod wire;
 
+use asked::Pause;
 use tools::Calls;
 use voice::Voice;
 use wire::{Happening, Metrics};
 
 /// The name of the dialect.
 pub const NAME: &str = "agno";
+
+/// Steps of a run that begin and end, which are told as a line about what goes on. Events that are not known are handed
+/// on as they came.
+const STEPS: [&str; 19] = [
+    "PreHook",
+    "PostHook",
+    "Reasoning",
+    "MemoryUpdate",
+    "SessionSummary",
+    "ParserModelResponse",
+    "OutputModelResponse",
+    "ModelRequest",
+    "Compression",
+    "Compaction",
+    "Followups",
+    "WorkflowAgent",
+    "Step",
+    "StepsExecution",
+    "LoopExecution",
+    "LoopIteration",
+    "ParallelExecution",
+    "ConditionExecution",
+    "RouterExecution",
+];
 
 /// Most agents of one run that are told apart.
 const AGENTS_MAX: usize = 4096;
@@ -35,7 +61,7 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
         w: Writer::new(NAME, options),
         root: CompactString::default(),
         is_followed: false,
-        is_asked: false,
+        pause: Pause::No,
         is_cancelled: false,
         last_index: None,
         main: Voice::default(),
@@ -54,7 +80,7 @@ struct Agno {
     root: CompactString,
     /// The stream told that the run began, so it tells how it ends.
     is_followed: bool,
-    is_asked: bool,
+    pause: Pause,
     is_cancelled: bool,
     /// The number of the newest event; resumed streams repeat some.
     last_index: Option<u64>,
@@ -86,6 +112,7 @@ impl Meaning for Agno {
         if event.is_empty() {
             return self.bare(&it, whole, out);
         }
+        self.resume(event.strip_prefix("Team").unwrap_or(&event), &it, out);
         if let Some(index) = it.event_index.count() {
             if self.last_index.is_some_and(|last| index <= last) && self.w.is_running() {
                 return;
@@ -104,7 +131,7 @@ impl Meaning for Agno {
             return self.close(Some(RunStatus::Cancelled), None, out);
         }
         // Without lifecycle events the end of the bytes is the end of the run.
-        let is_whole = self.is_asked || (!self.is_followed && self.main.has_text);
+        let is_whole = self.pause != Pause::No || (!self.is_followed && self.main.has_text);
         self.close(is_whole.then_some(RunStatus::Complete), None, out);
     }
 
@@ -129,16 +156,25 @@ impl Agno {
         let agent = self.voice(&key).agent.clone();
         let agent = agent.as_ref();
         match event {
-            "RunStarted" | "RunContinued" | "WorkflowStarted" | "ModelRequestStarted" => {
+            "RunStarted"
+            | "RunContinued"
+            | "WorkflowStarted"
+            | "StepContinued"
+            | "StepExecutorContinued"
+            | "ModelRequestStarted" => {
                 self.is_followed |= event != "ModelRequestStarted";
                 let model = it.model.word().filter(|_| agent.is_none());
                 self.w.begin(model.as_deref(), out);
+                if event == "ModelRequestStarted" {
+                    self.settle(agent, out);
+                }
             }
             "ModelRequestCompleted" => self.count(it, whole, agent),
             "RunContent" | "RunResponseContent" | "RunResponse" => self.content(&key, it, out),
             "RunIntermediateContent" => {
-                let text = it.content.words().unwrap_or_default().into_owned();
-                self.say(&key, PartKind::Thinking, &text, out);
+                let text = it.content.words().unwrap_or_default();
+                let Self { w, main, others, .. } = self;
+                others.get_mut(&key).unwrap_or(main).aside(&text, w, out);
             }
             "ReasoningContentDelta" | "ReasoningDelta" => {
                 let text = it.reasoning_content.word().or_else(|| it.content.word()).unwrap_or_default();
@@ -152,29 +188,34 @@ impl Agno {
             "RunContentCompleted" | "RunResponseContentCompleted" | "ReasoningCompleted" => {
                 self.pause(&key, out);
             }
+            "ToolCallArgsDelta" => {
+                self.pause(&key, out);
+                self.tool_grows(it, agent, out);
+            }
             "ToolCallStarted" => {
                 self.pause(&key, out);
                 self.tool_started(it, agent, out);
             }
             "ToolCallCompleted" => self.tool_over(it, false, agent, out),
             "ToolCallError" => self.tool_over(it, true, agent, out),
-            "RunPaused" | "WorkflowPaused" | "StepPaused" => {
-                self.pause(&key, out);
-                if agent.is_none() {
-                    // Whoever answers gives it back, with the answers in it.
-                    self.w.custom("interrupt", whole, None, out);
-                }
-                self.ask(it, agent, out);
-                self.is_asked = true;
-                if agent.is_none() && event != "StepPaused" {
-                    self.close(Some(RunStatus::Complete), None, out);
-                }
-            }
+            "RunPaused" | "WorkflowPaused" | "StepPaused" => self.paused(&key, it, whole, out),
             "RunCompleted" | "WorkflowCompleted" => self.completed(&key, it, out),
             "RunError" | "WorkflowError" => self.failed(&key, it, out),
             "RunCancelled" | "WorkflowCancelled" => self.cancelled(&key, it, out),
             _ => self.other(event, it, whole, agent, out),
         }
+    }
+
+    /// A run waits for a person. It may go on in this stream; where it does not, the end of the stream is that of the run.
+    fn paused(&mut self, key: &str, it: &Happening<'_>, whole: Field<'_>, out: &mut Decoded) {
+        self.pause(key, out);
+        let agent = self.voice(key).agent.clone();
+        if agent.is_none() {
+            // Whoever answers gives it back, with the answers in it.
+            self.w.custom("interrupt", whole, None, out);
+        }
+        self.ask(it, agent.as_ref(), out);
+        self.pause = Pause::Event;
     }
 
     /// Whether the event is about a run that goes on, or begins one.
@@ -299,7 +340,8 @@ impl Agno {
         if has_news || event == "CustomEvent" || event == "StepOutput" || event.starts_with("Task") {
             return self.w.custom(event, whole, agent, out);
         }
-        if !(event.ends_with("Started") || event.ends_with("Completed")) {
+        let step = event.strip_suffix("Started").or_else(|| event.strip_suffix("Completed"));
+        if !step.is_some_and(|step| STEPS.contains(&step)) {
             return self.w.raw(whole, agent, out);
         }
         let mut text = spoken(event);

@@ -2,6 +2,7 @@
 
 use compact_str::CompactString;
 
+use super::asked::Pause;
 use super::wire::{Happening, Metrics};
 use super::{Agno, Ending, ErrorFact, Kind, RunStatus, Usage, Voice, fault};
 use crate::dialect::Decoded;
@@ -26,6 +27,7 @@ impl Agno {
             }
             return self.close_other(key, RunStatus::Complete, out);
         }
+        self.settle_all(out);
         let status = if self.is_cancelled { RunStatus::Cancelled } else { RunStatus::Complete };
         self.close(Some(status), usage, out);
     }
@@ -81,7 +83,7 @@ impl Agno {
         for (_, voice) in others.iter_mut() {
             voice.pause(w, out);
         }
-        let is_paused = std::mem::take(&mut self.is_asked) && status == Some(RunStatus::Complete);
+        let is_paused = std::mem::take(&mut self.pause) != Pause::No && status == Some(RunStatus::Complete);
         let finish_reason = is_paused.then(|| CompactString::const_new("paused"));
         let counted = self.usage.take();
         let usage = usage.or(counted);
@@ -117,14 +119,20 @@ impl Agno {
     fn output(&mut self, it: &Happening<'_>, out: &mut Decoded) {
         let run = it.run_id.words().unwrap_or_default();
         let is_over = self.w.has_begun() && !self.w.is_running();
-        if is_over && run == self.root.as_str() {
+        let status = it.status.text().unwrap_or_default().to_ascii_uppercase();
+        let is_paused = status == "PAUSED";
+        let goes_on = self.pause != Pause::No && run == self.root.as_str();
+        // Events have told the run, or its pause.
+        let is_told = is_over || (is_paused && self.pause == Pause::Event);
+        if is_told && run == self.root.as_str() {
             return;
         }
+        self.resume("RunStarted", it, out);
         if !self.enter("RunStarted", it, out) {
             return;
         }
         self.w.begin(it.model.word().as_deref(), out);
-        for message in it.messages.list() {
+        for message in it.messages.list().into_iter().filter(|_| !goes_on) {
             let message: Happening<'_> = message.object();
             let role = message.role.text().unwrap_or_default();
             if matches!(&*role, "user" | "system" | "developer") && !message.from_history.is_true() {
@@ -132,11 +140,14 @@ impl Agno {
             }
         }
         self.main.pause(&mut self.w, out);
-        let status = it.status.text().unwrap_or_default().to_ascii_uppercase();
-        if status == "PAUSED" {
+        if is_paused {
+            self.main.whole(it.reasoning_content, it.content, &mut self.w, out);
+            self.usage = it.metrics.object::<Metrics<'_>>().usage().or(self.usage);
             self.ask(it, None, out);
-            self.is_asked = true;
-        } else if it.tools.is_truthy() {
+            self.pause = Pause::Output;
+            return;
+        }
+        if it.tools.is_truthy() {
             self.tool_over(&Happening { tools: it.tools, ..Happening::default() }, false, None, out);
         }
         self.is_cancelled |= status == "CANCELLED";

@@ -8,10 +8,13 @@ use crate::ids::AgentId;
 
 /// Who speaks, and what was said so far.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(super) struct Voice {
     /// Nothing for the main one.
     pub(super) agent: Option<AgentId>,
     part: Option<OpenPart>,
+    /// The open part is an intermediate text.
+    is_aside: bool,
     pub(super) has_text: bool,
     said: Told,
     thought: Told,
@@ -36,6 +39,26 @@ impl Voice {
             self.has_text = true;
             self.said.add(text);
         }
+        if std::mem::take(&mut self.is_aside) {
+            self.pause(w, out);
+        }
+        self.put(kind, text, w, out);
+    }
+
+    /// A text on the way to the answer: what one model says of which another makes the answer. The whole answer, which
+    /// is told at the end, does not contain it.
+    pub(super) fn aside(&mut self, text: &str, w: &mut Writer, out: &mut Decoded) {
+        if text.is_empty() {
+            return;
+        }
+        if !std::mem::replace(&mut self.is_aside, true) {
+            self.pause(w, out);
+            self.is_aside = true;
+        }
+        self.put(PartKind::Text, text, w, out);
+    }
+
+    fn put(&mut self, kind: PartKind, text: &str, w: &mut Writer, out: &mut Decoded) {
         if self.part.as_ref().is_some_and(|part| part.kind() != kind) {
             self.pause(w, out);
         }
@@ -82,9 +105,16 @@ impl Voice {
 
     /// Something else happens: what is said next is another part.
     pub(super) fn pause(&mut self, w: &mut Writer, out: &mut Decoded) {
+        self.is_aside = false;
         if let Some(part) = self.part.take() {
             part.end(false, w, out);
         }
+    }
+
+    /// The run goes on behind a pause: the whole answer, told at its end, begins here.
+    pub(super) fn go_on(&mut self) {
+        (self.said, self.thought) = (Told::default(), Told::default());
+        (self.has_text, self.has_thought) = (false, false);
     }
 
     /// An image or a file.

@@ -85,6 +85,14 @@ pub(super) struct Happening<'a> {
     pub(super) session_summary: Field<'a>,
     #[serde(borrow)]
     pub(super) followups: Field<'a>,
+    #[serde(borrow)]
+    pub(super) tool_call_id: Field<'a>,
+    #[serde(borrow)]
+    pub(super) tool_call_index: Field<'a>,
+    #[serde(borrow)]
+    pub(super) tool_call_name: Field<'a>,
+    #[serde(borrow)]
+    pub(super) arguments_delta: Field<'a>,
 }
 
 /// A call and what became of it.
@@ -113,6 +121,10 @@ pub(super) struct Execution<'a> {
     pub(super) requires_confirmation: Field<'a>,
     #[serde(borrow)]
     pub(super) confirmed: Field<'a>,
+    #[serde(borrow)]
+    pub(super) confirmation_note: Field<'a>,
+    #[serde(borrow)]
+    pub(super) answered: Field<'a>,
     #[serde(borrow)]
     pub(super) requires_user_input: Field<'a>,
     #[serde(borrow)]
