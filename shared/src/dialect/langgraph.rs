@@ -16,6 +16,7 @@ use crate::anomaly::AnomalyCode;
 use crate::event::{RunStatus, Usage};
 
 mod agents;
+mod beside;
 mod blocks;
 mod calls;
 mod events;
@@ -26,6 +27,7 @@ mod protocol;
 mod spoken;
 mod stage;
 mod state;
+mod tasks;
 mod wire;
 
 use agents::steps;
@@ -37,27 +39,12 @@ pub const NAME: &str = "langgraph";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::with_arrays(Graph {
-        stage: Stage::new(Writer::new(NAME, options)),
-        open: IndexMap::new(),
-        told: IndexMap::new(),
-        streamed: IndexSet::new(),
-        tool_messages: IndexMap::new(),
-        namespaces: IndexMap::new(),
-        usage: None,
-        finish_reason: None,
-        root: Root::default(),
-        has_state: false,
-        is_mid_air: false,
-        is_asked: false,
-        interrupts: IndexSet::new(),
-        last_state: 0,
-    }))
+    Box::new(Objects::with_arrays(Graph::new(NAME, options)))
 }
 
 /// What the objects mean.
 #[derive(Debug)]
-struct Graph {
+pub(super) struct Graph {
     stage: Stage,
     /// Messages that go on, by id or by where they come from.
     open: IndexMap<CompactString, Spoken>,
@@ -82,6 +69,8 @@ struct Graph {
     interrupts: IndexSet<u64>,
     /// The hash of the newest state that was told.
     last_state: u64,
+    /// Hashes of the steps that were told.
+    steps: IndexSet<u64>,
 }
 
 /// What is known of the outermost runnable.
@@ -166,6 +155,9 @@ impl Meaning for Graph {
     fn finish(&mut self, out: &mut Decoded) {
         let has_said = self.has_state || !self.told.is_empty() || !self.open.is_empty();
         let is_whole = self.is_asked || (!self.root.is_followed && !self.is_mid_air && has_said);
+        if is_whole && !self.is_asked && !self.stage.w.has_failed() {
+            self.fail_at_calls(out);
+        }
         self.close(is_whole, out);
     }
 
@@ -180,6 +172,27 @@ fn is_runnable_event(tagged: &Tagged<'_>) -> bool {
 }
 
 impl Graph {
+    /// For the dialect called `name`, which is this one or has such streams among others.
+    pub(super) fn new(name: &str, options: DecodeOptions) -> Self {
+        Self {
+            stage: Stage::new(Writer::new(name, options)),
+            open: IndexMap::new(),
+            told: IndexMap::new(),
+            streamed: IndexSet::new(),
+            tool_messages: IndexMap::new(),
+            namespaces: IndexMap::new(),
+            usage: None,
+            finish_reason: None,
+            root: Root::default(),
+            has_state: false,
+            is_mid_air: false,
+            is_asked: false,
+            interrupts: IndexSet::new(),
+            last_state: 0,
+            steps: IndexSet::new(),
+        }
+    }
+
     /// The run is over.
     fn close(&mut self, is_whole: bool, out: &mut Decoded) {
         if !self.stage.w.is_running() {
@@ -189,6 +202,7 @@ impl Graph {
         for key in self.open.keys().cloned().collect::<Vec<_>>() {
             self.end_message(&key, is_good, out);
         }
+        self.stage.end_failed(out);
         let is_paused = std::mem::take(&mut self.is_asked);
         let finish_reason = if is_paused { Some("interrupt".into()) } else { self.finish_reason.take() };
         // A graph executes its calls itself: its end is not that of a model which leaves them to its caller.
@@ -199,6 +213,7 @@ impl Graph {
         self.told.clear();
         self.streamed.clear();
         self.interrupts.clear();
+        self.steps.clear();
         self.tool_messages.clear();
         self.namespaces.clear();
         (self.root, self.has_state, self.is_mid_air) = (Root::default(), false, false);

@@ -12,11 +12,11 @@ use crate::dialect::writer::WholeCall;
 /// A call as providers of the chat API spell it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct ChatCall<'a> {
+pub(super) struct ChatCall<'a> {
     #[serde(borrow)]
-    id: Field<'a>,
+    pub(super) id: Field<'a>,
     #[serde(borrow)]
-    function: Field<'a>,
+    pub(super) function: Field<'a>,
 }
 
 impl Spoken {

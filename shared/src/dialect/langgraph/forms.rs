@@ -32,8 +32,10 @@ impl Graph {
             "values" => self.values(path, value, out),
             "updates" => self.updates(path, value, out),
             "custom" => {
-                let agent = self.agent_at(path, out);
-                self.stage.w.custom("custom", value, agent.as_ref(), out);
+                if !self.report(value, out) {
+                    let agent = self.agent_at(path, out);
+                    self.stage.w.custom("custom", value, agent.as_ref(), out);
+                }
             }
             "tools" => self.tool_event(path, value, None, out),
             "metadata" => {}
@@ -43,6 +45,9 @@ impl Graph {
                 }
             }
             _ => {
+                if matches!(mode, "tasks" | "debug") {
+                    self.task(path, value, out);
+                }
                 // Checkpoints, tasks and what debugging shows: a step of the graph is done.
                 self.is_mid_air &= mode == "feedback";
                 let agent = self.agent_at(path, out);

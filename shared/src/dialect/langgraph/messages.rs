@@ -32,6 +32,14 @@ pub(super) struct About<'a> {
     run_id: Field<'a>,
     #[serde(borrow)]
     metadata: Field<'a>,
+    #[serde(borrow)]
+    pub(super) langgraph_node: Field<'a>,
+    #[serde(borrow)]
+    pub(super) langgraph_step: Field<'a>,
+    #[serde(borrow)]
+    pub(super) tool_calls: Field<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Field<'a>,
 }
 
 /// Where a message comes from.
@@ -83,15 +91,22 @@ impl Graph {
         about: Field<'_>,
         out: &mut Decoded,
     ) {
-        let about: About<'_> = about.object();
+        let (beside, about) = (about, about.object::<About<'_>>());
         let mut place = self.place(path, &about, out);
         let read = Message::read(message);
         // A model that a tool asks by itself speaks for the call, not for the agent that made it.
         if place.agent.is_none() && read.is_none_or(|it| matches!(it.speaker, Speaker::Model { .. })) {
             place.agent = self.agent_at(&steps(&place.key), out);
         }
+        self.step_of(&about, beside, &place, out);
         match read {
-            Some(message) => self.message(&message, &place, out),
+            Some(message) => {
+                self.message(&message, &place, out);
+                self.said_beside(&about, Some(&message), &place, out);
+            }
+            None if about.tool_calls.is_truthy() || about.usage.is_object() => {
+                self.said_beside(&about, None, &place, out);
+            }
             None if is_block_event(message) => {
                 if let Some(run) = about.run_id.word() {
                     place.key = CompactString::new(&run);
@@ -115,7 +130,7 @@ impl Graph {
     }
 
     /// How a message is known again: by its id, else by `instead`.
-    fn key(message: &Message<'_>, instead: &str) -> CompactString {
+    pub(super) fn key(message: &Message<'_>, instead: &str) -> CompactString {
         message.body.id.word().map_or_else(|| CompactString::new(instead), CompactString::from)
     }
 
@@ -171,6 +186,9 @@ impl Graph {
             && let Some(oldest) = self.open.first().map(|(key, _)| key.clone())
         {
             self.end_message(&oldest, false, out);
+        }
+        if place.agent.is_none() {
+            self.stage.begin_turn();
         }
         self.open.insert(key.clone(), Spoken::of(place.agent.clone()));
     }
@@ -257,6 +275,9 @@ impl Graph {
             return self.note_told(hash, true);
         }
         self.stage.w.begin(message.model().as_deref(), out);
+        if place.agent.is_none() {
+            self.stage.begin_turn();
+        }
         let mut spoken = Spoken::of(place.agent.clone());
         spoken.whole(message, &mut self.stage, out);
         spoken.end(true, &mut self.stage, out);
@@ -268,6 +289,7 @@ impl Graph {
     pub(super) fn end_message(&mut self, key: &CompactString, is_whole: bool, out: &mut Decoded) {
         let Some(mut spoken) = self.open.shift_remove(key) else { return };
         spoken.end(is_whole, &mut self.stage, out);
+        spoken.usage = spoken.usage.or(spoken.usage_beside);
         self.count(spoken.usage, spoken.agent.as_ref());
         if let Some(text) = spoken.said() {
             self.streamed.insert(text);
@@ -279,7 +301,7 @@ impl Graph {
     }
 
     /// Counts what a message used, for the run and for the sub-agent that it is of.
-    fn count(&mut self, more: Option<crate::event::Usage>, agent: Option<&AgentId>) {
+    pub(super) fn count(&mut self, more: Option<crate::event::Usage>, agent: Option<&AgentId>) {
         if let Some(more) = more {
             self.usage = Some(self.usage.unwrap_or_default().plus(more));
             if let Some(agent) = agent {

@@ -29,6 +29,10 @@ pub(super) struct Spoken {
     /// Pieces that are no text, of a message that is told again and again.
     others: usize,
     pub(super) usage: Option<Usage>,
+    /// Its tokens as the graph says them beside it, for models that do not say them themselves.
+    pub(super) usage_beside: Option<Usage>,
+    /// It carries its calls itself: those that the graph says beside it are the same.
+    pub(super) has_calls: bool,
     /// The stream said that the model stopped.
     pub(super) is_stopped: bool,
 }
@@ -89,6 +93,7 @@ impl Spoken {
                 other => self.other(&other, stage, out),
             }
         }
+        self.has_calls |= message.has_calls();
         let pieces = message.body.tool_call_chunks.list();
         if pieces.is_empty() {
             self.whole_calls(message, stage, out);

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use compact_str::CompactString;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 use crate::dialect::Decoded;
 use crate::dialect::field::Field;
+use crate::dialect::report::Report;
 use crate::dialect::writer::{Outcome, Writer};
 use crate::event::{Kind, ToolState};
 use crate::ids::AgentId;
@@ -29,12 +30,16 @@ pub(super) struct Stage {
     /// The place of each call in `open`; 0 when it is over.
     places: IndexMap<CompactString, u64>,
     last_place: u64,
+    /// The place of the last call before the newest message of the main model.
+    turn_began: u64,
     /// What runs under an id of its own, and the call that it is.
     runs: IndexMap<CompactString, CompactString>,
     /// Which call a namespace came from, where the stream says it.
     causes: IndexMap<CompactString, CompactString>,
     /// Sub-agents by their namespace.
     pub(super) agents: IndexMap<CompactString, AgentId>,
+    /// Calls whose tools have reported last that they failed, and that have no result yet.
+    failed: IndexSet<CompactString>,
 }
 
 /// A call that is written and not over.
@@ -60,9 +65,11 @@ impl Stage {
             open: BTreeMap::new(),
             places: IndexMap::new(),
             last_place: 0,
+            turn_began: 0,
             runs: IndexMap::new(),
             causes: IndexMap::new(),
             agents: IndexMap::new(),
+            failed: IndexSet::new(),
         }
     }
 
@@ -73,6 +80,20 @@ impl Stage {
         self.runs.clear();
         self.causes.clear();
         self.agents.clear();
+        self.failed.clear();
+    }
+
+    /// The main model begins a message: whatever it asked for before, it got.
+    pub(super) fn begin_turn(&mut self) {
+        self.turn_began = self.last_place;
+    }
+
+    /// The tools that the main model called in its newest message and that gave nothing back, without those that a person
+    /// was asked about.
+    pub(super) fn left(&self) -> Vec<CompactString> {
+        let newest = self.open.range(self.turn_began.saturating_add(1)..);
+        let left = newest.filter(|(_, call)| call.agent.is_none() && !call.is_asked);
+        left.map(|(_, call)| call.name.clone()).collect()
     }
 
     /// A call was told, be it over or not.
@@ -176,6 +197,7 @@ impl Stage {
             }
             self.whole_call(id, name, "", agent, out);
         }
+        let is_error = self.failed.swap_remove(id) || is_error;
         let Some(place) = self.places.get_mut(id).map(std::mem::take) else { return };
         let Some(call) = self.open.remove(&place) else { return };
         let took = call.began.zip(time).map(|(began, time)| time.saturating_sub(began));
@@ -184,6 +206,34 @@ impl Stage {
         if call.has_agent {
             self.end_agents_of(&call.id, is_error, out);
         }
+    }
+
+    /// The tool of the call reports how it goes on. A call whose tool has said last that it failed has failed.
+    pub(super) fn report(&mut self, id: &str, report: &Report<'_>, out: &mut Decoded) {
+        self.run(id, None, out);
+        let Some(call) = self.call(id) else { return };
+        let (id, agent) = (call.id.clone(), call.agent.clone());
+        let progress = report.progress(self.w.tool_id(&id));
+        self.w.report(&id, progress, report.time(), agent.as_ref(), out);
+        if report.is_failure() {
+            self.failed.insert(id);
+        } else {
+            self.failed.swap_remove(&id);
+        }
+    }
+
+    /// The run ends: calls that have failed and gave nothing back are over as such.
+    pub(super) fn end_failed(&mut self, out: &mut Decoded) {
+        for id in std::mem::take(&mut self.failed) {
+            let agent = self.call(&id).and_then(|call| call.agent.clone());
+            self.w.state(&id, ToolState::Error, agent.as_ref(), out);
+        }
+    }
+
+    /// The newest call of the tool `name` that is not over.
+    pub(super) fn newest(&self, name: &str) -> Option<CompactString> {
+        let mut newest = self.open.values().rev().take(LOOKED_AT_MAX);
+        newest.find(|call| call.name == name).map(|call| call.id.clone())
     }
 
     /// A person is asked whether the call may run.

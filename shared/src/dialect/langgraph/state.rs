@@ -128,7 +128,13 @@ impl Graph {
                 self.rest(&name, path, &entries, out);
             }
         }
-        self.ask_all(interrupts(&nodes), out);
+        let asked = interrupts(&nodes);
+        if asked.is_list() && asked.list().is_empty() {
+            // A breakpoint between two nodes, which asks nothing.
+            self.stage.w.begin(None, out);
+            self.is_asked = true;
+        }
+        self.ask_all(asked, out);
     }
 
     /// What stands in a state beside its messages, where it is new.
@@ -222,12 +228,11 @@ fn requests(value: Field<'_>) -> Vec<(Field<'_>, Field<'_>)> {
     let items = value.list().into_iter().flat_map(|item| {
         let request: Request<'_> = item.object();
         let lists = [request.all, request.all_js];
-        let single = [request.single, request.single_js];
-        let requests: Vec<Field<'_>> = lists
-            .into_iter()
-            .flat_map(Field::list)
-            .chain(single.into_iter().filter(|it| it.is_object()))
-            .collect();
+        let mut requests: Vec<Field<'_>> = lists.into_iter().flat_map(Field::list).collect();
+        if requests.is_empty() {
+            // Some servers say the same in both forms.
+            requests.extend([request.single, request.single_js].into_iter().filter(|it| it.is_object()));
+        }
         let requests = if requests.is_empty() { vec![item] } else { requests };
         requests.into_iter().map(move |inner| (inner, request.description))
     });

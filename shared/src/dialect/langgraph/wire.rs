@@ -138,6 +138,14 @@ impl<'a> Message<'a> {
         self.about.model_name.word().or_else(|| self.about.model.word())
     }
 
+    /// It carries calls or pieces of them.
+    pub(super) fn has_calls(&self) -> bool {
+        let Self { body, extra, .. } = self;
+        [body.tool_call_chunks, body.tool_calls, body.invalid_tool_calls, extra.tool_calls]
+            .into_iter()
+            .any(Field::is_truthy)
+    }
+
     /// No more of the message comes.
     pub(super) fn is_last(&self) -> bool {
         self.body.chunk_position.text().as_deref() == Some("last")
@@ -242,6 +250,11 @@ struct Counts<'a> {
     input_tokens: Field<'a>,
     #[serde(borrow)]
     output_tokens: Field<'a>,
+    /// As models of the chat API count.
+    #[serde(borrow)]
+    prompt_tokens: Field<'a>,
+    #[serde(borrow)]
+    completion_tokens: Field<'a>,
     #[serde(borrow)]
     input_token_details: Field<'a>,
     #[serde(borrow)]
@@ -260,8 +273,8 @@ struct Details<'a> {
 /// The tokens of a message or of a piece of it.
 pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
     let counts: Counts<'_> = field.object();
-    let input_tokens = counts.input_tokens.count();
-    let output_tokens = counts.output_tokens.count();
+    let input_tokens = counts.input_tokens.count().or(counts.prompt_tokens.count());
+    let output_tokens = counts.output_tokens.count().or(counts.completion_tokens.count());
     input_tokens.or(output_tokens)?;
     let count = |count: Option<u64>| count.unwrap_or_default();
     Some(Usage {
