@@ -18,6 +18,7 @@ pub(crate) mod field;
 mod markup;
 mod objects;
 mod plausible;
+mod report;
 mod time;
 mod tokens;
 mod trajectory;

@@ -99,6 +99,11 @@ impl Unanswered {
         self.0.iter().rev().find(|(_, tool)| *tool == name).map(|(id, _)| id)
     }
 
+    /// The call `id`, where it has no result yet.
+    pub(super) fn known(&self, id: &str) -> Option<&CompactString> {
+        self.0.get_key_value(id).map(|(id, _)| id)
+    }
+
     /// The oldest call of the tool `name`, or of any tool when it says none.
     pub(super) fn oldest(&self, name: &str) -> Option<CompactString> {
         self.0.iter().find(|(_, tool)| name.is_empty() || *tool == name).map(|(id, _)| id.clone())

@@ -112,7 +112,7 @@ fn take_text(line: u64, text: &str, run: &RunId, out: &mut Decoded) {
     if is_too_deep(text) {
         return malformed(line, "it nests too deep", text, out);
     }
-    match Envelope::parse(text) {
+    match Envelope::received(text) {
         Ok(envelope) => take_envelope(envelope, run, out),
         // The first line of an export says what the file is.
         Err(_) if line == 1 && serde_json::from_str::<Header<'_>>(text).is_ok() => {}
@@ -144,7 +144,7 @@ fn take_hub_frame(line: u64, frame: &HubFrame<'_>, run: &RunId, out: &mut Decode
         return malformed(line, "a snapshot holds no events", "", out);
     }
     for event in &frame.ev {
-        match Envelope::parse(event.get()) {
+        match Envelope::received(event.get()) {
             Ok(envelope) => take_envelope(envelope, run, out),
             Err(error) => malformed(line, &error.to_string(), event.get(), out),
         }

@@ -16,7 +16,7 @@ use super::objects::{Meaning, Objects};
 use super::writer::{Ending, Writer};
 use super::{Decode, DecodeOptions, Decoded};
 use crate::anomaly::AnomalyCode;
-use crate::event::{ErrorFact, Kind, RunStatus};
+use crate::event::{ErrorFact, Kind, RunStatus, ToolState};
 use crate::limits::ITEMS_PER_RUN_MAX;
 
 mod call;
@@ -41,6 +41,7 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
         ids: BTreeSet::new(),
         latest: 0,
         is_paused: false,
+        handoffs: BTreeSet::new(),
     }))
 }
 
@@ -58,7 +59,12 @@ struct Responses {
     latest: u64,
     /// A person has to consent to a call before the provider goes on.
     is_paused: bool,
+    /// The calls of the last response that hand the run over to another agent, as the caller does it.
+    handoffs: BTreeSet<CompactString>,
 }
+
+/// What the names of tools begin with that hand the run over, in OpenAI's Agents SDK and those that copy it.
+const HANDOFF: &str = "transfer_to_";
 
 impl Meaning for Responses {
     const NAME: &'static str = NAME;
@@ -117,6 +123,10 @@ impl Responses {
             self.close(Ending::default(), out);
         }
         self.writer.begin(body.model.text().as_deref(), out);
+        // The agent that took over speaks. Nobody says otherwise that the call is over.
+        for id in std::mem::take(&mut self.handoffs) {
+            self.writer.state(&id, ToolState::Complete, None, out);
+        }
     }
 
     fn goes_on(&mut self, kind: &str, response: Field<'_>, out: &mut Decoded) {
@@ -148,6 +158,9 @@ impl Responses {
         let told = Told::start(&body);
         let is_known = told.is_known(&self.writer);
         if is_known {
+            if let Some(id) = body.call_id.word() {
+                self.handoffs.remove(&*id);
+            }
             told.whole(&body, &mut self.writer, out);
         }
         is_known
@@ -196,6 +209,11 @@ impl Responses {
         let item = self.items.entry(index).or_insert_with(|| Item::start(&body, writer, out));
         self.is_paused |= item.is_asking();
         item.whole(whole, &body, writer, out);
+        let is_handoff = body.kind.text().is_some_and(|kind| kind == "function_call")
+            && body.name.text().is_some_and(|name| name.starts_with(HANDOFF));
+        if is_handoff && self.handoffs.len() <= ITEMS_PER_RUN_MAX {
+            self.handoffs.extend(body.call_id.word().map(CompactString::from));
+        }
     }
 
     /// An item begins.

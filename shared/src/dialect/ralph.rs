@@ -1,7 +1,8 @@
 //! Ralph: an Agno agent behind a server of its own. SSE events called `message`, with an object of a `type` in each.
 //! The server executes the calls; their arguments and results come whole.
 //!
-//! Agno tells a failed call twice, as complete and as failed: the first word counts, the second is handed on as it is.
+//! A call that failed is told twice, as complete and then as failed: so it has failed. Anything else that is told twice is
+//! handed on as it is.
 
 use serde::Deserialize;
 
@@ -20,7 +21,12 @@ pub const NAME: &str = "ralph";
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     let writer = Writer::new(NAME, options);
-    Box::new(Objects::new(Ralph { writer, parts: Parts::default(), open: Unanswered::default() }))
+    Box::new(Objects::new(Ralph {
+        writer,
+        parts: Parts::default(),
+        open: Unanswered::default(),
+        completed: None,
+    }))
 }
 
 #[derive(Debug)]
@@ -28,6 +34,8 @@ struct Ralph {
     writer: Writer,
     parts: Parts,
     open: Unanswered,
+    /// The call that was told as complete last: the server may still say that it failed.
+    completed: Option<compact_str::CompactString>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -122,7 +130,14 @@ impl Ralph {
         self.parts.close(None, &self.writer, out);
         let id = if id.is_empty() { self.open.oldest(&name) } else { Some(id.into()) };
         let id = match id {
-            Some(id) if self.open.remove(&id) => id,
+            Some(id) if self.open.remove(&id) => {
+                self.completed = Some(id.clone()).filter(|_| !outcome.is_error);
+                id
+            }
+            Some(id) if outcome.is_error && self.completed.as_ref() == Some(&id) => {
+                self.completed = None;
+                id
+            }
             Some(id) if self.writer.knows_call(&id) => return self.writer.raw(whole, None, out),
             // Its start was missed.
             _ => match self.call(event, out) {
@@ -136,7 +151,7 @@ impl Ralph {
 
     fn close(&mut self, is_done: bool, out: &mut Decoded) {
         self.parts.close_all(&self.writer, out);
-        self.open = Unanswered::default();
+        (self.open, self.completed) = (Unanswered::default(), None);
         let status = (is_done && !self.writer.has_failed()).then_some(RunStatus::Complete);
         self.writer.end(Ending { is_whole: is_done, status, ..Ending::default() }, out);
     }

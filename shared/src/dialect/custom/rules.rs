@@ -10,6 +10,7 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use super::UserDialectError;
+use crate::limits::{JSON_PATH_BYTES_MAX, JSON_PATH_DEPTH_MAX};
 
 /// A description, read.
 #[derive(Debug)]
@@ -105,6 +106,21 @@ impl Paths {
 
 /// A path. Filters without `@` (`[?type=='tool_use']`) are common and mean the field of the item.
 fn parse_path(text: &str) -> Result<JsonPath, String> {
+    // Whoever reads a path goes one call deeper for each bracket.
+    if text.len() > JSON_PATH_BYTES_MAX {
+        return Err(format!("a JSONPath of {} bytes; the limit is {JSON_PATH_BYTES_MAX}", text.len()));
+    }
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '[' | '(' => depth = depth.saturating_add(1),
+            ']' | ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > JSON_PATH_DEPTH_MAX {
+            return Err(format!("a JSONPath of more than {JSON_PATH_DEPTH_MAX} brackets inside one another"));
+        }
+    }
     JsonPath::parse(text).or_else(|error| {
         let mended = mend_filters(text);
         JsonPath::parse(&mended).map_err(|_as_bad| format!("{text:?} is no JSONPath: {error}"))

@@ -171,3 +171,23 @@ fn errors_name_the_line_and_the_key() {
     assert!(error("a: [").to_string().starts_with("line "));
     assert!(error("").why.contains("provider") || !error("").why.is_empty());
 }
+
+#[test]
+fn i7_a_path_that_is_too_long_or_too_deep_is_refused_by_name() {
+    let described = |path: &str| {
+        let yaml = format!("provider: {{name: x}}\nstream:\n  extract:\n    text: \"{path}\"\n");
+        UserDialect::parse(&yaml).map(|_dialect| ())
+    };
+    let nested = |depth: usize| format!("$[?{}@.a{}]", "(".repeat(depth), ")".repeat(depth));
+    described(&nested(15)).unwrap();
+    for path in
+        ["$".to_owned() + &"[".repeat(20_000), nested(20_000), nested(17), "$".to_owned() + &".a".repeat(600)]
+    {
+        let error = described(&path).unwrap_err();
+        assert_eq!((error.line, error.key.as_str()), (4, "text"), "{error}");
+        assert!(
+            error.why.contains("the limit is 1024") || error.why.contains("more than 16 brackets"),
+            "{error}"
+        );
+    }
+}

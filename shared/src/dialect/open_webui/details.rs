@@ -10,6 +10,9 @@ use crate::dialect::markup::{attribute, unescape};
 use crate::dialect::writer::{Outcome, Writer};
 use crate::json::Json;
 
+/// How the result of a call begins that failed.
+const FAILED: &str = "Error: ";
+
 /// An opening tag.
 #[derive(Debug)]
 pub(super) struct Block<'a> {
@@ -63,8 +66,7 @@ impl<'a> Block<'a> {
                 .and_then(|value| Json::parse(&value))
                 .filter(|json| json.as_str() != "\"\"")
         };
-        let outcome =
-            Outcome { files: json("files"), embeds: json("embeds"), ..Outcome::of(json_or_text(&result)) };
+        let outcome = Outcome { files: json("files"), embeds: json("embeds"), ..outcome_of(&result) };
         ToldCall {
             id: self.attribute("id"),
             name: self.attribute("name"),
@@ -91,6 +93,15 @@ fn plain(arguments: Cow<'_, str>) -> Cow<'_, str> {
     match Field::parse(&arguments).and_then(Field::text) {
         Some(inner) => Cow::Owned(inner.into_owned()),
         None => arguments,
+    }
+}
+
+/// What a block says of a call that is over. Pipes write a failure as a result with a word before it.
+fn outcome_of(result: &str) -> Outcome {
+    let output = json_or_text(result);
+    match output.to_text().strip_prefix(FAILED) {
+        Some(why) => Outcome::error(Json::string(why)),
+        None => Outcome::of(output),
     }
 }
 

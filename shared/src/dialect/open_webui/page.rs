@@ -25,6 +25,7 @@ pub(super) struct Page {
 struct Call {
     id: CompactString,
     is_over: bool,
+    has_failed: bool,
 }
 
 /// A call as the message has it.
@@ -117,12 +118,13 @@ impl Page {
             if told.outcome.is_none() {
                 w.state(open.id(), ToolState::Executing, None, out);
             }
-            self.calls.insert(key.clone(), Call { id: open.id().into(), is_over: false });
+            self.calls.insert(key.clone(), Call { id: open.id().into(), is_over: false, has_failed: false });
         }
         let Some(call) = self.calls.get_mut(&key) else { return };
-        if let Some(outcome) = told.outcome
-            && !std::mem::replace(&mut call.is_over, true)
-        {
+        let Some(outcome) = told.outcome else { return };
+        // A block cannot be taken back: pipes write a second one for a call that failed after it was complete.
+        if !std::mem::replace(&mut call.is_over, true) || (outcome.is_error && !call.has_failed) {
+            call.has_failed = outcome.is_error;
             w.result(&call.id, outcome, None, out);
         }
     }
@@ -133,7 +135,8 @@ impl Page {
             if !w.has_room(out) {
                 return;
             }
-            self.calls.insert(CompactString::new(id), Call { id: id.into(), is_over: false });
+            self.calls
+                .insert(CompactString::new(id), Call { id: id.into(), is_over: false, has_failed: false });
         }
         if let Some(call) = self.calls.get_mut(id)
             && !std::mem::replace(&mut call.is_over, true)

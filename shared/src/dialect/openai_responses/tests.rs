@@ -3,7 +3,7 @@
 use super::decoder;
 use crate::anomaly::AnomalyCode;
 use crate::dialect::{DecodeOptions, Decoded};
-use crate::event::Kind;
+use crate::event::{Kind, ToolState};
 use crate::limits::ITEMS_PER_RUN_MAX;
 
 fn decoded(pieces: impl Iterator<Item = String>) -> Decoded {
@@ -113,4 +113,29 @@ fn a_run_that_goes_on_holds_all_responses_of_its_stream() {
     assert_eq!(count(&out, |kind| matches!(kind, Kind::RunStart(_))), 1);
     assert_eq!(count(&out, |kind| matches!(kind, Kind::RunEnd(_))), 1);
     assert_eq!(count(&out, |kind| matches!(kind, Kind::ToolResult(_))), 1);
+}
+
+#[test]
+fn a_handoff_is_complete_when_the_agent_that_took_over_speaks() {
+    let line = |kind: &str, rest: &str| format!("{{\"type\":\"response.{kind}\",{rest}}}\n");
+    let call = |name: &str| {
+        let item = format!(
+            r#""output_index":0,"item":{{"type":"function_call","call_id":"c","name":"{name}","arguments":"{{}}"}}"#
+        );
+        let created = line("created", r#""response":{}"#);
+        [created, line("output_item.done", &item), line("completed", r#""response":{"status":"completed"}"#)]
+            .concat()
+    };
+    let next = line("created", r#""response":{}"#);
+    let output = "{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"{}\"}\n".to_owned();
+    let ended = |lines: &[String]| {
+        let out = decoded(lines.iter().cloned());
+        let is_end = |kind: &Kind| matches!(kind, Kind::ToolState(it) if it.state == ToolState::Complete);
+        (count(&out, is_end), count(&out, |kind| matches!(kind, Kind::ToolResult(_))))
+    };
+    let handoff = call("transfer_to_billing");
+    assert_eq!(ended(&[handoff.clone(), next.clone(), next.clone()]), (1, 0));
+    assert_eq!(ended(&[handoff.clone(), output, next.clone()]), (0, 1), "its own result says more");
+    assert_eq!(ended(&[handoff]), (0, 0), "nobody took over");
+    assert_eq!(ended(&[call("look"), next]), (0, 0), "no handoff");
 }

@@ -2,7 +2,9 @@
 
 use compact_str::CompactString;
 
-use super::{AgentId, Decoded, Event, Kind, OpenCall, RunId, ToolCallId, ToolState, ToolStateChange, Writer};
+use super::{
+    AgentId, Decoded, Event, Kind, Named, OpenCall, RunId, ToolCallId, ToolState, ToolStateChange, Writer,
+};
 use crate::event::{ToolProgress, ToolResult};
 use crate::json::Json;
 
@@ -73,6 +75,15 @@ impl Writer {
         self.named(id).1
     }
 
+    /// The dialect calls the call `known`, which began without an id, `id` from now on.
+    pub(crate) fn name_call(&mut self, known: &str, id: &str) {
+        let (run, tool) = self.named(known);
+        if !self.knows_call(id) {
+            let named = Named { run, tool, times: 1, place: None };
+            self.calls.insert(CompactString::new(ToolCallId::new(id).as_str()), named);
+        }
+    }
+
     /// The call stands so now.
     pub(crate) fn state(&mut self, id: &str, state: ToolState, agent: Option<&AgentId>, out: &mut Decoded) {
         let (run, tool) = self.named(id);
@@ -92,10 +103,23 @@ impl Writer {
 
     /// The call says how far it is.
     pub(crate) fn progress(&mut self, id: &str, text: &str, agent: Option<&AgentId>, out: &mut Decoded) {
-        let (run, tool) = self.named(id);
         let text = Some(text.to_owned()).filter(|text| !text.is_empty());
-        let kind = Kind::ToolProgress(ToolProgress { tool, text, current: None, total: None });
-        self.put(Event::new(&run, kind).by(agent.cloned()), out);
+        let progress = ToolProgress { text, ..ToolProgress::new(self.tool_id(id)) };
+        self.report(id, progress, None, agent, out);
+    }
+
+    /// The call reports `progress`, at `time` in milliseconds since 1970 where the report says when.
+    pub(crate) fn report(
+        &mut self,
+        id: &str,
+        progress: ToolProgress,
+        time: Option<u64>,
+        agent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) {
+        let (run, tool) = self.named(id);
+        let kind = Kind::ToolProgress(ToolProgress { tool, ..progress });
+        out.event_at(Event::new(&run, kind).by(agent.cloned()), time.or(self.time));
     }
 
     /// What the call gave back that the dialect means by `id`. It may be one of a run before this one. An id that no
