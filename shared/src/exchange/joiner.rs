@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use compact_str::CompactString;
-
 use super::answer::{Answer, Heard, Verdict};
 use super::request::Request;
 use super::turns::{Side, after, is_telling};
@@ -11,7 +9,8 @@ use crate::dialect::Decoded;
 use crate::event::{RunStatus, ToolState};
 use crate::ids::{ConversationId, RunId};
 use crate::limits::{
-    CALLS_AWAITED_MAX, ITEMS_PER_RUN_MAX, LOOP_REMEMBERED_MS, LOOPS_REMEMBERED_MAX, RESULTS_AWAITED_MS,
+    CALLS_AWAITED_MAX, ITEMS_PER_RUN_MAX, LOOP_REMEMBERED_MS, LOOPS_REMEMBERED_MAX, OUTPUT_AWAITED_MS,
+    RESULTS_AWAITED_MS,
 };
 use crate::view::View;
 
@@ -19,6 +18,7 @@ mod asked;
 mod find;
 mod known;
 mod memory;
+mod outputs;
 mod steps;
 mod tell;
 mod title;
@@ -229,7 +229,10 @@ impl Joiner {
     /// Gives up runs whose results did not come in time, and forgets what is old. Call it about once a second.
     pub fn tick(&mut self, now: u64) -> Vec<Placed> {
         let is_late = |known: &Loop| match known.state {
-            State::Waiting(since) => now.saturating_sub(since) >= RESULTS_AWAITED_MS,
+            State::Waiting(since) => {
+                let most = if known.may_be_over { OUTPUT_AWAITED_MS } else { RESULTS_AWAITED_MS };
+                now.saturating_sub(since) >= most
+            }
             _ => false,
         };
         let late: Vec<u64> =
@@ -238,8 +241,17 @@ impl Joiner {
         for id in late {
             placed.extend(self.memory.change(id, 0, |known| {
                 let mut events = Decoded::default();
-                tell::give_up(&known.run, RESULTS_AWAITED_MS, &mut events);
-                (known.state, known.is_open) = (State::GivenUp, false);
+                if std::mem::take(&mut known.may_be_over) {
+                    for awaited in &known.awaited {
+                        tell::state(&known.run, awaited.call.tool.clone(), ToolState::Complete, &mut events);
+                    }
+                    tell::end(&known.run, RunStatus::Complete, &mut events);
+                    known.state = State::Done;
+                } else {
+                    tell::give_up(&known.run, RESULTS_AWAITED_MS, &mut events);
+                    known.state = State::GivenUp;
+                }
+                known.is_open = false;
                 Placed {
                     conversation: known.conversation.clone(),
                     run: known.run.clone(),
@@ -284,7 +296,8 @@ impl Joiner {
         let is_ours = |gone: &Loop| gone.is_open && !gone.is_recalled;
         let Some(gone) = self.memory.remove(id).filter(is_ours) else { return };
         let mut events = Decoded::default();
-        tell::end(&gone.run, RunStatus::Interrupted, &mut events);
+        let status = if gone.may_be_over { RunStatus::Complete } else { RunStatus::Interrupted };
+        tell::end(&gone.run, status, &mut events);
         self.forgotten.push(Placed { conversation: gone.conversation, run: gone.run, waits: false, events });
     }
 }
@@ -292,10 +305,19 @@ impl Joiner {
 /// What an answer makes of its loop.
 fn settle(known: &mut Loop, heard: Heard, at: u64, events: &mut Decoded) {
     let Heard { mut verdict, words, calls, used, response, .. } = heard;
-    let is_forced = |name: &CompactString| calls.iter().all(|call| call.name == *name);
-    if verdict == Verdict::GoesOn && !calls.is_empty() && known.ask.forced.as_ref().is_some_and(is_forced) {
-        // The caller wanted just this call: it has its answer. Should it be back with a result, the run goes on.
+    let judged = match verdict {
+        Verdict::GoesOn => known.ask.outputs.judge(&calls, |name| known.executed.contains(name)),
+        Verdict::Ends(_) => outputs::Verdict::No,
+    };
+    known.may_be_over = judged == outputs::Verdict::Perhaps;
+    if matches!(judged, outputs::Verdict::Forced | outputs::Verdict::Ends) {
+        // The caller has its answer. Should it be back with a result, the run goes on.
         verdict = Verdict::Ends(RunStatus::Complete);
+    }
+    for call in
+        calls.iter().filter(|call| judged == outputs::Verdict::Ends && known.ask.outputs.is_named(&call.name))
+    {
+        tell::state(&known.run, call.tool.clone(), ToolState::Complete, events);
     }
     let room = ITEMS_PER_RUN_MAX.saturating_sub(known.used.len());
     known.used.extend(used.into_iter().take(room));
@@ -318,7 +340,7 @@ fn settle(known: &mut Loop, heard: Heard, at: u64, events: &mut Decoded) {
         response: response.as_deref().map(hash),
     });
     for call in &calls {
-        if verdict == Verdict::GoesOn && !call.asks {
+        if verdict == Verdict::GoesOn && !call.asks && !known.may_be_over {
             tell::state(&known.run, call.tool.clone(), ToolState::Executing, events);
         }
     }

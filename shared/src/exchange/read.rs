@@ -48,6 +48,7 @@ pub(super) fn read(body: &[u8], request: &mut Request) {
     request.user = fields.any(&["safety_identifier", "user"]).word().map(CompactString::new);
     session(&fields, request);
     request.forced = forced(&fields);
+    request.required = is_required(&fields);
     match request.api {
         Api::OpenAiChat | Api::OllamaChat | Api::Cohere => chat::read(&fields, request),
         Api::OpenAiResponses => responses::read(&fields, request),
@@ -88,6 +89,17 @@ fn forced(fields: &Fields<'_>) -> Option<CompactString> {
         [only] => Some(CompactString::new(only)),
         _ => None,
     }
+}
+
+/// Whether a tool must be called: `required` of OpenAI, `any` of Anthropic and Mistral, `ANY` of Gemini.
+fn is_required(fields: &Fields<'_>) -> bool {
+    let choice = fields.get("tool_choice");
+    let inner = choice.fields();
+    let calling = fields.get("toolConfig").fields().get("functionCallingConfig").fields();
+    let said = [choice, inner.get("type"), inner.get("mode"), calling.get("mode")];
+    said.into_iter()
+        .filter_map(Field::word)
+        .any(|word| matches!(&*word, "required" | "any" | "ANY" | "REQUIRED"))
 }
 
 /// Adds a message, unless nothing is in it.

@@ -12,6 +12,7 @@ use crate::json::Json;
 
 /// A request to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub struct Request {
     /// The API.
     pub api: Api,
@@ -25,6 +26,8 @@ pub struct Request {
     pub tools: Vec<Offered>,
     /// The one tool that the model must call, where the request names it: the call is then mostly the answer itself.
     pub forced: Option<CompactString>,
+    /// The model must call a tool, whichever: an answer in words alone is not allowed.
+    pub required: bool,
     /// What was said so far, in order.
     pub messages: Vec<Said>,
     /// The answer that this continues (`previous_response_id`).
@@ -181,6 +184,7 @@ impl Request {
             system: None,
             tools: Vec::new(),
             forced: None,
+            required: false,
             messages: Vec::new(),
             previous: None,
             session: None,

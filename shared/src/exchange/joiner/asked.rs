@@ -2,9 +2,11 @@
 
 use std::hash::Hasher as _;
 
+use compact_str::CompactString;
 use fnv::FnvHasher;
 
 use super::memory::LastAsk;
+use super::outputs::Outputs;
 use crate::exchange::request::{Piece, Request};
 use crate::exchange::turns::{Side, Turn, Words, after, turns};
 
@@ -51,6 +53,18 @@ impl Asked {
         asked
     }
 
+    /// The tools whose results the history has, with no word of the user right behind them: with one, a result may stand
+    /// there for the sake of the form alone.
+    pub(super) fn executed(&self) -> impl Iterator<Item = &CompactString> {
+        let is_executed = |at: usize| {
+            let side = |at: usize| self.turns.get(at).map(|turn| turn.side);
+            side(at.saturating_add(1)) == Some(Side::Results)
+                && side(at.saturating_add(2)) != Some(Side::User)
+        };
+        let turns = self.turns.iter().enumerate().filter(move |(at, _)| is_executed(*at));
+        turns.flat_map(|(_, turn)| turn.words.calls.iter().map(|call| &call.name))
+    }
+
     /// Before it `base` was said, in `base_turns` turns.
     pub(super) fn go_on_from(&mut self, base: u64, base_turns: usize) {
         self.base_turns = base_turns;
@@ -72,7 +86,7 @@ impl Asked {
             last: self.last_asked(),
             body: self.body,
             ids: self.result_ids(request),
-            forced: request.forced.clone(),
+            outputs: Outputs::of(request),
             told: self.prints.iter().skip(from).copied().collect(),
         }
     }

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use compact_str::CompactString;
 
 use super::asked::hash;
+use super::outputs::Outputs;
 use crate::exchange::answer::HandedOver;
 use crate::ids::{ConversationId, RunId, ToolCallId};
-use crate::limits::{CALLS_AWAITED_MAX, FORK_POINTS_MAX};
+use crate::limits::{CALLS_AWAITED_MAX, FORK_POINTS_MAX, OFFERED_TOOLS_MAX};
 use crate::view::{RunView, ToolView};
 
 /// Something by which a loop is found, inside its scope.
@@ -92,8 +93,8 @@ pub(super) struct LastAsk {
     pub(super) last: u64,
     pub(super) body: Option<u64>,
     pub(super) ids: u64,
-    /// The one tool that it asks for.
-    pub(super) forced: Option<CompactString>,
+    /// How its loop can end.
+    pub(super) outputs: Outputs,
     /// The turns that were told with it.
     pub(super) told: Vec<u64>,
 }
@@ -119,6 +120,10 @@ pub(super) struct Loop {
     pub(super) head: Option<Head>,
     pub(super) ask: LastAsk,
     pub(super) awaited: Vec<Awaited>,
+    /// Its last answer may have been its end, though it calls a tool.
+    pub(super) may_be_over: bool,
+    /// Tools whose calls were followed by their results, and these by another answer: what they give back is awaited.
+    pub(super) executed: BTreeSet<CompactString>,
     /// Ids of calls of the run.
     pub(super) used: BTreeSet<ToolCallId>,
     /// The system prompt; nothing for a loop that was recalled, whose prompt was told before.
@@ -132,6 +137,13 @@ pub(super) struct Loop {
 }
 
 impl Loop {
+    /// These `tools` are executed by the caller.
+    pub(super) fn note_executed<'a>(&mut self, tools: impl Iterator<Item = &'a CompactString>) {
+        let room = OFFERED_TOOLS_MAX.saturating_sub(self.executed.len());
+        let new: Vec<_> = tools.filter(|tool| !self.executed.contains(*tool)).take(room).cloned().collect();
+        self.executed.extend(new);
+    }
+
     /// A loop that has not called yet.
     pub(super) fn new(scope: u64, conversation: ConversationId, name: &str) -> Self {
         Self {
@@ -149,6 +161,8 @@ impl Loop {
             head: None,
             ask: LastAsk::default(),
             awaited: Vec::new(),
+            may_be_over: false,
+            executed: BTreeSet::new(),
             used: BTreeSet::new(),
             system: Some(0),
             tools: 0,

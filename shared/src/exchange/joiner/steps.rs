@@ -74,6 +74,7 @@ impl<'a> Step<'a> {
         }
         teller.tools(&mut new);
         teller.anomalies(&new.run);
+        new.note_executed(self.asked.executed());
         new.ask = self.asked.to_remember(self.request, from);
         let id = memory.add(new);
         let why = if fork_of.is_some() { Why::Fork } else { Why::New };
@@ -118,6 +119,7 @@ impl<'a> Step<'a> {
             known.ask.told.clear();
         }
         let waited = known.awaited.len();
+        let awaited: Vec<_> = known.awaited.iter().map(|awaited| awaited.call.name.clone()).collect();
         let mut teller = self.teller();
         let answered = teller.results(known, from, self.call.at);
         let mut results = std::mem::take(&mut teller.out);
@@ -133,6 +135,9 @@ impl<'a> Step<'a> {
             teller.news(known, from, &RunId::none());
             teller.start(known, None);
         } else {
+            if answered > 0 {
+                known.note_executed(awaited.iter());
+            }
             teller.go_on(known);
             teller.out.envelopes.append(&mut results.envelopes);
             let run = known.run.clone();
@@ -140,6 +145,7 @@ impl<'a> Step<'a> {
         }
         teller.tools(known);
         teller.anomalies(&known.run);
+        known.note_executed(self.asked.executed());
         known.ask = self.asked.to_remember(self.request, from);
         teller.out
     }

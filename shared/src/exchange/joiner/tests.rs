@@ -10,6 +10,7 @@ use crate::view::NoteBody;
 
 mod again;
 mod before;
+mod outputs;
 mod random;
 mod world;
 
