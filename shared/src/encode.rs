@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use compact_str::CompactString;
 
 use crate::envelope::Envelope;
+use crate::limits::{FORGE_PING_MS, SSE_PING_MS};
 
 pub mod fact;
 pub mod object;
@@ -24,7 +25,7 @@ mod anthropic;
 mod deep_agent;
 mod fanlight;
 mod forge;
-mod langgraph;
+pub mod langgraph;
 pub mod openai_chat;
 mod ralph;
 mod rye;
@@ -33,6 +34,12 @@ use fact::{Fact, PartStep, Scene, ToolStep};
 use object::{Object, data_event};
 use serial::Serial;
 use teller::{Tell, Teller};
+
+/// What is told of a run that failed and does not say why, in dialects that need words for that.
+pub const FAILED: &str = "the run failed";
+
+/// What is told of a run that a person stopped, in dialects that have such a failure.
+pub const STOPPED_BY_PERSON: &str = "the run was cancelled";
 
 /// Turns events into the bytes of one stream. Give it the events as they come, then call [`Encode::end`] once.
 pub trait Encode: std::fmt::Debug + Send {
@@ -53,6 +60,8 @@ pub struct EncodeOptions {
     pub modes: Vec<CompactString>,
     /// Whom the stream answers; nothing for one who only watches.
     pub caller: Option<Caller>,
+    /// What was said before, in dialects that tell all that was said: messages in the dialect's own form.
+    pub earlier: Vec<serde_json::Value>,
 }
 
 /// Somebody who asked for the run and reads it as the answer to a request.
@@ -102,6 +111,10 @@ pub struct Encoding {
     pub headers: &'static [(&'static str, &'static str)],
     /// The modes that a reader can choose from; empty where there are none.
     pub modes: &'static [&'static str],
+    /// It has no words for a failure: its servers break the answer off, and so must whoever answers a request in it.
+    pub breaks_off: bool,
+    /// How long a stream of it is silent before it shows that it is alive, in milliseconds, unless it is set.
+    pub ping_ms: u64,
     make: fn(&EncodeOptions) -> Box<dyn Encode>,
     /// What it says to show that the stream is alive, at a time in milliseconds since 1970, where it has words for that.
     beat: Option<fn(u64) -> String>,
@@ -116,6 +129,8 @@ impl Encoding {
             framing: Framing::Sse,
             headers: &[],
             modes: &[],
+            breaks_off: false,
+            ping_ms: SSE_PING_MS,
             make,
             beat: None,
         }
@@ -129,6 +144,8 @@ impl Encoding {
             framing: Framing::Ndjson,
             headers: &[],
             modes: &[],
+            breaks_off: false,
+            ping_ms: SSE_PING_MS,
             make,
             beat: None,
         }
@@ -159,8 +176,8 @@ pub const ENCODINGS: &[Encoding] = &[
         ..Encoding::sse("ai-sdk", ai_sdk::encoder)
     },
     Encoding::sse("ralph", ralph::encoder),
-    Encoding::sse("deep-agent", deep_agent::encoder),
-    Encoding { beat: Some(forge::ping), ..Encoding::sse("forge", forge::encoder) },
+    Encoding { breaks_off: true, ..Encoding::sse("deep-agent", deep_agent::encoder) },
+    Encoding { beat: Some(forge::ping), ping_ms: FORGE_PING_MS, ..Encoding::sse("forge", forge::encoder) },
     Encoding::sse("bernard", openai_chat::bernard),
     Encoding { modes: langgraph::MODES, ..Encoding::sse("langgraph", langgraph::encoder) },
     Encoding::ndjson("rye", rye::encoder),

@@ -1,11 +1,17 @@
 //! Deep Agent: objects `{"type", "data"}` that say how deep the agent is whose fact it is. The dialect has neither
-//! arguments nor thinking, and no event for a failure: that one is a line of status, and `done` does not come.
+//! arguments nor thinking, and no event for a failure: its server breaks the answer off, without `done`, and its client tells
+//! that as the error. A failure that did not end its run is not told.
 
 use super::{
     Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
 };
+use crate::AgentId;
 use crate::Json;
-use crate::event::{ErrorFact, PartKind, RunStatus};
+use crate::dialect::deep_agent::shown;
+use crate::event::{PartKind, RunStatus};
+
+/// The dialect of runs of the hub's own agents.
+const RUNNER: &str = "runner";
 
 /// An encoder for one stream.
 pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
@@ -26,8 +32,9 @@ impl Tell for DeepAgent {
             Fact::RunStart => self.is_open = true,
             Fact::Tool(id, tool, step) => call(scene, id.as_str(), tool, step, out),
             _ if !self.is_open => {}
+            // What the hub says of its own agents no server of this contract says.
+            Fact::Status(_) if scene.run.dialect.as_deref() == Some(RUNNER) => {}
             Fact::Status(text) => status(scene, text, out),
-            Fact::Error(error) => status(scene, &line(error), out),
             Fact::Part(_, part, PartStep::Delta(text)) => {
                 if matches!(part.kind, PartKind::Text | PartKind::Refusal) {
                     token(scene, text, out);
@@ -46,9 +53,6 @@ impl Tell for DeepAgent {
             Fact::RunEnd => {
                 self.is_open = false;
                 self.is_broken |= scene.run.status != RunStatus::Complete;
-                if let (RunStatus::Error, Some(error)) = (scene.run.status, &scene.run.error) {
-                    status(scene, &line(error), out);
-                }
             }
             _ => {}
         }
@@ -65,11 +69,14 @@ impl Tell for DeepAgent {
 
 fn call(scene: &Scene<'_>, id: &str, tool: &crate::view::ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     match step {
+        // The call that started a sub-agent is told by that one's beginning.
+        ToolStep::Called { .. } if scene.run.agents.contains_key(&AgentId::new(id)) => {}
         ToolStep::Called { .. } => told(out, "tool_start", |event| {
             event.put("tool_id", id).put("name", tool.name.as_str()).put("agent_depth", &depth(scene));
         }),
         ToolStep::Result { again: false } => told(out, "tool_end", |event| {
-            let text = tool.result.as_ref().map(Json::to_text).unwrap_or_default();
+            let result = tool.result.clone().map(shown);
+            let text = result.as_ref().map(Json::to_text).unwrap_or_default();
             event.put("tool_id", id).put("name", tool.name.as_str()).put("result", &text);
             event.put("agent_depth", &depth(scene));
         }),
@@ -81,10 +88,6 @@ fn token(scene: &Scene<'_>, text: &str, out: &mut Vec<u8>) {
     told(out, "token", |event| {
         event.put("content", text).put("agent_depth", &depth(scene));
     });
-}
-
-fn line(error: &ErrorFact) -> String {
-    format!("Error: {}", error.message)
 }
 
 fn status(scene: &Scene<'_>, text: &str, out: &mut Vec<u8>) {

@@ -96,9 +96,9 @@ fn end(run: &RunView, out: &mut Vec<u8>) {
         }),
         RunStatus::Error => match &run.error {
             Some(error) => fail(error, out),
-            None => fail(&fault("STREAM_ERROR", "the run failed"), out),
+            None => fail(&fault("STREAM_ERROR", super::FAILED), out),
         },
-        RunStatus::Cancelled => fail(&fault("CANCELLED", "the run was cancelled"), out),
+        RunStatus::Cancelled => fail(&fault("CANCELLED", super::STOPPED_BY_PERSON), out),
         RunStatus::Running | RunStatus::Interrupted => {}
     }
 }

@@ -4,15 +4,18 @@
 //!
 //! An answer of the model is one message: its text, its thinking and its calls, until a call of it is executed.
 
+use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use super::fact::progress_line;
 use super::{Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep};
-use crate::event::{Message, PartKind};
-use crate::ids::ToolCallId;
+use crate::event::{Message, PartKind, ToolState};
+use crate::flow::GRAPH_STEP;
+use crate::ids::{RunId, ToolCallId};
 use crate::json::Json;
 use crate::limits::MESSAGES_MAX;
-use crate::view::{PartView, ToolView};
+use crate::unfold::unfold;
+use crate::view::{MessageView, PartView, RunView, ToolView, TopItem, View};
 
 mod answer;
 mod modes;
@@ -20,6 +23,7 @@ mod stop;
 
 use answer::{Answer, piece, tool_message};
 use modes::{Mode, Modes};
+use stop::interrupt_of;
 
 /// The node in which the model speaks.
 const MODEL: &str = "model";
@@ -29,22 +33,64 @@ const TOOLS: &str = "tools";
 
 /// An encoder for one stream.
 pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
-    let graph = Graph {
-        thread: options.conversation.to_string(),
-        modes: Modes::new(&options.modes),
-        step: 0,
-        answers: 0,
-        open: None,
-        late: Vec::new(),
-        state: Vec::new(),
-    };
+    let modes = Modes::new(&options.modes);
+    let mut graph = Graph { thread: options.conversation.to_string(), ..Graph::of(modes) };
+    for message in &options.earlier {
+        graph.keep(message.clone());
+    }
+    graph.asks = options.caller.is_some().then(IndexMap::new);
     Box::new(Serial::new(Teller::new(graph)))
+}
+
+/// The messages of a conversation as the state of a graph, for each of its items. The newest run is told as far as it is.
+pub fn messages(view: &View) -> Vec<Vec<Value>> {
+    view.items.iter().map(|item| messages_of(view, item)).collect()
+}
+
+fn messages_of(view: &View, item: &TopItem) -> Vec<Value> {
+    let mut one = View { items: vec![item.clone()], ..View::default() };
+    let run = match item {
+        TopItem::Message(id) => {
+            one.messages.extend(
+                view.messages.get(id).cloned().map(|it| (id.clone(), MessageView { within: None, ..it })),
+            );
+            RunId::none()
+        }
+        TopItem::Run(id) => {
+            one.runs.extend(view.runs.get(id).cloned().map(|run| (id.clone(), run)));
+            id.clone()
+        }
+    };
+    let (mut teller, mut nowhere) = (Teller::new(Graph::of(Modes::kept())), Vec::new());
+    for envelope in unfold(&one) {
+        teller.event(&envelope, &mut nowhere);
+    }
+    let mut graph = teller.into_inner();
+    if let Some(known) = one.runs.get(&run) {
+        let scene = Scene { run_id: &run, run: known, agent: None, at: known.started_at };
+        graph.close(&scene, None, &mut nowhere);
+    }
+    graph.settle(&mut nowhere);
+    graph.state
+}
+
+/// The calls of a run's main agent that wait for a person.
+pub fn waiting(run: &RunView) -> Vec<&ToolCallId> {
+    let waits =
+        |(_, tool): &(&ToolCallId, &ToolView)| tool.state == ToolState::Approval && tool.agent.is_none();
+    run.tools.iter().filter(waits).map(|(id, _)| id).collect()
+}
+
+/// The interrupt of a run that waits for a person; nothing where none of its calls does.
+pub fn interrupt(run: &RunView) -> Option<Value> {
+    let all = waiting(run).into_iter().filter_map(|id| Some((id, run.tools.get(id)?)));
+    interrupt_of(&all.map(|(id, tool)| (id.clone(), stop::request(tool))).collect())
 }
 
 /// The modes that can be asked for.
 pub(super) const MODES: &[&str] = Modes::NAMES;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Graph {
     thread: String,
     modes: Modes,
@@ -58,6 +104,10 @@ struct Graph {
     late: Vec<Value>,
     /// The messages so far, where somebody wants the whole state.
     state: Vec<Value>,
+    /// The step that speaks, as the graph itself has named it.
+    told_step: Option<Value>,
+    /// Calls that wait for a person, where whoever asked for the run is told of them together at its end.
+    asks: Option<IndexMap<ToolCallId, Value>>,
 }
 
 impl Tell for Graph {
@@ -74,6 +124,7 @@ impl Tell for Graph {
             Fact::Error(error) => {
                 self.custom(&json!({"_type": "error", "code": error.code, "message": error.message}), out);
             }
+            Fact::Custom(GRAPH_STEP, step) => self.told_step = Some(step.to_value()),
             Fact::Custom(name, value) => {
                 self.custom(&json!({"_type": name, "value": value.to_value()}), out);
             }
@@ -86,6 +137,10 @@ impl Tell for Graph {
 }
 
 impl Graph {
+    fn of(modes: Modes) -> Self {
+        Self { modes, ..Self::default() }
+    }
+
     fn message(&mut self, message: &Message) {
         let kind = match message.role.as_str() {
             "assistant" => "ai",
@@ -99,13 +154,14 @@ impl Graph {
     }
 
     fn keep(&mut self, message: Value) {
-        if self.modes.wants(Mode::Values) && self.state.len() < MESSAGES_MAX {
+        let keeps = self.modes.wants(Mode::Values) || self.modes.wants(Mode::Kept);
+        if keeps && self.state.len() < MESSAGES_MAX {
             self.state.push(message);
         }
     }
 
     fn start(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
-        (self.step, self.open) = (0, None);
+        (self.step, self.open, self.told_step) = (0, None, None);
         self.late.clear();
         event(out, "metadata", &json!({"run_id": scene.run_id, "attempt": 1}));
         self.values(out);
@@ -154,6 +210,9 @@ impl Graph {
                 }
             }
             ToolStep::Asked => self.ask(scene, id, tool, out),
+            ToolStep::Answered(..) => {
+                self.asks.as_mut().and_then(|asks| asks.shift_remove(id));
+            }
             ToolStep::Executing => {
                 self.executes(scene, out);
                 self.step = self.step.saturating_add(1);
@@ -162,9 +221,13 @@ impl Graph {
                 self.task(scene, id.as_str(), TOOLS, &input, out);
             }
             ToolStep::Progress(progress) => {
+                let phase = progress.phase.as_deref().unwrap_or("progress");
                 let message = progress_line(progress);
-                let value = json!({"_type": "tool_progress", "tool": tool.name, "tool_call_id": id,
-                    "phase": "progress", "message": message, "timestamp": scene.at});
+                let mut value = json!({"_type": "tool_progress", "tool": tool.name, "tool_call_id": id,
+                    "phase": phase, "message": message, "timestamp": scene.at});
+                if let (Some(detail), Some(fields)) = (&progress.data, value.as_object_mut()) {
+                    fields.insert("data".into(), detail.to_value());
+                }
                 self.custom(&value, out);
             }
             ToolStep::Result { again: false } => self.result(scene, id, tool, out),

@@ -1,5 +1,7 @@
-//! Ralph: objects with a `type`, each an SSE event named `message`, with the line ends of its server. Calls come whole;
-//! the dialect has no thinking, and what sub-agents do is left out. Nothing comes after `done` or `error`.
+//! Ralph: objects with a `type`, each an SSE event named `message`, with the line ends of its server. Calls come whole, and
+//! a call that is complete says its arguments once more: its client shows those. The dialect has no thinking, and what
+//! sub-agents do is left out. Each run begins with the status that the server begins with. Nothing comes after `done` or
+//! `error`.
 
 use super::object::Object;
 use super::{Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep};
@@ -7,28 +9,36 @@ use crate::Json;
 use crate::event::{PartKind, RunStatus};
 use crate::view::ToolView;
 
+/// What the server says before the first word of the model.
+const GREETING: &str = "Thinking...";
+
 /// An encoder for one stream.
 pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
-    Box::new(Serial::new(Teller::new(Ralph { is_open: false, is_broken: false })))
+    Box::new(Serial::new(Teller::new(Ralph::default())))
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Ralph {
     /// A run goes on.
     is_open: bool,
     /// A run broke off or failed, so that the stream as a whole is not done.
     is_broken: bool,
+    /// Nothing but the greeting was said of the run: an agent that has the same greeting need not say it again.
+    is_greeted: bool,
 }
 
 impl Tell for Ralph {
     fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         if let Fact::RunStart = fact {
-            self.is_open = true;
+            (self.is_open, self.is_greeted) = (true, true);
+            return status(GREETING, out);
         }
         if scene.agent.is_some() {
             return;
         }
+        let is_greeted = std::mem::take(&mut self.is_greeted);
         match fact {
+            Fact::Status(GREETING) if is_greeted => {}
             Fact::Tool(id, tool, step) => call(id.as_str(), tool, step, out),
             _ if !self.is_open => {}
             Fact::Status(text) => status(text, out),
@@ -45,7 +55,7 @@ impl Tell for Ralph {
                 self.is_open = false;
                 self.is_broken |= scene.run.status != RunStatus::Complete;
                 if scene.run.status == RunStatus::Error {
-                    let text = scene.run.error.as_ref().map_or("the run failed", |error| &error.message);
+                    let text = scene.run.error.as_ref().map_or(super::FAILED, |error| &error.message);
                     told(out, "error", |event| {
                         event.put("message", text);
                     });
@@ -76,16 +86,18 @@ fn message(text: &str, out: &mut Vec<u8>) {
 
 fn call(id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     let (kind, key) = match step {
-        ToolStep::Called { .. } => ("tool_call_start", "tool_args"),
-        ToolStep::Result { again: false } if tool.is_error => ("tool_call_error", "error"),
-        ToolStep::Result { again: false } => ("tool_call_complete", "result"),
+        ToolStep::Called { .. } => ("tool_call_start", None),
+        // A call that was complete and failed after all fails, as the server has it.
+        ToolStep::Result { .. } if tool.is_error => ("tool_call_error", Some("error")),
+        ToolStep::Result { again: false } => ("tool_call_complete", Some("result")),
         _ => return,
     };
     told(out, kind, |event| {
         event.put("tool_call_id", id).put("tool_name", tool.name.as_str());
-        if key == "tool_args" {
-            event.put_arguments(key, &tool.arguments.text);
-        } else {
+        if kind != "tool_call_error" {
+            event.put_arguments("tool_args", &tool.arguments.text);
+        }
+        if let Some(key) = key {
             event.put(key, &tool.result.as_ref().map(Json::to_text).unwrap_or_default());
         }
     });

@@ -41,6 +41,11 @@ impl<T: Tell> Teller<T> {
     pub fn new(tell: T) -> Self {
         Self { view: View::default(), tell, held: None }
     }
+
+    /// The dialect, with all that it was told.
+    pub(super) fn into_inner(self) -> T {
+        self.tell
+    }
 }
 
 impl<T: Tell> Encode for Teller<T> {
@@ -81,8 +86,8 @@ impl<T: Tell> Encode for Teller<T> {
                 self.tell.fact(scene, fact, out);
             }
         });
-        let Kind::RunEnd(_) = &event.kind else { return };
-        if let Some(run) = self.view.runs.get_mut(&event.run) {
+        let is_over = !run.is_running() && matches!(event.kind, Kind::RunEnd(_) | Kind::ToolResult(_));
+        if let Some(run) = self.view.runs.get_mut(&event.run).filter(|_| is_over) {
             forget_texts(run);
         }
     }
@@ -113,7 +118,10 @@ fn forget_texts(run: &mut RunView) {
         part.body.text = String::new();
     }
     for tool in run.tools.values_mut() {
-        tool.arguments.text = String::new();
+        // A call that somebody else executes gets its result later, and dialects say the arguments with it.
+        if tool.state.is_final() {
+            tool.arguments.text = String::new();
+        }
         tool.output.text = String::new();
         tool.result = None;
     }

@@ -25,10 +25,12 @@ pub(super) enum Mode {
     Tasks,
     /// The same with the steps.
     Debug,
+    /// Nothing is told, and the messages are kept.
+    Kept,
 }
 
 /// The modes that were asked for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Modes(Vec<Mode>);
 
 impl Modes {
@@ -52,6 +54,11 @@ impl Modes {
         Self(if modes.is_empty() { vec![Mode::Tuples, Mode::Updates, Mode::Custom] } else { modes })
     }
 
+    /// Nothing is told, and the messages are kept.
+    pub(super) fn kept() -> Self {
+        Self(vec![Mode::Kept])
+    }
+
     pub(super) fn wants(&self, mode: Mode) -> bool {
         self.0.contains(&mode)
     }
@@ -60,9 +67,14 @@ impl Modes {
 impl Graph {
     /// What the graph says beside a message.
     pub(super) fn about(&self, scene: &Scene<'_>, node: &str) -> Value {
-        json!({"langgraph_node": node, "langgraph_step": self.step, "langgraph_path": ["__pregel_pull", node],
-            "langgraph_checkpoint_ns": format!("{node}:{}", scene.run_id), "run_id": scene.run_id,
-            "thread_id": self.thread, "ls_model_name": scene.run.model, "tags": []})
+        let mut about = json!({"langgraph_node": node, "langgraph_step": self.step,
+            "langgraph_path": ["__pregel_pull", node], "langgraph_checkpoint_ns": format!("{node}:{}", scene.run_id),
+            "run_id": scene.run_id, "thread_id": self.thread, "ls_model_name": scene.run.model, "tags": []});
+        let told = self.told_step.as_ref().and_then(Value::as_object);
+        if let (Some(about), Some(told)) = (about.as_object_mut(), told) {
+            about.extend(told.clone());
+        }
+        about
     }
 
     /// A piece of the answer that goes on.

@@ -1,6 +1,7 @@
 //! How a graph stops: with a question, at its end, or in the middle.
 
-use serde_json::json;
+use indexmap::IndexMap;
+use serde_json::{Value, json};
 
 use super::modes::Mode;
 use super::{Graph, arguments, event};
@@ -9,15 +10,52 @@ use crate::event::RunStatus;
 use crate::ids::ToolCallId;
 use crate::view::ToolView;
 
+/// What is asked of a person about a call.
+pub(super) fn request(tool: &ToolView) -> Value {
+    json!({"name": tool.name, "args": arguments(tool), "description": tool.question})
+}
+
+/// One interrupt for all calls that wait, with the id of the first: in the words of the library's middleware, and for a
+/// single call in those of the agent inbox as well.
+pub(super) fn interrupt_of(asks: &IndexMap<ToolCallId, Value>) -> Option<Value> {
+    let (id, first) = asks.first()?;
+    let of = |ask: &Value, name: &str| ask.get(name).cloned().unwrap_or_default();
+    let reviews = asks.values().map(
+        |ask| json!({"action_name": of(ask, "name"), "allowed_decisions": ["approve", "edit", "reject"]}),
+    );
+    let reviews: Vec<_> = reviews.collect();
+    let requests: Vec<_> = asks.values().collect();
+    let mut value = json!({"action_requests": requests, "review_configs": reviews});
+    if let Some(fields) = value.as_object_mut().filter(|_| asks.len() == 1) {
+        let action = json!({"action": of(first, "name"), "args": of(first, "args")});
+        let config =
+            json!({"allow_accept": true, "allow_edit": true, "allow_respond": true, "allow_ignore": true});
+        fields.extend([
+            (String::from("action_request"), action),
+            (String::from("config"), config),
+            (String::from("description"), of(first, "description")),
+        ]);
+    }
+    Some(json!({"value": value, "id": id}))
+}
+
 impl Graph {
     /// A call waits for a person: the graph stops with a question.
     pub(super) fn ask(&mut self, scene: &Scene<'_>, id: &ToolCallId, tool: &ToolView, out: &mut Vec<u8>) {
         self.executes(scene, out);
-        let request = json!({"name": tool.name, "args": arguments(tool), "description": tool.question});
-        let ask = json!({"__interrupt__": [{"value": {"action_requests": [request]}, "id": id}]});
+        match &mut self.asks {
+            Some(asks) => drop(asks.insert(id.clone(), request(tool))),
+            None => self.interrupt(&IndexMap::from([(id.clone(), request(tool))]), out),
+        }
+    }
+
+    fn interrupt(&self, asks: &IndexMap<ToolCallId, Value>, out: &mut Vec<u8>) {
+        let Some(interrupt) = interrupt_of(asks) else { return };
+        let ask = json!({"__interrupt__": [interrupt]});
         if self.modes.wants(Mode::Updates) {
             event(out, "updates", &ask);
-        } else if self.modes.wants(Mode::Values) {
+        }
+        if self.modes.wants(Mode::Values) && (self.asks.is_some() || !self.modes.wants(Mode::Updates)) {
             event(out, "values", &ask);
         }
     }
@@ -31,12 +69,18 @@ impl Graph {
                     json!({"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
                         "total_tokens": usage.input_tokens.saturating_add(usage.output_tokens)})
                 });
-                if usage.is_some() || (self.answers == 0 && self.late.is_empty()) {
+                // What only waits has said all that it says for now.
+                let waits = self.asks.as_ref().is_some_and(|asks| !asks.is_empty());
+                if !waits && (usage.is_some() || (self.answers == 0 && self.late.is_empty())) {
                     self.answer(scene, out);
                 }
                 self.close(scene, usage.as_ref(), out);
                 self.settle(out);
+                if let Some(asks) = &self.asks {
+                    self.interrupt(asks, out);
+                }
             }
+            _ if self.modes.wants(Mode::Kept) => self.close(scene, None, out),
             RunStatus::Error | RunStatus::Cancelled => {
                 let fault = run.error.as_ref().filter(|_| run.status == RunStatus::Error);
                 let (code, text) = match fault {

@@ -1,6 +1,6 @@
 //! Bernard's form of chat completions: calls come whole, and the stream also has progress objects and the results.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{call_chunk, chunk_id, delta_chunk, end_run, image_chunk, replaced, text_chunk};
 use crate::encode::fact::progress_line;
@@ -8,6 +8,7 @@ use crate::encode::{
     Caller, Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
 };
 use crate::ids::ToolCallId;
+use crate::json::Json;
 use crate::view::ToolView;
 
 /// An encoder for one stream.
@@ -15,6 +16,9 @@ pub(in crate::encode) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     let caller = options.caller.clone();
     Box::new(Serial::new(Teller::new(Bernard { caller, ..Bernard::default() })))
 }
+
+/// The phase of a tool that failed.
+const FAILURE: &str = "error";
 
 /// What has been said so far.
 #[derive(Debug, Default)]
@@ -26,13 +30,15 @@ struct Bernard {
     /// The place of each call in the message. Bernard itself counts none, but OpenAI's own helpers need it.
     calls: HashMap<ToolCallId, usize>,
     caller: Option<Caller>,
+    /// Calls whose tools said themselves that they failed.
+    failed: HashSet<ToolCallId>,
 }
 
 impl Tell for Bernard {
     fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         if let Fact::RunStart = fact {
             let (is_broken, caller) = (self.is_broken, self.caller.take());
-            *self = Self { is_open: true, is_broken, calls: HashMap::new(), caller };
+            *self = Self { is_open: true, is_broken, caller, ..Self::default() };
             return;
         }
         if scene.agent.is_some() {
@@ -80,12 +86,16 @@ impl Bernard {
                 });
             }
             ToolStep::Progress(progress) => {
-                progress_event(scene, tool, "progress", &progress_line(progress), out);
+                let phase = progress.phase.as_deref().unwrap_or("progress");
+                if phase == FAILURE {
+                    self.failed.insert(id.clone());
+                }
+                progress_event(scene, tool, (phase, progress.data.as_ref()), &progress_line(progress), out);
             }
             ToolStep::Result { again: false } => {
-                let text = tool.result.as_ref().map(crate::Json::to_text).unwrap_or_default();
-                if tool.is_error {
-                    progress_event(scene, tool, "error", &text, out);
+                let text = tool.result.as_ref().map(Json::to_text).unwrap_or_default();
+                if tool.is_error && !self.failed.contains(id) {
+                    progress_event(scene, tool, (FAILURE, None), &text, out);
                 }
                 delta_chunk(scene, out, |delta| {
                     delta.put("role", "tool").put("tool_call_id", id.as_str()).put("content", &text);
@@ -96,12 +106,22 @@ impl Bernard {
     }
 }
 
-fn progress_event(scene: &Scene<'_>, tool: &ToolView, phase: &str, message: &str, out: &mut Vec<u8>) {
+fn progress_event(
+    scene: &Scene<'_>,
+    tool: &ToolView,
+    (phase, detail): (&str, Option<&Json>),
+    message: &str,
+    out: &mut Vec<u8>,
+) {
     data_event(out, |event| {
         event.put("type", "tool_progress").put("request_id", &chunk_id(scene));
         event.nest("data", |fields| {
             fields.put("_type", "tool_progress").put("tool", tool.name.as_str()).put("phase", phase);
-            fields.put("message", message).put("timestamp", &scene.at);
+            fields.put("message", message);
+            if let Some(detail) = detail {
+                fields.put("data", detail);
+            }
+            fields.put("timestamp", &scene.at);
         });
     });
 }

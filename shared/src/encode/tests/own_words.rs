@@ -36,6 +36,8 @@ fn ralph() {
         "ralph",
         r#"
         event: message
+        data: {"type":"status","content":"Thinking..."}
+        event: message
         data: {"type":"status","content":"Starting"}
         event: message
         data: {"type":"message","content":"The weather"}
@@ -44,7 +46,7 @@ fn ralph() {
         event: message
         data: {"type":"tool_call_start","tool_call_id":"call_1","tool_name":"forecast","tool_args":{"city":"London"}}
         event: message
-        data: {"type":"tool_call_complete","tool_call_id":"call_1","tool_name":"forecast","result":"{\"temperature\":18}"}
+        data: {"type":"tool_call_complete","tool_call_id":"call_1","tool_name":"forecast","tool_args":{"city":"London"},"result":"{\"temperature\":18}"}
         event: message
         data: {"type":"done"}
         "#,
@@ -171,4 +173,29 @@ fn a_sub_agent_ends_once_and_its_thread_has_its_cost() {
     assert!(ended[0].contains(r#""cost":{"input_tokens":3,"output_tokens":4}"#), "{rye}");
     let deep = encoded("deep-agent", lines);
     assert_eq!(deep.matches("agent_end").count(), 1, "{deep}");
+}
+
+#[test]
+fn deep_agent_tells_no_failure_and_a_command_as_completed() {
+    let run = r#"
+    {"k":"run.start","run":"r","dialect":"runner","at":1}
+    {"k":"status","run":"r","text":"retrying model in 1 s","at":1}
+    {"k":"error","run":"r","code":"rate_limit","message":"slow down","retryable":true,"at":1}
+    {"k":"tool.call","run":"r","tool":"t","name":"write_todos","arguments":"{}","at":1}
+    {"k":"tool.result","run":"r","tool":"t","output":"\"Command(update={'todos': []})\"","at":1}
+    {"k":"tool.call","run":"r","tool":"u","name":"ls","arguments":"{}","at":1}
+    {"k":"tool.result","run":"r","tool":"u","output":"Command (a file)","at":1}
+    {"k":"error","run":"r","code":"http_401","message":"no key","at":1}
+    {"k":"run.end","run":"r","status":"error","at":1}
+    "#;
+    let stream = encoded("deep-agent", run);
+    let told: Vec<&str> = stream.lines().filter(|line| !line.is_empty()).collect();
+    let said = |kind: &str| told.iter().filter(|line| line.contains(kind)).count();
+    assert_eq!(
+        (said("\"status\""), said("\"done\""), said("slow down"), said("no key")),
+        (0, 0, 0, 0),
+        "{stream}"
+    );
+    assert_eq!((said("✓ completed"), said("Command (a file)")), (1, 1), "{stream}");
+    assert!(crate::encode::encoding("deep-agent").is_some_and(|encoding| encoding.breaks_off));
 }
