@@ -11,8 +11,11 @@
 //!
 //! The reading methods wait for the disk. Call them outside every lock and through [`blocking`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use indexmap::IndexSet;
+use shared::code::ErrorCode;
 use shared::frame::{ConversationRow, Durability};
 use shared::{ConversationId, Envelope, Position, Seq, View};
 use tokio::sync::watch;
@@ -21,13 +24,15 @@ mod found;
 mod memory;
 mod pack;
 mod sqlite;
+mod stop;
 mod written;
 
-pub(crate) use found::{Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures};
+pub(crate) use found::{Finds, Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures};
 pub(crate) use memory::MemoryLog;
 #[cfg(test)]
 pub(crate) use sqlite::Hand;
 pub(crate) use sqlite::{OpenError, Options, SqliteLog};
+pub(crate) use stop::{Stop, StopOnDrop};
 pub(crate) use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
 
 /// Why a log did not do what it was asked for.
@@ -53,12 +58,27 @@ pub(crate) enum LogError {
     /// What was written is not kept yet, since the log cannot write.
     #[error("the log cannot write: {0}")]
     Failing(Arc<str>),
+    /// What was written cannot be kept, for reasons of its own: the log works.
+    #[error("the log could not write this and has set it aside; its trace says why")]
+    SetAside,
     /// The log could not be read.
     #[error("the log cannot be read: {0}")]
     Unreadable(Arc<str>),
     /// What was asked for makes no sense to the log.
     #[error("{0}")]
     BadQuery(String),
+}
+
+impl LogError {
+    /// The code that goes to who asked.
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self {
+            Self::Gone { .. } | Self::Unknown => ErrorCode::Gone,
+            Self::BadQuery(_) => ErrorCode::BadRequest,
+            Self::Failing(_) | Self::SetAside | Self::Unreadable(_) => ErrorCode::LogFailed,
+            Self::Conflict { .. } => ErrorCode::Internal,
+        }
+    }
 }
 
 /// The number of an append; later ones have higher numbers.
@@ -73,6 +93,8 @@ impl Ticket {
 /// How far a log has come.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Progress {
+    /// What was passed over although it is not written: it could not be, for reasons of its own. The newest thousand.
+    pub(crate) lost: Arc<BTreeSet<Ticket>>,
     /// Everything up to here survives the death of the hub.
     pub(crate) stored: Ticket,
     /// Everything up to here survives the loss of power.
@@ -84,9 +106,22 @@ pub(crate) struct Progress {
     pub(crate) full: bool,
 }
 
+impl Progress {
+    /// Whether the death of the hub would leave what `ticket` stands for.
+    pub(crate) fn has(&self, ticket: Ticket) -> bool {
+        ticket <= self.stored && !self.lost.contains(&ticket)
+    }
+}
+
 /// How a log does, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Figures {
+    /// Appends that the queue did not take and that no checkpoint has made up for yet.
+    pub(crate) left_out: u64,
+    /// Conversations that such appends belong to, and of which a checkpoint will come.
+    pub(crate) holed: u64,
+    /// What could not be written for reasons of its own, and was set aside.
+    pub(crate) set_aside: u64,
     /// Bytes that wait to be written.
     pub(crate) queue_bytes: u64,
     /// The newest ticket.
@@ -117,6 +152,56 @@ pub(crate) struct Fault {
     /// Since when, in milliseconds since 1970.
     pub(crate) since: u64,
 }
+
+/// What a log did not write before it was closed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, thiserror::Error)]
+#[error(
+    "{events} events of {} conversations were not written ({}): {why}",
+    conversations.len(),
+    some_names(conversations)
+)]
+pub(crate) struct Unwritten {
+    /// Events, or publications where their events were not counted.
+    pub(crate) events: u64,
+    /// Conversations that they belong to.
+    pub(crate) conversations: IndexSet<ConversationId>,
+    /// Why not.
+    pub(crate) why: String,
+}
+
+impl Unwritten {
+    /// Counts what was not written of one conversation.
+    pub(crate) fn add(&mut self, conversation: &ConversationId, events: u64) {
+        self.events = self.events.saturating_add(events);
+        if !self.conversations.contains(conversation) {
+            self.conversations.insert(conversation.clone());
+        }
+    }
+}
+
+/// Names that are said before the others are only counted.
+const NAMES_MAX: usize = 10;
+
+fn some_names(conversations: &IndexSet<ConversationId>) -> String {
+    let mut names: Vec<&str> = conversations.iter().take(NAMES_MAX).map(ConversationId::as_str).collect();
+    names.extend((conversations.len() > NAMES_MAX).then_some("…"));
+    names.join(", ")
+}
+
+/// What a log had said to be kept and did not find when it was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Missing {
+    /// Transactions that are not there, at least.
+    pub(crate) commits: u64,
+    /// When the newest that is there was made, in milliseconds since 1970; 0 where there is none.
+    pub(crate) from: u64,
+    /// When the newest that is missing was made.
+    pub(crate) to: u64,
+}
+
+/// The number of a history that is imported; each has its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Import(pub(crate) u64);
 
 /// Events of one conversation, read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,8 +271,8 @@ pub(crate) trait EventLog: std::fmt::Debug + Send + Sync {
     /// The conversations whose newest run was not over when the hub last stopped.
     fn unfinished(&self) -> Result<Vec<ConversationId>, LogError>;
 
-    /// What matches, the newest first.
-    fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, LogError>;
+    /// What matches, the newest first: all of it up to the limit, or what was found until `stop` was called.
+    fn search(&self, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError>;
 
     /// The calls of each tool, by name.
     fn tools(&self) -> Result<Vec<ToolFigures>, LogError>;
@@ -195,21 +280,41 @@ pub(crate) trait EventLog: std::fmt::Debug + Send + Sync {
     /// A result that was too large to stand in an event.
     fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError>;
 
-    /// Drops a conversation with everything that belongs to it. Does not wait.
+    /// The newest events that are not there one by one although earlier ones are: the first and the last seq. Nothing where
+    /// all are there from the first that is. Waits for the disk.
+    fn gap(&self, conversation: &ConversationId) -> Result<Option<(Seq, Seq)>, LogError>;
+
+    /// Takes a piece of a history that is imported; nobody sees it before [`EventLog::adopt`]. The first piece says with
+    /// `append.after` where the history begins. Does not wait.
+    fn stage(&self, import: Import, append: Append<'_>) -> Ticket;
+
+    /// Makes a conversation of all that was staged, with the state in `checkpoint`: all of it is there or nothing. The ticket
+    /// is lost when not all was staged. Does not wait.
+    fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket;
+
+    /// Forgets what was staged. Does not wait.
+    fn abandon(&self, import: Import);
+
+    /// Drops a conversation. What belongs to it goes step by step, and is not seen any more meanwhile. Does not wait.
     fn remove(&self, conversation: &ConversationId) -> Ticket;
 
-    /// Drops whole conversations, the one that was silent longest first, until the rest is within `rule`, and says which; a
-    /// bounded number at once. Never one that `keep` holds on to: whoever reads a conversation back must hold on to it
-    /// before. `now` is in milliseconds since 1970.
-    fn retain(
+    /// Whole conversations, the one that was silent longest first, without which the rest is within `rule`; a bounded number
+    /// at once. Never one that `keep` holds on to. `now` is in milliseconds since 1970.
+    fn expired(
         &self,
         rule: &Retention,
         now: u64,
         keep: &dyn Fn(&ConversationId) -> bool,
     ) -> Result<Vec<ConversationId>, LogError>;
 
-    /// Writes what is left and notes that the log ended well. Waits for the disk; nothing may be appended afterwards.
-    fn close(&self);
+    /// What the log had said to be kept and did not find when it was opened.
+    fn missing(&self) -> Option<&Missing> {
+        None
+    }
+
+    /// Writes what is left and notes that the log ended well. Waits for the disk; nothing may be appended afterwards. Fails
+    /// when something was not written.
+    fn close(&self) -> Result<(), Unwritten>;
 }
 
 /// Ready when `ticket` is kept at `level`; fails as soon as the log cannot write. Nothing waits for
@@ -243,6 +348,9 @@ pub(crate) fn settled(
         Durability::Stored => progress.stored,
         Durability::Synced => progress.synced,
     };
+    if progress.lost.contains(&ticket) {
+        return Some(Err(LogError::SetAside));
+    }
     if ticket <= done {
         return Some(Ok(()));
     }

@@ -33,6 +33,16 @@ pub(crate) struct SearchQuery {
     pub(crate) limit: usize,
 }
 
+/// What a search found, the newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Finds {
+    /// The hits.
+    pub(crate) hits: Vec<Hit>,
+    /// The search was stopped: it looked at what is not older than this, as [`SearchQuery::before`] takes it. Nothing when it
+    /// came to its end.
+    pub(crate) stopped_at: Option<u64>,
+}
+
 /// A place that matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Hit {

@@ -1,6 +1,7 @@
 //! The log in memory: for tests and throw-away demos. It keeps the newest events of each conversation, as many as the
 //! ring of a live one, and promises nothing beyond the life of the process.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use compact_str::CompactString;
@@ -12,8 +13,8 @@ use shared::{ConversationId, Seq};
 use tokio::sync::watch;
 
 use super::{
-    Append, Attachment, Checkpoint, EventLog, Hit, ListQuery, LogError, Page, Progress, Retention,
-    SearchQuery, Stored, Ticket, ToolFigures,
+    Append, Attachment, Call, Checkpoint, EventLog, Finds, Import, ListQuery, LogError, Page, Progress,
+    Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten,
 };
 use crate::ring::Ring;
 use crate::weigh::weigh;
@@ -26,6 +27,8 @@ const ATTACHED_BYTES_MAX: usize = 64 << 20;
 pub(crate) struct MemoryLog {
     conversations: DashMap<ConversationId, Ring>,
     attached: Mutex<Attached>,
+    /// Histories that are imported and not whole yet.
+    staged: Mutex<HashMap<Import, (Ring, Vec<Attachment>)>>,
     /// Never changes.
     progress: watch::Sender<Progress>,
 }
@@ -105,7 +108,7 @@ impl EventLog for MemoryLog {
         Ok(Vec::new())
     }
 
-    fn search(&self, _query: &SearchQuery) -> Result<Vec<Hit>, LogError> {
+    fn search(&self, _query: &SearchQuery, _stop: &Stop) -> Result<Finds, LogError> {
         Err(LogError::BadQuery(String::from(
             "the log in memory is not searched; serve with --log sqlite:PATH",
         )))
@@ -125,7 +128,35 @@ impl EventLog for MemoryLog {
         Ticket::default()
     }
 
-    fn retain(
+    fn gap(&self, _conversation: &ConversationId) -> Result<Option<(Seq, Seq)>, LogError> {
+        // It keeps the newest, without a hole.
+        Ok(None)
+    }
+
+    fn stage(&self, import: Import, append: Append<'_>) -> Ticket {
+        let mut staged = self.staged.lock();
+        let staged = staged.entry(import).or_insert_with(|| (Ring::after_seq(append.after.seq), Vec::new()));
+        for envelope in append.envelopes {
+            staged.0.push(Arc::clone(envelope), weigh(envelope));
+        }
+        staged.1.extend(append.attachments);
+        Ticket::default()
+    }
+
+    fn adopt(&self, import: Import, checkpoint: Checkpoint, _calls: Vec<Call>) -> Ticket {
+        let (conversation, seq) = (checkpoint.row.conversation, checkpoint.view.seq);
+        let (ring, attachments) =
+            self.staged.lock().remove(&import).unwrap_or_else(|| (Ring::after_seq(seq), Vec::new()));
+        self.attached.lock().put(&conversation, attachments);
+        self.conversations.insert(conversation, ring);
+        Ticket::default()
+    }
+
+    fn abandon(&self, import: Import) {
+        self.staged.lock().remove(&import);
+    }
+
+    fn expired(
         &self,
         _rule: &Retention,
         _now: u64,
@@ -135,7 +166,9 @@ impl EventLog for MemoryLog {
         Ok(Vec::new())
     }
 
-    fn close(&self) {}
+    fn close(&self) -> Result<(), Unwritten> {
+        Ok(())
+    }
 }
 
 /// Results beside their events, the newest of all conversations, as many as fit.

@@ -18,53 +18,63 @@
 //! which life wrote it last: where any life since then did not end well, it goes on in a new epoch, with all its events.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use rusqlite::OptionalExtension as _;
 use shared::frame::{ConversationRow, Durability};
 use shared::limits::LOG_QUEUE_BYTES_MAX;
 use shared::{ConversationId, Epoch, Position, Seq};
 use tokio::sync::watch;
 
 use super::{
-    Append, Checkpoint, EventLog, Figures, Hit, ListQuery, LogError, Page, Progress, Retention, SearchQuery,
-    Stored, Ticket, ToolFigures,
+    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, Missing, Page, Progress,
+    Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten,
 };
 use crate::clock;
 use crate::rank::{Rank, step_back};
 
+mod aside;
 mod blocks;
 mod commit;
 mod documents;
 #[cfg(test)]
 mod hand;
+mod imports;
 mod known;
 mod load;
 mod marks;
 mod ops;
 mod packer;
+mod private;
 mod queue;
 mod readers;
 mod retain;
 mod rows;
 mod schema;
 mod search;
+mod sweep;
+mod tails;
 mod tally;
 mod tools;
 mod views;
+mod watermark;
 mod writer;
 
+use aside::Aside;
 use blocks::unreadable;
 #[cfg(test)]
 pub(crate) use hand::Hand;
-use ops::{Events, Op};
+use ops::{Adoption, Events, Op};
 use packer::Packer;
 use queue::{Queue, Stage};
-use readers::Readers;
+use readers::{READERS_MAX, Readers, SEARCHERS_MAX};
 pub(crate) use schema::OpenError;
 use tally::Tally;
+use watermark::Marker;
 use writer::Writer;
 
 /// How a file is opened.
@@ -87,11 +97,15 @@ impl Default for Options {
 pub(crate) struct SqliteLog {
     queue: Arc<Queue>,
     packer: Arc<Packer>,
+    /// For conversations and the list.
     readers: Readers,
+    /// For searches and the figures of tools.
+    searchers: Readers,
     tally: Arc<Tally>,
     threads: Mutex<Threads>,
     /// The last life before this one that did not end well; 0 for none.
     last_unsound: i64,
+    missing: Option<Missing>,
 }
 
 #[derive(Debug, Default)]
@@ -108,7 +122,7 @@ impl SqliteLog {
         let lock = lock(path)?;
         let connection = schema::open_writer(path, options.max_bytes)?;
         let broken = |source| OpenError::Database { path: path.to_path_buf(), source };
-        let (life, last_unsound) = begin(&connection).map_err(broken)?;
+        let Life { number: life, last_unsound, missing } = begin(&connection, path).map_err(broken)?;
         let tally = Arc::new(Tally::new(rows::count(&connection).map_err(broken)?));
         let (queue, packer) = (Arc::new(Queue::new(options.queue_bytes)), Arc::new(Packer::default()));
         for (conversation, key) in rows::loose(&connection).map_err(broken)? {
@@ -123,7 +137,12 @@ impl SqliteLog {
             known: known::Known::default(),
             failing_since: None,
             synced: false,
+            marker: Marker::open(path, life, clock::now_ms()),
+            aside: Aside::new(path),
+            refused: 0,
+            halvings: 0,
         };
+        queue.sweep_after(Duration::ZERO);
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             let spawned = std::thread::Builder::new().name(String::from(name)).spawn(run);
             spawned.map(Some).map_err(|source| OpenError::File { path: path.to_path_buf(), source })
@@ -140,8 +159,18 @@ impl SqliteLog {
             packer: spawn("log-packer", Box::new(packing))?,
             lock: Some(lock),
         };
-        let readers = Readers::new(path.to_path_buf());
-        Ok(Self { queue, packer, readers, tally, threads: Mutex::new(threads), last_unsound })
+        let readers = Readers::new(path.to_path_buf(), READERS_MAX);
+        let searchers = Readers::new(path.to_path_buf(), SEARCHERS_MAX);
+        Ok(Self {
+            queue,
+            packer,
+            readers,
+            searchers,
+            tally,
+            threads: Mutex::new(threads),
+            last_unsound,
+            missing,
+        })
     }
 
     /// Ends both threads: the packer first, since it gives work to the writer.
@@ -149,6 +178,7 @@ impl SqliteLog {
         let mut threads = self.threads.lock();
         // The last connection tidies up behind it, and only one that writes can.
         self.readers.close();
+        self.searchers.close();
         self.queue.end(if stage == Stage::Closing { Stage::Draining } else { stage });
         self.packer.end();
         for (thread, last) in [(threads.packer.take(), false), (threads.writer.take(), true)] {
@@ -173,12 +203,9 @@ impl Drop for SqliteLog {
 fn lock(path: &Path) -> Result<File, OpenError> {
     let failed = |source| OpenError::File { path: path.to_path_buf(), source };
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        std::fs::create_dir_all(directory).map_err(failed)?;
+        private::folder(directory).map_err(failed)?;
     }
-    let mut name = path.as_os_str().to_os_string();
-    name.push(".lock");
-    let file = File::options().create(true).truncate(false).write(true).open(PathBuf::from(name));
-    let file = file.map_err(failed)?;
+    let file = private::open(&private::beside(path, ".lock")).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(std::fs::TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_path_buf() }),
@@ -186,17 +213,40 @@ fn lock(path: &Path) -> Result<File, OpenError> {
     }
 }
 
-/// Begins a life. Returns its number, and that of the last one that did not end well.
-fn begin(connection: &rusqlite::Connection) -> rusqlite::Result<(i64, i64)> {
+/// A life of the file that has begun.
+struct Life {
+    number: i64,
+    /// The last one before it that did not end well; 0 for none.
+    last_unsound: i64,
+    /// What was said to be kept and is not there.
+    missing: Option<Missing>,
+}
+
+/// Begins a life.
+fn begin(connection: &rusqlite::Connection, path: &Path) -> rusqlite::Result<Life> {
+    let newest = "SELECT number, commits, written_at FROM life ORDER BY number DESC LIMIT 1";
+    let newest = connection.query_row(newest, [], |row| {
+        Ok((row.get(0)?, schema::natural(row.get(1)?), schema::natural(row.get(2)?)))
+    });
+    let (newest, commits, at): (i64, u64, u64) = newest.optional()?.unwrap_or_default();
     let unsound = "SELECT coalesce(max(number), 0) FROM life WHERE ended_well = 0";
-    let unsound = connection.query_row(unsound, [], |row| row.get(0))?;
-    let insert = "INSERT INTO life (version, started_at) VALUES (?1, ?2)";
+    let mut last_unsound = connection.query_row(unsound, [], |row| row.get(0))?;
+    let watermark = watermark::read(path).unwrap_or_default();
+    let missing = watermark.missing(newest, commits, at);
+    if let Some(Missing { commits, from, to }) = &missing {
+        tracing::error!(path = %path.display(), commits, from, to, "what the log had acked is missing");
+        // Viewers have seen what is not there: nothing goes on under its old name.
+        last_unsound = newest;
+    }
+    sweep::begin(connection)?;
+    let insert = "INSERT INTO life (number, version, started_at) VALUES (?1, ?2, ?3)";
     // If the power went and this with it, nobody would know that there was a life whose events are missing.
     connection.pragma_update(None, "synchronous", "full")?;
-    connection.execute(insert, (env!("CARGO_PKG_VERSION"), schema::integer(clock::now_ms())))?;
-    let life = connection.last_insert_rowid();
+    // Never the number of one that is missing.
+    let number = newest.max(watermark.life) + 1;
+    connection.execute(insert, (number, env!("CARGO_PKG_VERSION"), schema::integer(clock::now_ms())))?;
     connection.pragma_update(None, "synchronous", "normal")?;
-    Ok((life, unsound))
+    Ok(Life { number, last_unsound, missing })
 }
 
 impl EventLog for SqliteLog {
@@ -283,12 +333,12 @@ impl EventLog for SqliteLog {
         self.readers.read(|connection| rows::unfinished(connection).map_err(unreadable))
     }
 
-    fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, LogError> {
-        self.readers.read(|connection| search::search(connection, query))
+    fn search(&self, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
+        self.searchers.read(|connection| search::search(connection, query, stop))
     }
 
     fn tools(&self) -> Result<Vec<ToolFigures>, LogError> {
-        self.readers.read(|connection| tools::figures(connection).map_err(unreadable))
+        self.searchers.read(|connection| tools::figures(connection).map_err(unreadable))
     }
 
     fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError> {
@@ -299,26 +349,48 @@ impl EventLog for SqliteLog {
         })
     }
 
+    fn gap(&self, conversation: &ConversationId) -> Result<Option<(Seq, Seq)>, LogError> {
+        drop(self.queue.settle(conversation));
+        self.readers.read(|connection| {
+            let found = load::find(connection, conversation)?.ok_or(LogError::Unknown)?;
+            blocks::gap(connection, found.key, found.head).map_err(unreadable)
+        })
+    }
+
+    fn stage(&self, import: Import, append: Append<'_>) -> Ticket {
+        self.queue.piece(Op::Stage(import, Box::new(Events::of(append))))
+    }
+
+    fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket {
+        let adoption = Adoption::of(import, checkpoint, calls);
+        let head = adoption.head;
+        self.queue.make(Op::Adopt(Box::new(adoption)), head)
+    }
+
+    fn abandon(&self, import: Import) {
+        self.queue.put(Op::Abandon(import));
+    }
+
     fn remove(&self, conversation: &ConversationId) -> Ticket {
         self.queue.put(Op::Remove(conversation.clone()))
     }
 
-    fn retain(
+    fn expired(
         &self,
         rule: &Retention,
         now: u64,
         keep: &dyn Fn(&ConversationId) -> bool,
     ) -> Result<Vec<ConversationId>, LogError> {
-        let choose = |connection: &rusqlite::Transaction<'_>| retain::choose(connection, rule, now, keep);
-        let gone = self.readers.read(|connection| choose(connection).map_err(unreadable))?;
-        let last = gone.iter().fold(Ticket::default(), |_, conversation| self.remove(conversation));
-        // Else the next round would choose the same. When it cannot be written, they go once it can.
-        drop(self.queue.settle_to(last.0));
-        Ok(gone)
+        self.readers.read(|connection| retain::choose(connection, rule, now, keep).map_err(unreadable))
     }
 
-    fn close(&self) {
+    fn missing(&self) -> Option<&Missing> {
+        self.missing.as_ref()
+    }
+
+    fn close(&self) -> Result<(), Unwritten> {
         self.end(Stage::Closing);
+        self.queue.left().map_or(Ok(()), Err)
     }
 }
 

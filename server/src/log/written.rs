@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
+use shared::event::{Event, Kind};
 use shared::frame::{ConversationRow, Durability};
 use shared::view::Item;
 use shared::{ConversationId, Envelope, Epoch, MessageId, Position, PublisherId, RunId, Seq, View};
@@ -117,10 +118,20 @@ pub(crate) struct Call {
 /// A result that is kept beside its event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Attachment {
-    /// Its FNV-1a 64, as 16 hex digits: its name in the conversation.
+    /// The first 128 bits of its SHA-256, as 32 hex digits: its name in the conversation.
     pub(crate) hash: CompactString,
     /// The result, as JSON.
     pub(crate) json: Arc<str>,
+}
+
+impl Attachment {
+    /// Whether it is the result of `event`.
+    pub(crate) fn is_of(&self, event: &Event) -> bool {
+        match &event.kind {
+            Kind::ToolResult(result) => result.reference.as_ref().is_some_and(|it| it.hash == self.hash),
+            _ => false,
+        }
+    }
 }
 
 /// A conversation as it stands.

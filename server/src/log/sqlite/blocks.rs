@@ -117,6 +117,22 @@ pub(super) fn read(
     Ok(())
 }
 
+/// The newest seqs that no row has, up to `head`, after the first that one has.
+pub(super) fn gap(connection: &Connection, key: i64, head: Seq) -> rusqlite::Result<Option<(Seq, Seq)>> {
+    let select = "SELECT first, last FROM event WHERE conversation = ?1 ORDER BY first DESC";
+    let mut select = connection.prepare_cached(select)?;
+    let mut rows = select.query([key])?;
+    let mut begin = head.saturating_add(1);
+    while let Some(row) = rows.next()? {
+        let (first, last) = (natural(row.get(0)?), natural(row.get(1)?));
+        if last.saturating_add(1) < begin {
+            return Ok(Some((last + 1, begin - 1)));
+        }
+        begin = first;
+    }
+    Ok(None)
+}
+
 /// The events of a body.
 pub(super) fn events(encoding: i64, body: &[u8]) -> Result<Vec<Envelope>, LogError> {
     let unpacked = match Encoding::of(encoding) {

@@ -10,10 +10,10 @@ use shared::frame::ConversationRow;
 use shared::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 
 use super::known::{Known, Touch};
-use super::ops::{Compacted, Events, Op, PackedView, Queued};
+use super::ops::{Adoption, Compacted, Events, Op, PackedView, Queued};
 use super::tools::CallCounts;
-use super::{blocks, documents, marks, rows, tools, views};
-use crate::log::{Attachment, Checkpoint, Document, Mark};
+use super::{blocks, documents, imports, marks, rows, sweep, tools, views};
+use crate::log::{Attachment, Checkpoint, Document, Import, Mark};
 
 /// Blocks of one conversation after which they are packed together.
 const LOOSE_MAX: usize = 64;
@@ -27,6 +27,10 @@ pub(super) struct Outcome {
     pub(super) removed: u64,
     /// Conversations whose events did not continue what is written, and where that ends.
     pub(super) misfits: Vec<(ConversationId, Seq)>,
+    /// The ops that were left out.
+    pub(super) lost: Vec<u64>,
+    /// Whether rows of conversations that went are left to be deleted.
+    pub(super) sweeps: bool,
     /// Conversations, with their keys, whose blocks can be packed together.
     pub(super) ripe: Vec<(ConversationId, i64)>,
     /// The ops that keep a state which was not packed yet, with the keys of their conversations.
@@ -70,6 +74,12 @@ impl<'a> Commit<'a> {
             Op::Compact(compacted) => self.compact(compacted),
             Op::Rows(rows) => rows.iter().try_for_each(|row| self.row(row)),
             Op::Remove(conversation) => self.remove(conversation),
+            Op::Stage(import, events) => self.stage(queued.ticket, *import, events),
+            Op::Adopt(adoption) => self.adopt(queued.ticket, adoption),
+            Op::Abandon(import) => {
+                self.outcome.sweeps = true;
+                imports::abandon(self.connection, *import)
+            }
             Op::Rename(conversation, epoch) => self.rename(conversation, epoch),
             Op::Sync => Ok(()),
         }
@@ -90,6 +100,7 @@ impl<'a> Commit<'a> {
         self.outcome.made += u64::from(made);
         if place.head != after.seq {
             self.outcome.misfits.push((id.clone(), place.head));
+            self.outcome.lost.push(ticket);
             return Ok(());
         }
         place.epoch.clone_from(&after.epoch);
@@ -207,14 +218,31 @@ impl<'a> Commit<'a> {
         let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
         let key = place.key;
         self.known.remove(conversation);
-        for table in ["event", "attachment", "checkpoint", "mark"] {
-            let delete = format!("DELETE FROM {table} WHERE conversation = ?1");
-            self.connection.prepare_cached(&delete)?.execute([key])?;
-        }
-        documents::remove(self.connection, key)?;
-        self.connection.prepare_cached("DELETE FROM conversation WHERE key = ?1")?.execute([key])?;
+        sweep::went(self.connection, key)?;
         self.outcome.removed += 1;
+        self.outcome.sweeps = true;
         Ok(())
+    }
+
+    fn stage(&mut self, ticket: u64, import: Import, events: &Events) -> rusqlite::Result<()> {
+        if !imports::stage(self.connection, import, events)? {
+            self.outcome.lost.push(ticket);
+        }
+        Ok(())
+    }
+
+    fn adopt(&mut self, ticket: u64, adoption: &'a Adoption) -> rusqlite::Result<()> {
+        let id = &adoption.row.conversation;
+        let is_there = self.known.find(self.connection, id)?.is_some();
+        let key = if is_there { None } else { imports::adopt(self.connection, adoption, self.life)? };
+        let Some(key) = key else {
+            self.outcome.lost.push(ticket);
+            return Ok(());
+        };
+        self.calls.add(&adoption.calls);
+        self.outcome.made += 1;
+        self.outcome.ripe.push((id.clone(), key));
+        rows::put(self.connection, key, &adoption.row)
     }
 
     fn rename(&mut self, conversation: &ConversationId, epoch: &Epoch) -> rusqlite::Result<()> {

@@ -7,10 +7,6 @@ use shared::view::Item;
 use super::schema::integer;
 use crate::log::{Document, DocumentKind, DocumentPlace};
 
-/// Stand around a match while it travels out of the database. Unicode keeps these two for such uses, and texts come
-/// without them.
-pub(super) const MATCH: [char; 2] = ['\u{fdd0}', '\u{fdd1}'];
-
 /// The word for a kind, in the database.
 pub(super) fn word(kind: DocumentKind) -> &'static str {
     match kind {
@@ -62,12 +58,8 @@ pub(super) fn put(connection: &Connection, key: i64, document: &Document) -> rus
     Ok(if before.is_some() { 0 } else { integer(text.len() as u64) })
 }
 
-/// Forgets the documents of a conversation.
-pub(super) fn remove(connection: &Connection, key: i64) -> rusqlite::Result<()> {
-    forget(connection, "conversation", key)
-}
-
-fn forget(connection: &Connection, column: &str, value: i64) -> rusqlite::Result<()> {
+/// Forgets the documents whose `column` has that value, and their words.
+pub(super) fn forget(connection: &Connection, column: &str, value: i64) -> rusqlite::Result<()> {
     // The index needs the texts to forget their words, so they go after it.
     let words = format!(
         "INSERT INTO word (word, rowid, text, place) SELECT 'delete', id, text, place FROM document WHERE {column} = ?1"
@@ -77,9 +69,10 @@ fn forget(connection: &Connection, column: &str, value: i64) -> rusqlite::Result
     Ok(())
 }
 
-/// `text` as it is searched: as much as the limit allows, without what would be taken for a match.
+/// `text` as it is searched: as much as the limit allows, without what would end a text in the database, and without the two
+/// characters that the index takes for letters although they are none.
 fn clean(text: &str) -> String {
     let end = text.floor_char_boundary(DOCUMENT_BYTES_MAX);
     let text = text.get(..end).unwrap_or_default();
-    text.chars().map(|c| if MATCH.contains(&c) || c == '\0' { ' ' } else { c }).collect()
+    text.replace(['\0', '\u{fdd0}', '\u{fdd1}'], " ")
 }

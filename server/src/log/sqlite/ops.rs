@@ -6,7 +6,7 @@ use shared::frame::{ConversationRow, Durability};
 use shared::{ConversationId, Envelope, Epoch, Position};
 
 use super::views;
-use crate::log::{Append, Attachment, Call, Checkpoint, Document, Mark};
+use crate::log::{Append, Attachment, Call, Checkpoint, Document, Import, Mark};
 use crate::weigh::weigh;
 
 /// An op in its place.
@@ -33,12 +33,40 @@ pub(super) enum Op {
     Compact(Box<Compacted>),
     /// Rows of the list.
     Rows(Vec<ConversationRow>),
+    /// A piece of a history that is imported.
+    Stage(Import, Box<Events>),
+    /// All of it becomes a conversation.
+    Adopt(Box<Adoption>),
+    /// What was staged is forgotten.
+    Abandon(Import),
     /// A conversation goes.
     Remove(ConversationId),
     /// A conversation goes on in another epoch.
     Rename(ConversationId, Epoch),
     /// Nothing, but what came before is to survive the loss of power.
     Sync,
+}
+
+/// See [`Op::Adopt`].
+#[derive(Debug)]
+pub(super) struct Adoption {
+    pub(super) import: Import,
+    pub(super) row: ConversationRow,
+    pub(super) epoch: Epoch,
+    pub(super) at: u64,
+    pub(super) head: u64,
+    /// The state at `head`, packed.
+    pub(super) body: Vec<u8>,
+    /// Calls that are over in it.
+    pub(super) calls: Vec<Call>,
+}
+
+impl Adoption {
+    /// With the state of `checkpoint`, which is packed here.
+    pub(super) fn of(import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Self {
+        let Checkpoint { row, epoch, view, at, .. } = checkpoint;
+        Self { import, row, epoch, at, head: view.seq, body: views::pack(&view), calls }
+    }
 }
 
 /// See [`Op::Append`].
@@ -109,7 +137,9 @@ impl Events {
     pub(super) fn of(append: Append<'_>) -> Self {
         let Append { conversation, after, envelopes, mark, level, documents, calls, attachments } = append;
         let events: usize = envelopes.iter().map(|envelope| weigh(envelope)).sum();
-        let texts: usize = documents.iter().map(|document| document.text.len() + 128).sum();
+        let texts: usize =
+            documents.iter().map(|document| document.text.len() + document.name.len() + 128).sum();
+        let called: usize = calls.iter().map(|call| call.name.len() + 64).sum();
         let results: usize = attachments.iter().map(|attachment| attachment.json.len()).sum();
         Self {
             conversation: conversation.clone(),
@@ -117,7 +147,7 @@ impl Events {
             envelopes: envelopes.to_vec(),
             mark,
             level,
-            bytes: 256 + events + texts + results + calls.len() * 64,
+            bytes: 256 + events + texts + results + called,
             documents,
             calls,
             attachments,
@@ -134,20 +164,23 @@ impl Op {
             Self::View(view) => Some(&view.conversation),
             Self::Compact(compacted) => Some(&compacted.conversation),
             Self::Remove(conversation) | Self::Rename(conversation, _) => Some(conversation),
-            Self::Rows(_) | Self::Sync => None,
+            Self::Adopt(adoption) => Some(&adoption.row.conversation),
+            // Of an import nothing is known by name before it is whole.
+            Self::Stage(..) | Self::Abandon(_) | Self::Rows(_) | Self::Sync => None,
         }
     }
 
     /// About what it holds in memory.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Self::Append(events) => events.bytes,
+            Self::Append(events) | Self::Stage(_, events) => events.bytes,
+            Self::Adopt(adoption) => adoption.body.len(),
             // The state itself is as large as the one in memory; there is one for each conversation.
             Self::Keep(checkpoint) => checkpoint.newest.iter().map(|envelope| weigh(envelope)).sum(),
             Self::View(view) => view.body.len(),
             Self::Compact(compacted) => compacted.blocks.iter().map(|block| block.body.len()).sum(),
             Self::Rows(rows) => rows.len() * 512,
-            Self::Remove(_) | Self::Rename(..) | Self::Sync => 64,
+            Self::Remove(_) | Self::Rename(..) | Self::Abandon(_) | Self::Sync => 64,
         }
     }
 
@@ -155,8 +188,22 @@ impl Op {
     pub(super) fn is_urgent(&self) -> bool {
         match self {
             Self::Append(events) => events.level > Durability::Memory,
-            Self::Remove(_) | Self::Sync => true,
+            Self::Remove(_) | Self::Adopt(_) | Self::Sync => true,
             _ => false,
+        }
+    }
+
+    /// What it is, for those who read what was set aside.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Append(_) => "events",
+            Self::Keep(_) | Self::View(_) => "state",
+            Self::Compact(_) => "blocks",
+            Self::Rows(_) => "list",
+            Self::Stage(..) | Self::Adopt(_) | Self::Abandon(_) => "import",
+            Self::Remove(_) => "removal",
+            Self::Rename(..) => "epoch",
+            Self::Sync => "sync",
         }
     }
 
@@ -164,7 +211,8 @@ impl Op {
     pub(super) fn is_synced(&self) -> bool {
         match self {
             Self::Append(events) => events.level == Durability::Synced,
-            Self::Sync => true,
+            // Seldom enough to be written as carefully as can be, whatever is asked for.
+            Self::Adopt(_) | Self::Sync => true,
             _ => false,
         }
     }

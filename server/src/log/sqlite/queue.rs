@@ -4,7 +4,7 @@
 //! refused at once. Its bound is in bytes. What does not fit leaves a hole in its conversation: nothing more of that one
 //! is taken until a checkpoint says where it stands by then. What fitted before is written all the same.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,11 @@ use shared::{ConversationId, Epoch, Seq};
 use tokio::sync::watch;
 
 use super::ops::{Op, Queued};
-use crate::log::{Fault, Figures, Health, LogError, Progress, Ticket};
+use super::tails::{Tail, Tails};
+use crate::log::{Figures, Health, LogError, Progress, Ticket, Unwritten};
 use crate::tally::Count;
+
+mod writing;
 
 /// How long what nobody waits for may lie until it is written: the longer, the more deltas are joined and the fewer
 /// pages are written.
@@ -27,6 +30,15 @@ const GATHER_BYTES: usize = 512 << 10;
 
 /// Most bytes of one commit, if it is more than one op: what comes later waits no longer than that takes.
 const GROUP_BYTES_MAX: usize = 8 << 20;
+
+/// Between two steps in which rows of conversations that went are deleted, at least.
+const SWEEP_PAUSE: Duration = Duration::from_millis(5);
+
+/// How much later such a step comes while something always waits to be written.
+const SWEEP_PATIENCE: Duration = Duration::from_millis(250);
+
+/// Most tickets that are remembered as lost: whoever waits for one looks at once.
+const LOST_MAX: usize = 1_000;
 
 /// Most conversations whose heads are known without asking the database.
 const TAILS_MAX: usize = 4 * CONVERSATIONS_MAX;
@@ -44,6 +56,7 @@ pub(super) struct Queue {
     bytes_max: usize,
     commits: Count,
     commit_micros: Count,
+    set_aside: Count,
 }
 
 #[derive(Debug, Default)]
@@ -56,22 +69,16 @@ pub(super) struct State {
     since: Option<Instant>,
     /// Whether somebody waits for it.
     pub(super) urgent: bool,
-    tails: HashMap<ConversationId, Tail>,
+    tails: Tails,
     /// Conversations with a hole that were not named yet.
     unnamed: IndexSet<ConversationId>,
     stage: Stage,
+    /// When rows of conversations that went are deleted next; nothing while there are none.
+    sweep_at: Option<Instant>,
+    /// What was not written when the writer ended.
+    unwritten: Unwritten,
     #[cfg(test)]
     pub(super) strings: super::hand::Strings,
-}
-
-/// Where a conversation stands when all that waits is written.
-#[derive(Debug, Clone)]
-struct Tail {
-    head: Seq,
-    /// The last op that is about it.
-    ticket: u64,
-    /// Whether events are missing after `head`.
-    holed: bool,
 }
 
 /// How far the log is on its way to its end.
@@ -93,6 +100,8 @@ pub(super) enum Stage {
 pub(super) enum Next {
     /// Write these.
     Write(Vec<Queued>),
+    /// Nothing waits: delete some rows of conversations that went.
+    Sweep,
     /// All is written: note that the log ended well.
     Close,
     /// Leave everything as it is.
@@ -110,24 +119,23 @@ impl Queue {
             progress: watch::Sender::default(),
             commits: Count::default(),
             commit_micros: Count::default(),
+            set_aside: Count::default(),
         }
     }
 
     /// How it does, in numbers.
     pub(super) fn figures(&self) -> Figures {
         let state = self.state.lock();
+        let (holed, left_out) = state.tails.holes();
         Figures {
+            holed,
+            left_out,
+            set_aside: self.set_aside.get(),
             queue_bytes: state.bytes as u64,
             taken: Ticket(state.tickets),
             commits: self.commits.get(),
             commit_micros: self.commit_micros.get(),
         }
-    }
-
-    /// For the writer: a transaction took so long.
-    pub(super) fn committed(&self, took: Duration) {
-        self.commits.one();
-        self.commit_micros.add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
     }
 
     pub(super) fn progress(&self) -> watch::Receiver<Progress> {
@@ -144,7 +152,8 @@ impl Queue {
         let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
         let mut state = self.state.lock();
         if let Some(tail) = state.tails.get(&conversation) {
-            if tail.holed {
+            if tail.is_holed() {
+                state.tails.left_out(&conversation);
                 return Ok(Ticket::NEVER);
             }
             if tail.head != after {
@@ -158,12 +167,26 @@ impl Queue {
         Ok(self.push(&mut state, op, Some(head)))
     }
 
+    /// Takes a piece of an import when there is room for it.
+    pub(super) fn piece(&self, op: Op) -> Ticket {
+        let mut state = self.state.lock();
+        if state.bytes.saturating_add(op.bytes()) > self.bytes_max && !state.ops.is_empty() {
+            return Ticket::NEVER;
+        }
+        self.push(&mut state, op, None)
+    }
+
+    /// Takes what makes a conversation, which then stands at `head`.
+    pub(super) fn make(&self, op: Op, head: Seq) -> Ticket {
+        self.push(&mut self.state.lock(), op, Some(head))
+    }
+
     /// Takes a checkpoint at `head`, after which the conversation has no hole.
     pub(super) fn keep(&self, op: Op, head: Seq) -> Ticket {
         let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
         let mut state = self.state.lock();
         let known = state.tails.get(&conversation);
-        let (holed, at_least) = known.map_or((false, 0), |tail| (tail.holed, tail.head));
+        let (holed, at_least) = known.map_or((false, 0), |tail| (tail.is_holed(), tail.head));
         // What heals a hole is taken even where it does not fit, one at a time: it may be larger than the whole queue.
         let heals = holed && !state.ops.iter().any(|queued| matches!(queued.op, Op::Keep(_)));
         if !heals && state.bytes.saturating_add(op.bytes()) > self.bytes_max {
@@ -193,12 +216,7 @@ impl Queue {
         state.tickets += 1;
         let (ticket, bytes) = (state.tickets, op.bytes());
         if let (Some(conversation), Some(head)) = (op.conversation(), head) {
-            let tail = Tail { head, ticket, holed: false };
-            if let Some(known) = state.tails.get_mut(conversation) {
-                *known = tail;
-            } else {
-                state.tails.insert(conversation.clone(), tail);
-            }
+            state.tails.put(conversation, Tail::at(head, ticket));
         }
         let before = state.bytes;
         state.bytes += bytes;
@@ -221,103 +239,6 @@ impl Queue {
         Ticket(ticket)
     }
 
-    /// For the writer: waits until there is something to write.
-    pub(super) fn next(&self) -> Next {
-        let mut state = self.state.lock();
-        loop {
-            match state.stage {
-                Stage::Dropped => return Next::Leave,
-                Stage::Closing if state.ops.is_empty() => return Next::Close,
-                _ => {}
-            }
-            let Some(since) = state.since else {
-                self.work.wait(&mut state);
-                continue;
-            };
-            #[cfg(test)]
-            if state.strings.holds() && state.stage == Stage::Open {
-                self.work.wait(&mut state);
-                continue;
-            }
-            let due = since + GATHER;
-            let at_once = state.urgent || state.bytes >= GATHER_BYTES || state.stage != Stage::Open;
-            if at_once || self.work.wait_until(&mut state, due).timed_out() {
-                return Next::Write(state.take());
-            }
-        }
-    }
-
-    /// For the writer: everything that waits, however much; nothing of it is forgotten.
-    pub(super) fn rest(&self) -> VecDeque<Queued> {
-        let mut state = self.state.lock();
-        state.since = None;
-        std::mem::take(&mut state.ops)
-    }
-
-    /// For the writer: gives back what was not written.
-    pub(super) fn put_back(&self, rest: VecDeque<Queued>) {
-        let mut state = self.state.lock();
-        let later = std::mem::replace(&mut state.ops, rest);
-        state.ops.extend(later);
-        if !state.ops.is_empty() {
-            state.since.get_or_insert_with(Instant::now);
-        }
-    }
-
-    /// For the writer: lets `pause` go by, or less when the log ends. Returns how the log stands.
-    pub(super) fn pause(&self, pause: Duration) -> Stage {
-        let until = Instant::now() + pause;
-        let mut state = self.state.lock();
-        #[cfg(test)]
-        if state.strings.is_pulled() {
-            while state.stage == Stage::Open && state.strings.holds() {
-                self.work.wait(&mut state);
-            }
-            return state.stage;
-        }
-        while state.stage != Stage::Dropped && !self.work.wait_until(&mut state, until).timed_out() {}
-        state.stage
-    }
-
-    /// For the writer: everything up to `ticket` is written.
-    pub(super) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
-        let mut state = self.state.lock();
-        state.bytes = state.bytes.saturating_sub(bytes);
-        let full = state.bytes > self.bytes_max / 2;
-        self.progress.send_modify(|progress| {
-            progress.stored = progress.stored.max(Ticket(ticket));
-            if synced {
-                progress.synced = progress.synced.max(Ticket(ticket));
-            }
-            progress.health = Health::Well;
-            progress.full = full;
-        });
-        if state.tails.len() > TAILS_MAX {
-            // The writer asks the database about those that come back.
-            state.tails.retain(|_, tail| tail.holed || tail.ticket > ticket);
-        }
-        drop(state);
-        self.done.notify_all();
-    }
-
-    /// For the writer: it cannot write.
-    pub(super) fn failed(&self, fault: Fault) {
-        #[cfg_attr(not(test), expect(unused_mut, reason = "a test counts failures"))]
-        let mut state = self.state.lock();
-        #[cfg(test)]
-        state.strings.failed();
-        self.progress.send_modify(|progress| {
-            (progress.health, progress.full) = (Health::Failing(fault), false);
-        });
-        drop(state);
-        self.done.notify_all();
-    }
-
-    /// For the writer: events of `conversation` do not continue what is written, which ends at `head`.
-    pub(super) fn misfit(&self, conversation: &ConversationId, head: Seq) {
-        self.state.lock().hole(conversation, head);
-    }
-
     /// Conversations with a hole, each once, when there is room for what fills it.
     pub(super) fn wanted(&self) -> Vec<ConversationId> {
         if self.is_failing() {
@@ -332,11 +253,7 @@ impl Queue {
 
     /// Conversations with a hole.
     pub(super) fn holed(&self) -> Vec<ConversationId> {
-        let state = self.state.lock();
-        let mut holed: Vec<_> =
-            state.tails.iter().filter(|(_, tail)| tail.holed).map(|(id, _)| id.clone()).collect();
-        holed.sort();
-        holed
+        self.state.lock().tails.holed().into_iter().map(|(conversation, _)| conversation).collect()
     }
 
     /// Waits until what was said of `conversation` is written; fails when it cannot be.
@@ -372,24 +289,18 @@ impl Queue {
     pub(super) fn enter(&self, conversation: &ConversationId, head: Seq) -> bool {
         let mut state = self.state.lock();
         if let Some(tail) = state.tails.get(conversation)
-            && !tail.holed
+            && !tail.is_holed()
         {
             return false;
         }
         state.unnamed.shift_remove(conversation);
-        let tail = Tail { head, ticket: 0, holed: false };
-        if let Some(known) = state.tails.get_mut(conversation) {
-            *known = tail;
-            return true;
-        }
-        state.tails.insert(conversation.clone(), tail);
-        false
+        state.tails.put(conversation, Tail::at(head, 0))
     }
 
     /// Notes that a conversation is not there, whatever of it was missing. Of a name that nobody wrote to nothing is noted.
     pub(super) fn absent(&self, conversation: &ConversationId) {
         let mut state = self.state.lock();
-        if state.tails.get(conversation).is_some_and(|tail| tail.holed) {
+        if state.tails.get(conversation).is_some_and(Tail::is_holed) {
             state.tails.remove(conversation);
             state.unnamed.shift_remove(conversation);
         }
@@ -425,9 +336,14 @@ impl Queue {
 
 impl State {
     fn hole(&mut self, conversation: &ConversationId, head: Seq) {
-        let ticket = self.tails.get(conversation).map_or(0, |tail| tail.ticket);
-        self.tails.insert(conversation.clone(), Tail { head, ticket, holed: true });
+        self.tails.hole(conversation, head);
         self.unnamed.insert(conversation.clone());
+    }
+
+    /// Whether it is time to delete rows: at once when nothing waits to be written, else now and then.
+    fn sweep_is_due(&self, now: Instant) -> bool {
+        let patience = if self.ops.is_empty() { Duration::ZERO } else { SWEEP_PATIENCE };
+        self.sweep_at.is_some_and(|due| now >= due + patience)
     }
 
     fn take(&mut self) -> Vec<Queued> {

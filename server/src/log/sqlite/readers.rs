@@ -9,13 +9,19 @@ use super::blocks::unreadable;
 use super::schema;
 use crate::log::LogError;
 
-/// Most readers at a time; the others wait.
-const READERS_MAX: usize = 4;
+/// Most readers of conversations and of the list at a time; the others wait.
+pub(super) const READERS_MAX: usize = 4;
+
+/// Most searches and figures of tools at a time. They have connections of their own: whatever they take, conversations and the
+/// list are read.
+pub(super) const SEARCHERS_MAX: usize = shared::limits::SEARCHES_AT_ONCE_MAX;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Readers {
     path: PathBuf,
+    /// Most at a time.
+    max: usize,
     pool: Mutex<Pool>,
     back: Condvar,
 }
@@ -27,8 +33,9 @@ struct Pool {
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, pool: Mutex::default(), back: Condvar::new() }
+    /// Of the file `path`, `max` at a time.
+    pub(super) fn new(path: PathBuf, max: usize) -> Self {
+        Self { path, max, pool: Mutex::default(), back: Condvar::new() }
     }
 
     /// Reads in one transaction, so that all of it is as of one moment.
@@ -44,7 +51,7 @@ impl Readers {
 
     fn lend(&self) -> Result<Lent<'_>, LogError> {
         let mut pool = self.pool.lock();
-        while pool.busy >= READERS_MAX {
+        while pool.busy >= self.max {
             self.back.wait(&mut pool);
         }
         pool.busy += 1;

@@ -3,12 +3,13 @@
 use rusqlite::Connection;
 use shared::ConversationId;
 
-use super::rows;
 use super::schema::natural;
+use super::{rows, sweep};
 use crate::log::Retention;
 
-/// Most conversations that go at once; the next round takes the next.
-const ROUND_MAX: usize = 1_000;
+/// Most conversations that go at once; the next round takes the next. Each costs the log two rows; what belongs to it goes
+/// in steps, see [`super::sweep`].
+const ROUND_MAX: usize = 200;
 
 /// The conversations that go by `rule`, those that `keep` holds on to left out.
 pub(super) fn choose(
@@ -18,10 +19,14 @@ pub(super) fn choose(
     keep: &dyn Fn(&ConversationId) -> bool,
 ) -> rusqlite::Result<Vec<ConversationId>> {
     let sums = "SELECT count(*), coalesce(sum(bytes), 0) FROM conversation";
-    let (mut count, sum) = connection.query_row(sums, [], |row| Ok((natural(row.get(0)?), row.get(1)?)))?;
+    let (mut count, sum): (u64, i64) =
+        connection.query_row(sums, [], |row| Ok((natural(row.get(0)?), row.get(1)?)))?;
     let mut bytes = used(connection)?;
+    let going = sweep::bytes(connection)?;
     // Indexes and half-empty pages count for each conversation by its share.
-    let share = Share { of: bytes, sum };
+    let share = Share { of: bytes, sum: sum + going };
+    // What went already is as good as deleted.
+    bytes = bytes.saturating_sub(share.of(going));
     let oldest_first = "SELECT id, at, bytes FROM conversation ORDER BY at, id DESC";
     let mut select = connection.prepare_cached(oldest_first)?;
     let mut found = select.query([])?;

@@ -5,17 +5,22 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::private;
+
 /// Stands in the head of the file, so that it is not taken for a database of another program: "Fanl".
 const APPLICATION: i32 = 0x4661_6e6c;
 
 /// How the schema came to be: the version of a file is how many of these it has seen. Never change one that was released.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// How long a connection waits for another of the same file.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// Pages of the write-ahead log after which a commit moves it into the file: 16 MiB.
 const WAL_PAGES: i64 = 4096;
+
+/// Bytes of a write-ahead log that holds nothing.
+const WAL_HEADER_BYTES: u64 = 32;
 
 /// What is left of the write-ahead log after that, at most, in bytes.
 const WAL_BYTES_MAX: i64 = 64 << 20;
@@ -36,6 +41,20 @@ pub(crate) enum OpenError {
     Foreign {
         /// The file.
         path: PathBuf,
+    },
+    /// The write-ahead log is there without what it belongs to.
+    #[error(
+        "{path} {what}, and {wal} beside it holds {bytes} bytes that were written: opening would lose them; bring the database back (both files belong together), or move {wal} away to begin anew"
+    )]
+    Torn {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+        /// The write-ahead log.
+        wal: PathBuf,
+        /// Its bytes.
+        bytes: u64,
     },
     /// A later version wrote it.
     #[error(
@@ -71,6 +90,9 @@ pub(crate) enum OpenError {
 pub(super) fn open_writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection, OpenError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    check_wal(path)?;
+    // With SQLite's own means it would be readable by everybody, and so would what it makes beside it.
+    private::open(path).map_err(|source| OpenError::File { path: path.to_path_buf(), source })?;
     let broken = |source| database_error(path, source);
     let mut connection = Connection::open_with_flags(path, flags).map_err(broken)?;
     connection.busy_timeout(BUSY).map_err(broken)?;
@@ -78,6 +100,23 @@ pub(super) fn open_writer(path: &Path, max_bytes: Option<u64>) -> Result<Connect
     prepare(&connection, max_bytes).map_err(broken)?;
     migrate(&mut connection, version).map_err(broken)?;
     Ok(connection)
+}
+
+/// Refuses an empty database beside a write-ahead log that is not: SQLite would throw that away without a word.
+fn check_wal(path: &Path) -> Result<(), OpenError> {
+    let bytes = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.len()).ok();
+    let what = match bytes(path) {
+        None => "is missing",
+        Some(0) => "is empty",
+        Some(_) => return Ok(()),
+    };
+    let wal = private::beside(path, "-wal");
+    match bytes(&wal) {
+        Some(bytes) if bytes > WAL_HEADER_BYTES => {
+            Err(OpenError::Torn { path: path.to_path_buf(), what, wal, bytes })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A connection that reads.

@@ -13,8 +13,10 @@ use crate::log::{Attachment, Health, Mark, reached};
 
 mod finding;
 mod full;
+mod imports;
 mod lives;
 mod model;
+mod refused;
 
 /// A directory with a log in it.
 struct Disk {
@@ -141,11 +143,21 @@ fn until_packed(log: &SqliteLog) {
         };
         log.readers.read::<i64>(count).unwrap()
     };
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let deadline = std::time::Instant::now() + Duration::from_secs(30);
     while blocks() > 4 && std::time::Instant::now() < deadline {
         stored(log, log.sync());
     }
     assert!(blocks() <= 4, "{} blocks", blocks());
+}
+
+/// Waits until nothing is left of conversations that went.
+fn until_swept(log: &SqliteLog) {
+    let is_due = |connection: &rusqlite::Transaction<'_>| sweep::is_due(connection).map_err(unreadable);
+    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    while log.readers.read(is_due).unwrap() {
+        assert!(std::time::Instant::now() < deadline, "rows of conversations that went are still there");
+        std::thread::yield_now();
+    }
 }
 
 #[test]

@@ -3,8 +3,10 @@
 //! ```text
 //!        ┌──────────────── well ────────────────┐
 //! wait ──▶ take ──▶ write as one transaction ──▶ say so ──▶ hand on what can be packed
-//!                        │ fails                  ▲
-//!                        └──▶ say so ──▶ pause ───┘ the same again, conversations that go first
+//!                        │ the disk fails         ▲
+//!                        ├──▶ say so ──▶ pause ───┤ the same again, conversations that go first
+//!                        │ the database refuses   │
+//!                        └──▶ write each half ────┘ one op that is refused alone is set aside
 //! ```
 
 use std::sync::Arc;
@@ -13,12 +15,16 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use shared::ConversationId;
 
+use super::aside::Aside;
 use super::commit::{Commit, Outcome};
 use super::known::Known;
 use super::ops::{Op, PackedView, Queued};
 use super::packer::Packer;
 use super::queue::{Next, Queue, Stage};
+use super::schema::integer;
+use super::sweep;
 use super::tally::Tally;
+use super::watermark::Marker;
 use crate::clock;
 use crate::log::Fault;
 
@@ -30,6 +36,12 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// Failures after which a log that is to be closed gives up.
 const TRIES_WHEN_CLOSING: u32 = 3;
+
+/// Ops in a row that are refused before the database itself is held to be broken, and nothing more is set aside.
+const REFUSED_IN_A_ROW_MAX: u32 = 32;
+
+/// Steps of deleting that are taken at once when the disk is full: 64 MiB.
+const SWEEPS_WHEN_FULL: usize = 64;
 
 /// See the module.
 #[derive(Debug)]
@@ -45,6 +57,13 @@ pub(super) struct Writer {
     pub(super) failing_since: Option<u64>,
     /// Whether commits reach the disk at once.
     pub(super) synced: bool,
+    /// How far this life has come.
+    pub(super) marker: Marker,
+    pub(super) aside: Aside,
+    /// Ops that were refused since the last commit.
+    pub(super) refused: u32,
+    /// How often the group that is written was cut in half.
+    pub(super) halvings: u32,
 }
 
 impl Writer {
@@ -53,6 +72,10 @@ impl Writer {
         loop {
             let left = match self.queue.next() {
                 Next::Write(group) => self.write(group),
+                Next::Sweep => {
+                    self.sweep();
+                    Ok(())
+                }
                 Next::Close => {
                     self.close();
                     break;
@@ -69,7 +92,7 @@ impl Writer {
     fn write(&mut self, mut group: Vec<Queued>) -> Result<(), ()> {
         let mut pause = PAUSE_MIN;
         let mut tries = 0;
-        loop {
+        while !group.is_empty() {
             let began = Instant::now();
             let error = match self.commit(&group) {
                 Ok((outcome, synced)) => {
@@ -79,16 +102,64 @@ impl Writer {
                 }
                 Err(error) => error,
             };
+            if is_refusal(&error) && self.refused < REFUSED_IN_A_ROW_MAX {
+                return self.halve(group, &error);
+            }
             self.failed(&error);
             tries += 1;
             match self.queue.pause(pause) {
-                Stage::Dropped => return Err(()),
-                Stage::Closing if tries >= TRIES_WHEN_CLOSING => return Err(()),
+                Stage::Dropped => return self.leave(&group),
+                Stage::Closing if tries >= TRIES_WHEN_CLOSING => return self.leave(&group),
                 _ => {}
             }
             pause = (pause * 2).min(PAUSE_MAX);
             self.make_room(&mut group);
         }
+        Ok(())
+    }
+
+    /// Notes that `group` will not be written.
+    fn leave(&self, group: &[Queued]) -> Result<(), ()> {
+        self.queue.unwritten(group.iter());
+        Err(())
+    }
+
+    /// Writes each half of a group that the database refuses, so that only what it refuses alone is left out.
+    fn halve(&mut self, mut group: Vec<Queued>, error: &rusqlite::Error) -> Result<(), ()> {
+        // What is told to be written is told by tickets: none of the second half may be below one of the first.
+        group.sort_by_key(|queued| queued.ticket);
+        let second = group.split_off(group.len() / 2);
+        if group.is_empty() {
+            return second.into_iter().try_for_each(|queued| self.set_aside(queued, error));
+        }
+        self.halvings += 1;
+        let written = match self.write(group) {
+            Ok(()) => self.write(second),
+            Err(()) => self.leave(&second),
+        };
+        self.halvings -= 1;
+        written
+    }
+
+    /// Goes on without an op that the database refuses.
+    #[expect(clippy::unnecessary_wraps, reason = "it is one of the ways in which a group ends")]
+    fn set_aside(&mut self, queued: Queued, error: &rusqlite::Error) -> Result<(), ()> {
+        self.refused += 1;
+        self.aside.put(&queued.op, &error.to_string());
+        self.queue.count_aside();
+        let Queued { ticket, bytes, op } = queued;
+        if let Some(conversation) = op.conversation() {
+            let place = self.known.find(&self.connection, conversation);
+            let head = place.ok().flatten().map_or(0, |place| place.head);
+            match &op {
+                Op::Append(_) => self.queue.misfit(conversation, head),
+                Op::Keep(_) => self.queue.give_up(conversation, head),
+                _ => {}
+            }
+        }
+        self.queue.lose(ticket);
+        self.queue.wrote(ticket, bytes, false);
+        Ok(())
     }
 
     /// One transaction. Also says whether it survives the loss of power.
@@ -102,21 +173,26 @@ impl Writer {
             self.synced = synced;
         }
         self.known.trim();
+        let now = clock::now_ms();
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let inline = self.queue.stage() != Stage::Open;
         let mut commit = Commit::new(&transaction, &mut self.known, self.life, inline);
         let applied = group.iter().try_for_each(|queued| commit.apply(queued)).and_then(|()| commit.finish());
         let committed = applied.and_then(|outcome| {
-            if synced {
-                // Without a change there would be nothing to bring to the disk.
-                let touch = "UPDATE life SET synced_at = synced_at + 1 WHERE number = ?1";
-                transaction.execute(touch, [self.life])?;
-            }
+            // Also what brings a commit without other changes to the disk.
+            let count =
+                "UPDATE life SET commits = ?2, written_at = ?3, synced_at = synced_at + ?4 WHERE number = ?1";
+            let commits = integer(self.marker.commits() + 1);
+            transaction.prepare_cached(count)?.execute((self.life, commits, integer(now), synced))?;
             transaction.commit()?;
             Ok((outcome, synced))
         });
-        if committed.is_err() {
-            self.known.forget();
+        match &committed {
+            Ok(_) => {
+                self.marker.committed(now, synced);
+                self.refused = 0;
+            }
+            Err(_) => self.known.forget(),
         }
         committed
     }
@@ -125,11 +201,7 @@ impl Writer {
         if self.failing_since.take().is_some() {
             tracing::info!("the log writes again");
         }
-        self.tally.commit(&outcome);
-        for (conversation, head) in &outcome.misfits {
-            tracing::error!(%conversation, head, "events do not continue the log and were left out");
-            self.queue.misfit(conversation, *head);
-        }
+        self.count(&outcome);
         let ticket = group.last().map_or(0, |queued| queued.ticket);
         self.queue.wrote(ticket, group.iter().map(|queued| queued.bytes).sum(), synced);
         for (conversation, key) in outcome.ripe {
@@ -148,6 +220,41 @@ impl Writer {
         }
     }
 
+    /// Takes over what a commit did beside what it wrote, before it is told to be written.
+    fn count(&self, outcome: &Outcome) {
+        self.tally.commit(outcome);
+        for (conversation, head) in &outcome.misfits {
+            tracing::error!(%conversation, head, "events do not continue the log and were left out");
+            self.queue.misfit(conversation, *head);
+        }
+        for ticket in &outcome.lost {
+            self.queue.lose(*ticket);
+        }
+        if outcome.sweeps {
+            self.queue.sweep_after(Duration::ZERO);
+        }
+    }
+
+    /// Deletes some rows of conversations that went. Returns whether more are left and can be deleted.
+    fn sweep(&mut self) -> bool {
+        let began = Instant::now();
+        match sweep::step(&mut self.connection) {
+            Ok(true) => {
+                self.queue.sweep_after(began.elapsed());
+                true
+            }
+            Ok(false) => {
+                self.queue.swept();
+                false
+            }
+            Err(error) => {
+                tracing::warn!(%error, "conversations that went still take room");
+                self.queue.sweep_after(PAUSE_MAX);
+                false
+            }
+        }
+    }
+
     fn failed(&mut self, error: &rusqlite::Error) {
         let since = *self.failing_since.get_or_insert_with(|| {
             tracing::warn!(%error, "the log cannot write");
@@ -161,15 +268,49 @@ impl Writer {
     /// Lets conversations go before the rest is tried again: what is to be written may need their room.
     fn make_room(&mut self, group: &mut Vec<Queued>) {
         let waiting = self.queue.rest();
-        if waiting.iter().any(|queued| matches!(queued.op, Op::Remove(_))) {
+        // What waits comes after the other half of a group that was cut.
+        if self.halvings == 0 && waiting.iter().any(|queued| matches!(queued.op, Op::Remove(_))) {
             group.extend(waiting);
         } else {
             self.queue.put_back(waiting);
         }
-        removals_first(group);
+        if self.halvings == 0 {
+            self.remove_first(group);
+        }
+        for _ in 0..SWEEPS_WHEN_FULL {
+            if !self.sweep() {
+                break;
+            }
+        }
         // What is in the write-ahead log goes into the file, and the log begins again in the room that it has.
         // When that fails too, the next commit says so.
         drop(self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_row| Ok(())));
+    }
+
+    /// Commits the removals of `group` by themselves, if they can be.
+    fn remove_first(&mut self, group: &mut Vec<Queued>) {
+        removals_first(group);
+        let removals = group.iter().take_while(|queued| matches!(queued.op, Op::Remove(_))).count();
+        let rest = group.split_off(removals);
+        let removals = std::mem::replace(group, rest);
+        if removals.is_empty() {
+            return;
+        }
+        let Ok((outcome, synced)) = self.commit(&removals) else {
+            group.splice(0..0, removals);
+            return;
+        };
+        self.count(&outcome);
+        let bytes: usize = removals.iter().map(|queued| queued.bytes).sum();
+        let last = removals.iter().map(|queued| queued.ticket).max().unwrap_or(0);
+        match group.last_mut() {
+            // Of one of them it is told when all before it is written.
+            Some(end) => {
+                end.ticket = end.ticket.max(last);
+                end.bytes += bytes;
+            }
+            None => self.queue.wrote(last, bytes, synced),
+        }
     }
 
     /// Notes that the log ended well.
@@ -201,6 +342,22 @@ impl Drop for Writer {
         }
         // Whoever waits, waits no longer.
         self.queue.end(Stage::Dropped);
+    }
+}
+
+/// Whether the database refuses what is to be written, on a disk that works. All else is held to pass with time.
+fn is_refusal(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{ApiMisuse, ConstraintViolation, ParameterOutOfRange, TooBig, TypeMismatch, Unknown};
+
+    match error.sqlite_error_code() {
+        Some(code) => {
+            matches!(
+                code,
+                ApiMisuse | ConstraintViolation | ParameterOutOfRange | TooBig | TypeMismatch | Unknown
+            )
+        }
+        // A value that cannot be turned into one of the database, or back.
+        None => true,
     }
 }
 

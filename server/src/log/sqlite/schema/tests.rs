@@ -18,7 +18,9 @@ fn the_schema_is_as_many_steps_old_as_it_says() {
 #[test]
 fn the_list_and_the_blocks_are_found_by_their_indexes() {
     let connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(MIGRATIONS[0]).unwrap();
+    for migration in MIGRATIONS {
+        connection.execute_batch(migration).unwrap();
+    }
     let plan = |sql: &str| -> String {
         let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let none =

@@ -5,7 +5,7 @@ use shared::limits::HITS_MAX;
 use shared::view::Item;
 
 use super::*;
-use crate::log::{Call, Document, DocumentKind, DocumentPlace};
+use crate::log::{Call, Document, DocumentKind, DocumentPlace, Stop};
 
 pub(super) fn document(kind: DocumentKind, item: &str, seq: Seq, text: &str) -> Document {
     let place = match kind {
@@ -26,8 +26,15 @@ fn query(text: &str) -> SearchQuery {
     SearchQuery { text: text.to_owned(), limit: 50, ..SearchQuery::default() }
 }
 
+/// All that matches.
+fn found(log: &SqliteLog, query: &SearchQuery) -> Vec<crate::log::Hit> {
+    let found = log.search(query, &Stop::default()).unwrap();
+    assert_eq!(found.stopped_at, None);
+    found.hits
+}
+
 fn items(log: &SqliteLog, query: &SearchQuery) -> Vec<String> {
-    log.search(query).unwrap().into_iter().map(|hit| hit.item.to_string()).collect()
+    found(log, query).into_iter().map(|hit| hit.item.to_string()).collect()
 }
 
 fn library(disk: &Disk) -> SqliteLog {
@@ -54,7 +61,7 @@ fn library(disk: &Disk) -> SqliteLog {
         &log,
         "d",
         1,
-        vec![document(DocumentKind::Message, "m1", 2, "Überraschend: der Umsatz in Zürich \u{fdd0}漢字")],
+        vec![document(DocumentKind::Message, "m1", 2, "Überraschend: der Umsatz in Zürich  漢字")],
     );
     log
 }
@@ -84,7 +91,7 @@ fn a_search_narrows_to_a_conversation_a_kind_and_what_is_older() {
     assert_eq!(items(&log, &thinking), ["p2"]);
     let nowhere = SearchQuery { conversation: Some(id("x")), ..query("emea") };
     assert_eq!(items(&log, &nowhere), Vec::<String>::new());
-    let first = log.search(&SearchQuery { limit: 1, ..query("emea") }).unwrap();
+    let first = found(&log, &SearchQuery { limit: 1, ..query("emea") });
     let older = SearchQuery { before: Some(first[0].id), ..query("emea") };
     assert_eq!(items(&log, &older), ["p2", "p1"]);
     // Words by which the index narrows are not found as text.
@@ -95,17 +102,17 @@ fn a_search_narrows_to_a_conversation_a_kind_and_what_is_older() {
 fn a_hit_says_where_it_is_and_what_matched() {
     let disk = Disk::new();
     let log = library(&disk);
-    let hit = log.search(&query("grew emea")).unwrap().remove(0);
+    let hit = found(&log, &query("grew emea")).remove(0);
     assert_eq!(
         (hit.conversation, hit.run, hit.kind, hit.seq),
         (id("c"), Some("r1".into()), DocumentKind::Text, 1)
     );
     assert_eq!(hit.snippet, "Revenue grew by 8.4 % in EMEA, as forecast");
     assert_eq!(hit.marks, [super::super::super::Span(8, 12), super::super::super::Span(25, 29)]);
-    let hit = log.search(&query("umsatz")).unwrap().remove(0);
+    let hit = found(&log, &query("umsatz")).remove(0);
     assert_eq!(
         hit.snippet, "Überraschend: der Umsatz in Zürich  漢字",
-        "no mark of its own comes out of a text"
+        "what is no letter stands between words"
     );
 }
 
@@ -120,7 +127,7 @@ fn a_text_that_comes_again_is_found_by_its_new_words_only() {
     assert_eq!(items(&log, &query("costs")), Vec::<String>::new());
     assert_eq!(items(&log, &query("emea")), ["t1"]);
     let check = "INSERT INTO word (word) VALUES ('integrity-check')";
-    log.close();
+    log.close().unwrap();
     rusqlite::Connection::open(disk.path()).unwrap().execute_batch(check).unwrap();
 }
 
@@ -163,12 +170,12 @@ fn nothing_that_a_person_types_is_a_fault() {
         long.as_str(),
     ];
     for text in odd {
-        match log.search(&query(text)) {
+        match log.search(&query(text), &Stop::default()) {
             Ok(_) | Err(LogError::BadQuery(_)) => {}
             Err(error) => panic!("{text:?}: {error}"),
         }
     }
-    assert!(matches!(log.search(&query(&long)), Err(LogError::BadQuery(_))));
+    assert!(matches!(log.search(&query(&long), &Stop::default()), Err(LogError::BadQuery(_))));
     assert_eq!(items(&log, &query("emea AND grew")), Vec::<String>::new(), "AND is a word like any other");
 }
 
@@ -185,7 +192,7 @@ proptest::proptest! {
             };
         }
         LIBRARY.with(|(_, log)| {
-            let found = log.search(&query(&text));
+            let found = log.search(&query(&text), &Stop::default());
             assert!(matches!(found, Ok(_) | Err(LogError::BadQuery(_))), "{text:?}: {found:?}");
         });
     }
@@ -199,8 +206,60 @@ fn i7_a_search_gives_no_more_than_its_limit() {
         (1..=600).map(|n| document(DocumentKind::Text, &format!("p{n}"), 1, "the same word")).collect();
     say(&log, "c", 0, many);
     let all = SearchQuery { limit: 10_000, ..query("word") };
-    assert_eq!(log.search(&all).unwrap().len(), HITS_MAX + 1);
+    assert_eq!(found(&log, &all).len(), HITS_MAX + 1);
     assert_eq!(items(&log, &SearchQuery { limit: 2, ..query("word") }), ["p600", "p599"]);
+}
+
+#[test]
+fn a_search_over_many_windows_finds_all_in_their_order() {
+    let disk = Disk::new();
+    let log = disk.open();
+    let name = |n: u64| if n.is_multiple_of(7) { "a rare word" } else { "a common word" };
+    let many = (1..=700).map(|n| document(DocumentKind::Text, &format!("p{n}"), 1, name(n))).collect();
+    say(&log, "c", 0, many);
+    let rare: Vec<String> = (1..=100).rev().map(|n| format!("p{}", n * 7)).collect();
+    assert_eq!(items(&log, &SearchQuery { limit: 500, ..query("rare") }), rare);
+    let third = &found(&log, &query("rare"))[2];
+    let older = SearchQuery { before: Some(third.id), limit: 500, ..query("rare") };
+    assert_eq!(items(&log, &older), rare[3..]);
+}
+
+#[test]
+fn i7_a_search_that_is_stopped_says_how_far_it_came() {
+    let disk = Disk::new();
+    let log = library(&disk);
+    let stop = Stop::default();
+    stop.now();
+    let came = log.search(&query("emea"), &stop).unwrap();
+    assert!(came.hits.is_empty());
+    // Whoever goes on from there finds all.
+    let rest = SearchQuery { before: came.stopped_at, ..query("emea") };
+    assert_eq!(items(&log, &rest), ["t1", "p2", "p1"]);
+    // The connection is as good as before.
+    assert_eq!(items(&log, &query("emea")), ["t1", "p2", "p1"]);
+}
+
+#[test]
+fn i8_searches_and_readers_of_conversations_do_not_wait_for_one_another() {
+    let disk = Disk::new();
+    let log = library(&disk);
+    // As many readers as there are, none of which comes back before a search was answered.
+    let (began, done) = (std::sync::Barrier::new(READERS_MAX + 1), std::sync::Barrier::new(READERS_MAX + 1));
+    std::thread::scope(|scope| {
+        for _ in 0..READERS_MAX {
+            scope.spawn(|| {
+                let read = log.readers.read(|_connection| {
+                    began.wait();
+                    done.wait();
+                    Ok(())
+                });
+                read.unwrap();
+            });
+        }
+        began.wait();
+        assert_eq!(items(&log, &query("emea")).len(), 3);
+        done.wait();
+    });
 }
 
 /// All pages of the list, of `limit` rows each.

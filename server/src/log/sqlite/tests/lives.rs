@@ -12,7 +12,7 @@ fn wrote(disk: &Disk, end: impl FnOnce(SqliteLog)) {
 #[test]
 fn i9_after_a_close_the_epoch_goes_on() {
     let disk = Disk::new();
-    wrote(&disk, |log| log.close());
+    wrote(&disk, |log| log.close().unwrap());
     let stored = disk.open().load(&id("c")).unwrap().unwrap();
     assert_eq!(stored.position, at(10));
     assert_eq!(stored.view, testkit::folded(&events(1, 10, 20)));
@@ -30,7 +30,7 @@ fn i9_after_a_crash_history_goes_on_under_a_new_name() {
     assert_eq!(log.load(&id("c")).unwrap().unwrap().position, found.position, "the name is given once");
     let more = events(11, 12, 20);
     log.append(Append::of(&id("c"), &found.position, &more)).unwrap();
-    log.close();
+    log.close().unwrap();
     let log = disk.open();
     let again = log.load(&id("c")).unwrap().unwrap();
     assert_eq!(again.position, Position { epoch: found.position.epoch, seq: 12 });
@@ -40,9 +40,9 @@ fn i9_after_a_crash_history_goes_on_under_a_new_name() {
 #[test]
 fn i9_a_crash_counts_for_what_was_not_written_in_that_life_too() {
     let disk = Disk::new();
-    wrote(&disk, |log| log.close());
+    wrote(&disk, |log| log.close().unwrap());
     drop(disk.open());
-    disk.open().close();
+    disk.open().close().unwrap();
     let found = disk.open().load(&id("c")).unwrap().unwrap();
     assert_ne!(found.position.epoch, Epoch::new("e1"));
 }
@@ -70,7 +70,7 @@ fn what_waited_is_written_when_the_log_is_closed() {
         append(&log, "c", envelope.seq - 1, std::slice::from_ref(envelope));
     }
     log.keep(checkpoint("c", &history, 0));
-    log.close();
+    log.close().unwrap();
     let log = disk.open();
     assert_eq!(log.read(&id("c"), 0, 5_000).unwrap().envelopes, history);
     assert_eq!(log.load(&id("c")).unwrap().unwrap().position, at(2_000));
@@ -92,7 +92,7 @@ fn i1_a_state_of_a_conversation_that_went_is_not_taken_for_one_of_its_name() {
     log.remove(&id("c"));
     let new = append(&log, "c", 0, &events(1, 1, 20));
     stored(&log, new);
-    log.close();
+    log.close().unwrap();
     let found = disk.open().load(&id("c")).unwrap().unwrap();
     assert_eq!(found.position.seq, 1);
     assert_eq!(found.view, testkit::folded(&events(1, 1, 20)));
@@ -129,7 +129,7 @@ fn a_file_that_is_no_log_is_refused_and_left_alone() {
 #[test]
 fn a_file_of_a_later_version_is_refused() {
     let disk = Disk::new();
-    wrote(&disk, |log| log.close());
+    wrote(&disk, |log| log.close().unwrap());
     let later = rusqlite::Connection::open(disk.path()).unwrap();
     later.pragma_update(None, "user_version", 99).unwrap();
     drop(later);
@@ -145,4 +145,123 @@ fn a_directory_that_cannot_be_made_is_said() {
     let path = disk.directory.path().join("file").join("fanlight.db");
     let refused = SqliteLog::open(&path, &Options::default());
     assert!(matches!(refused, Err(OpenError::File { .. })));
+}
+
+/// A copy of a log as it lies on the disk while a life is on, as a loss of it at that moment leaves it.
+fn copied(disk: &Disk, files: &[&str]) -> Disk {
+    let copy = Disk::new();
+    for suffix in files {
+        let name = format!("fanlight.db{suffix}");
+        std::fs::copy(disk.directory.path().join(&name), copy.directory.path().join(&name)).unwrap();
+    }
+    copy
+}
+
+#[test]
+fn a_write_ahead_log_without_its_database_is_refused_and_left_alone() {
+    let disk = Disk::new();
+    let log = disk.open();
+    stored(&log, append(&log, "c", 0, &events(1, 10, 20)));
+    for what in ["is missing", "is empty"] {
+        let copy = copied(&disk, &["-wal", ".mark"]);
+        if what == "is empty" {
+            std::fs::write(copy.path(), "").unwrap();
+        }
+        let wal = copy.directory.path().join("fanlight.db-wal");
+        let before = std::fs::read(&wal).unwrap();
+        let refused = SqliteLog::open(&copy.path(), &Options::default()).unwrap_err();
+        assert!(matches!(refused, OpenError::Torn { .. }), "{refused:?}");
+        let said = refused.to_string();
+        assert!(said.contains(what) && said.contains("fanlight.db-wal"), "{said}");
+        assert_eq!(std::fs::read(&wal).unwrap(), before);
+    }
+}
+
+#[test]
+fn i9_what_a_lost_write_ahead_log_takes_with_it_is_noticed_once_and_changes_the_epoch() {
+    let disk = Disk::new();
+    wrote(&disk, |log| log.close().unwrap());
+    let log = disk.open();
+    for seq in 11..=20 {
+        stored(&log, append(&log, "c", seq - 1, &events(seq, seq, 20)));
+    }
+    let whole = copied(&disk, &["", "-wal", ".mark"]);
+    assert_eq!(whole.open().missing(), None, "all of it is there");
+    let lost = copied(&disk, &["", ".mark"]);
+    let found = lost.open();
+    let missing = found.missing().unwrap();
+    assert!(missing.commits >= 10 && missing.to >= missing.from, "{missing:?}");
+    let position = found.load(&id("c")).unwrap().unwrap().position;
+    assert_eq!(position.seq, 10);
+    assert_ne!(position.epoch, Epoch::new("e1"), "viewers have seen more of the old one");
+    found.close().unwrap();
+    assert_eq!(lost.open().missing(), None, "it is said once");
+}
+
+#[test]
+fn what_a_damaged_write_ahead_log_loses_is_noticed() {
+    let disk = Disk::new();
+    let log = disk.open();
+    for seq in 1..=20 {
+        stored(&log, append(&log, "c", seq - 1, &events(seq, seq, 20)));
+    }
+    let copy = copied(&disk, &["", "-wal", ".mark"]);
+    let wal = copy.directory.path().join("fanlight.db-wal");
+    let mut bytes = std::fs::read(&wal).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    std::fs::write(&wal, bytes).unwrap();
+    let log = copy.open();
+    assert!((1..=20).contains(&log.missing().unwrap().commits), "{:?}", log.missing());
+}
+
+#[test]
+fn a_database_that_was_replaced_by_an_older_one_is_noticed() {
+    let disk = Disk::new();
+    wrote(&disk, |log| log.close().unwrap());
+    let older = copied(&disk, &[""]);
+    let log = disk.open();
+    stored(&log, append(&log, "c", 10, &events(11, 12, 20)));
+    log.close().unwrap();
+    drop(log);
+    std::fs::copy(older.path(), disk.path()).unwrap();
+    assert!(disk.open().missing().is_some());
+}
+
+#[test]
+fn a_file_of_the_first_schema_opens_with_all_that_is_in_it() {
+    let disk = Disk::new();
+    wrote(&disk, |log| log.close().unwrap());
+    let older = rusqlite::Connection::open(disk.path()).unwrap();
+    let undo = "DROP TABLE gone; ALTER TABLE life DROP COLUMN commits; ALTER TABLE life DROP COLUMN written_at; \
+                PRAGMA user_version = 1;";
+    older.execute_batch(undo).unwrap();
+    drop(older);
+    std::fs::remove_file(disk.directory.path().join("fanlight.db.mark")).unwrap();
+    let log = disk.open();
+    assert_eq!(log.missing(), None);
+    assert_eq!(log.load(&id("c")).unwrap().unwrap().position, at(10));
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_but_its_owner_reads_a_log() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data").join("fanlight.db");
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let log = SqliteLog::open(&path, &Options::default()).unwrap();
+    stored(&log, append(&log, "c", 0, &events(1, 10, 20)));
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    let files = || std::fs::read_dir(path.parent().unwrap()).unwrap().map(|file| file.unwrap().path());
+    for file in files() {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+    assert!(files().count() >= 4, "the database, what was not moved into it yet, the lock and the mark");
+    drop(log);
+    // As an earlier version left it.
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+    drop(SqliteLog::open(&path, &Options::default()).unwrap());
+    assert_eq!(mode(&path), 0o600);
 }

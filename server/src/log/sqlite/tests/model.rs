@@ -109,7 +109,7 @@ impl Model {
             }
             Step::Close => {
                 self.removals.clear();
-                self.log().close();
+                self.log().close().unwrap();
                 self.stored = [self.told[0].head, self.told[1].head];
                 let epochs = [self.told[0].epoch.clone(), self.told[1].epoch.clone()];
                 self.reopen();

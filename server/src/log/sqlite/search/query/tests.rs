@@ -4,10 +4,20 @@ use super::*;
 
 #[test]
 fn words_phrases_and_beginnings_become_terms() {
-    assert_eq!(parse("revenue grew").unwrap(), r#"text : ("revenue" AND "grew")"#);
-    assert_eq!(parse(r#"why "EMEA grew" fore*"#).unwrap(), r#"text : ("why" AND "EMEA grew" AND "fore"*)"#);
-    assert_eq!(parse(r#""never closed"#).unwrap(), r#"text : ("never closed")"#);
-    assert_eq!(parse("-- || *** run_sql").unwrap(), r#"text : ("run_sql")"#);
+    assert_eq!(parse("revenue grew").unwrap().index, r#"text : ("revenue" AND "grew")"#);
+    assert_eq!(
+        parse(r#"why "EMEA grew" fore*"#).unwrap().index,
+        r#"text : ("why" AND "EMEA grew" AND "fore"*)"#
+    );
+    assert_eq!(parse(r#""never closed"#).unwrap().index, r#"text : ("never closed")"#);
+    assert_eq!(parse("-- || *** run_sql").unwrap().index, r#"text : ("run_sql")"#);
+}
+
+#[test]
+fn what_is_looked_for_is_known_word_by_word() {
+    let parsed = parse(r#"why "EMEA grew" fore*"#).unwrap();
+    let terms = [("why", false), ("emea grew", false), ("fore", true)];
+    assert_eq!(parsed.terms, terms.map(|(text, is_beginning)| Term::of(text, is_beginning).unwrap()));
 }
 
 #[test]

@@ -1,0 +1,83 @@
+//! Words as the index compares them: runs of letters and digits, in lower case and without accents. It follows the index's own
+//! tokenizer (`unicode61 remove_diacritics 2`) closely enough to show where a text matches; what matches, the index decides.
+
+use std::ops::Range;
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+/// The words of a text, one after the other, with the bytes where each stands. Nothing is held but the place.
+#[derive(Debug)]
+pub(super) struct Words<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// The words of `text`.
+pub(super) fn words(text: &str) -> Words<'_> {
+    Words { text, at: 0 }
+}
+
+impl Words<'_> {
+    /// Writes the next word into `word` and says where it stands; nothing at the end of the text.
+    pub(super) fn next_into(&mut self, word: &mut String) -> Option<Range<usize>> {
+        word.clear();
+        let rest = self.text.get(self.at..)?;
+        let begin = self.at + rest.find(char::is_alphanumeric)?;
+        let mut end = self.text.len();
+        for (at, c) in self.text.get(begin..)?.char_indices() {
+            if !c.is_alphanumeric() && !is_combining_mark(c) {
+                end = begin + at;
+                break;
+            }
+            fold(c, word);
+        }
+        self.at = end;
+        Some(begin..end)
+    }
+}
+
+/// Adds `c` in lower case and without accents.
+fn fold(c: char, out: &mut String) {
+    if c.is_ascii() {
+        out.push(c.to_ascii_lowercase());
+    } else {
+        out.extend(c.to_lowercase().nfd().filter(|c| !is_combining_mark(*c)));
+    }
+}
+
+/// What a query looks for: one word, or words that follow one another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Term {
+    words: Vec<String>,
+    /// The last word is only how a word begins.
+    is_beginning: bool,
+}
+
+impl Term {
+    /// The words of `text`; nothing when there is none in it.
+    pub(super) fn of(text: &str, is_beginning: bool) -> Option<Self> {
+        let (mut found, mut word, mut all) = (words(text), String::new(), Vec::new());
+        while found.next_into(&mut word).is_some() {
+            all.push(word.clone());
+        }
+        (!all.is_empty()).then_some(Self { words: all, is_beginning })
+    }
+
+    /// How many words it has.
+    pub(super) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether it matches the words that were read last, of which `latest` gives the one `back` places before the newest.
+    pub(super) fn ends<'a>(&self, latest: impl Fn(usize) -> Option<&'a str>) -> bool {
+        self.words.iter().rev().enumerate().all(|(back, wanted)| match latest(back) {
+            Some(word) if back == 0 && self.is_beginning => word.starts_with(wanted.as_str()),
+            Some(word) => word == wanted,
+            None => false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Where the conversations stand when all that waits is written, and which of them have a hole: events that the queue did
+//! not take, after which nothing more is taken until a checkpoint says where the conversation stands.
+
+use std::collections::HashMap;
+
+use shared::{ConversationId, Seq};
+
+/// Where a conversation stands when all that waits is written.
+#[derive(Debug, Clone)]
+pub(super) struct Tail {
+    /// Its newest seq.
+    pub(super) head: Seq,
+    /// The last op that is about it.
+    pub(super) ticket: u64,
+    hole: Option<Hole>,
+}
+
+/// What is missing after a conversation's head.
+#[derive(Debug, Clone, Copy)]
+struct Hole {
+    /// Appends that were not taken.
+    left_out: u64,
+    /// Whether a checkpoint will fill it; not when the conversation's state cannot be written either.
+    heals: bool,
+}
+
+impl Tail {
+    /// Of a conversation without a hole.
+    pub(super) fn at(head: Seq, ticket: u64) -> Self {
+        Self { head, ticket, hole: None }
+    }
+
+    /// Whether events are missing after its head.
+    pub(super) fn is_holed(&self) -> bool {
+        self.hole.is_some()
+    }
+}
+
+/// Where each conversation ends in the log, with the holes. Part of the queue, under its lock.
+#[derive(Debug, Default)]
+pub(super) struct Tails {
+    known: HashMap<ConversationId, Tail>,
+    /// Holes that a checkpoint will fill, and the appends that are missing in them.
+    healing: u64,
+    left_out: u64,
+}
+
+impl Tails {
+    /// Where the conversation stands, where that is known.
+    pub(super) fn get(&self, conversation: &ConversationId) -> Option<&Tail> {
+        self.known.get(conversation)
+    }
+
+    /// Notes where the conversation stands. Returns whether it had a hole.
+    pub(super) fn put(&mut self, conversation: &ConversationId, tail: Tail) -> bool {
+        self.count_out(conversation);
+        if let Some(known) = self.known.get_mut(conversation) {
+            return std::mem::replace(known, tail).is_holed();
+        }
+        self.known.insert(conversation.clone(), tail);
+        false
+    }
+
+    /// Forgets the conversation.
+    pub(super) fn remove(&mut self, conversation: &ConversationId) {
+        self.count_out(conversation);
+        self.known.remove(conversation);
+    }
+
+    /// The conversation has a hole after `head`; one more append is not taken.
+    pub(super) fn hole(&mut self, conversation: &ConversationId, head: Seq) {
+        let (ticket, known) = self.get(conversation).map_or((0, None), |tail| (tail.ticket, tail.hole));
+        let left_out = known.map_or(0, |hole| hole.left_out).saturating_add(1);
+        let hole = Some(Hole { left_out, heals: true });
+        self.put(conversation, Tail { head, ticket, hole });
+        self.healing += 1;
+        self.left_out = self.left_out.saturating_add(left_out);
+    }
+
+    /// One more append of a conversation with a hole is not taken.
+    pub(super) fn left_out(&mut self, conversation: &ConversationId) {
+        let hole = self.known.get_mut(conversation).and_then(|tail| tail.hole.as_mut());
+        if let Some(hole) = hole {
+            hole.left_out = hole.left_out.saturating_add(1);
+            self.left_out = self.left_out.saturating_add(u64::from(hole.heals));
+        }
+    }
+
+    /// No checkpoint will fill the hole of the conversation.
+    pub(super) fn give_up(&mut self, conversation: &ConversationId) {
+        self.count_out(conversation);
+        let hole = self.known.get_mut(conversation).and_then(|tail| tail.hole.as_mut());
+        if let Some(hole) = hole {
+            hole.heals = false;
+        }
+    }
+
+    /// How many holes a checkpoint will fill, and how many appends are missing in them.
+    pub(super) fn holes(&self) -> (u64, u64) {
+        (self.healing, self.left_out)
+    }
+
+    /// The conversations with a hole, by name, and how many appends are missing in each.
+    pub(super) fn holed(&self) -> Vec<(ConversationId, u64)> {
+        let holes = self.known.iter().filter_map(|(id, tail)| Some((id, tail.hole?)));
+        let mut holed: Vec<_> = holes.map(|(id, hole)| (id.clone(), hole.left_out)).collect();
+        holed.sort();
+        holed
+    }
+
+    /// Where there are more than `max`, forgets those without a hole of which everything is written up to `ticket`.
+    pub(super) fn trim(&mut self, max: usize, ticket: u64) {
+        if self.known.len() > max {
+            self.known.retain(|_, tail| tail.is_holed() || tail.ticket > ticket);
+        }
+    }
+
+    /// How many are known.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Takes the conversation's hole out of the sums.
+    fn count_out(&mut self, conversation: &ConversationId) {
+        let hole = self.known.get(conversation).and_then(|tail| tail.hole);
+        if let Some(hole) = hole.filter(|hole| hole.heals) {
+            self.healing = self.healing.saturating_sub(1);
+            self.left_out = self.left_out.saturating_sub(hole.left_out);
+        }
+    }
+}
