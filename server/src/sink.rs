@@ -134,6 +134,21 @@ impl Source {
         self.shared.hub.made_whole(conversation, envelope)
     }
 
+    /// When the event `seq` was taken, in milliseconds since 1970; nothing where it is not to be had. Two histories under one
+    /// name differ in it.
+    fn taken_at(&self, conversation: &Conversation, seq: Seq) -> Option<u64> {
+        let before = seq.checked_sub(1)?;
+        let page = conversation.page(before, 1).filter(|page| !page.envelopes.is_empty());
+        let page = page.or_else(|| {
+            blocking(|| self.shared.hub.log().read(conversation.id(), before, 1))
+                .inspect_err(|error| {
+                    tracing::debug!(conversation = %conversation.id(), seq, %error, "a sink cannot compare");
+                })
+                .ok()
+        })?;
+        page.envelopes.first().filter(|envelope| envelope.seq == seq).map(|envelope| envelope.at)
+    }
+
     /// What comes after `after`, as far as it would still be there after a crash of this hub: what is told to others must
     /// not be taken back.
     async fn read(&self, conversation: &Conversation, after: Seq) -> Result<Vec<Arc<Envelope>>, LogError> {

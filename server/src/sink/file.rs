@@ -4,6 +4,9 @@
 //! Its places are in the file itself: each file begins with the places of all conversations that were known by then, so a
 //! hub that starts again reads the newest file and goes on behind it. What was said before the sink was set up is not
 //! passed on.
+//!
+//! In a new epoch a conversation goes on with its old events or is another one under the same name. The time of the last
+//! event that was written tells them apart; another one is written from its first event.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -13,7 +16,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use shared::frame::Durability;
-use shared::{ConversationId, Envelope, Epoch, Position, Seq};
+use shared::{ConversationId, Envelope, Epoch, Seq};
 
 use super::{FileTarget, Flush, Source};
 use crate::hub::Conversation;
@@ -40,6 +43,9 @@ struct Begin<'a> {
     conversation: &'a ConversationId,
     epoch: &'a Epoch,
     after: Seq,
+    /// When the event `after` was taken; absent where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<u64>,
 }
 
 /// Instead of events that the hub does not have any more.
@@ -51,6 +57,15 @@ struct Hole<'a> {
     missing: (Seq, Seq),
 }
 
+/// How far a conversation is written.
+#[derive(Debug, Clone)]
+struct Written {
+    epoch: Epoch,
+    seq: Seq,
+    /// When the event `seq` was taken, as far as that is known.
+    at: Option<u64>,
+}
+
 /// The places that lines say.
 #[derive(Deserialize)]
 struct Place {
@@ -58,6 +73,7 @@ struct Place {
     epoch: Epoch,
     seq: Option<Seq>,
     after: Option<Seq>,
+    at: Option<u64>,
     missing: Option<(Seq, Seq)>,
 }
 
@@ -66,7 +82,7 @@ struct Files {
     target: FileTarget,
     /// The open file and the bytes of its events.
     open: Option<(File, u64)>,
-    places: IndexMap<ConversationId, Position>,
+    places: IndexMap<ConversationId, Written>,
 }
 
 /// Writes what moves, until the hub drains; then what is there, once.
@@ -97,17 +113,17 @@ impl Files {
             let Ok(place) = serde_json::from_slice::<Place>(&line) else { continue };
             let missing = place.missing.map(|(_, last)| last);
             if let Some(seq) = place.seq.or(place.after).or(missing) {
-                files.remember(place.conversation, Position { epoch: place.epoch, seq });
+                files.remember(place.conversation, Written { epoch: place.epoch, seq, at: place.at });
             }
         }
         files
     }
 
-    fn remember(&mut self, id: ConversationId, position: Position) {
+    fn remember(&mut self, id: ConversationId, written: Written) {
         if self.places.len() >= PLACES_MAX && !self.places.contains_key(&id) {
             self.places.shift_remove_index(0);
         }
-        self.places.insert(id, position);
+        self.places.insert(id, written);
     }
 
     /// Looks at everything there is. In a file that is new, what was there before stays out.
@@ -115,8 +131,9 @@ impl Files {
         let is_new = !self.target.path.exists();
         for id in source.all() {
             if is_new && let Some(conversation) = source.find(&id) {
-                let position = Position { epoch: conversation.epoch().clone(), seq: conversation.head() };
-                self.remember(id, position);
+                let (epoch, seq) = (conversation.epoch().clone(), conversation.head());
+                let at = source.taken_at(&conversation, seq);
+                self.remember(id, Written { epoch, seq, at });
             } else {
                 source.follower.tell(&id);
             }
@@ -147,22 +164,20 @@ impl Files {
     async fn follow(&mut self, source: &Source, conversation: &Conversation) -> io::Result<()> {
         let (id, epoch) = (conversation.id(), conversation.epoch());
         loop {
-            // A new epoch goes on with the old events where they were stored, and only such were written.
-            let goes_on = source.shared.hub.log().durability() >= Durability::Stored;
-            let known = self.places.get(id).filter(|place| place.epoch == *epoch || goes_on);
-            let after = known.filter(|place| place.seq <= conversation.head()).map_or(0, |place| place.seq);
+            let known = self.places.get(id).filter(|written| goes_on(source, conversation, written));
+            let after = known.map_or(0, |written| written.seq);
             let mut lines = Vec::new();
-            let last = match source.read(conversation, after).await {
+            let (last, at) = match source.read(conversation, after).await {
                 Ok(envelopes) => {
                     for envelope in &envelopes {
                         let envelope = &*source.whole(conversation, envelope);
                         line(&mut lines, &Line { conversation: id, epoch, envelope })?;
                     }
-                    envelopes.last().map_or(after, |envelope| envelope.seq)
+                    envelopes.last().map_or((after, None), |envelope| (envelope.seq, Some(envelope.at)))
                 }
                 Err(LogError::Gone { begins_after }) => {
                     line(&mut lines, &Hole { conversation: id, epoch, missing: (after + 1, begins_after) })?;
-                    begins_after
+                    (begins_after, None)
                 }
                 Err(error) => return Err(io::Error::other(error)),
             };
@@ -170,7 +185,7 @@ impl Files {
                 return Ok(());
             }
             blocking(|| self.write(&lines))?;
-            self.remember(id.clone(), Position { epoch: epoch.clone(), seq: last });
+            self.remember(id.clone(), Written { epoch: epoch.clone(), seq: last, at });
         }
     }
 
@@ -201,8 +216,8 @@ impl Files {
         }
         if whole == 0 {
             let mut lines = Vec::new();
-            for (conversation, Position { epoch, seq }) in &self.places {
-                line(&mut lines, &Begin { conversation, epoch, after: *seq })?;
+            for (conversation, Written { epoch, seq, at }) in &self.places {
+                line(&mut lines, &Begin { conversation, epoch, after: *seq, at: *at })?;
             }
             file.write_all(&lines)?;
         }
@@ -212,6 +227,23 @@ impl Files {
     fn rotate(&self) -> io::Result<(File, u64)> {
         shift(&self.target.path, self.target.keep)?;
         self.open()
+    }
+}
+
+/// Whether what was `written` is the beginning of the conversation as it is now.
+fn goes_on(source: &Source, conversation: &Conversation, written: &Written) -> bool {
+    let Written { epoch, seq, at } = written;
+    if *seq > conversation.head() {
+        return false;
+    }
+    if epoch == conversation.epoch() || *seq == 0 {
+        return true;
+    }
+    match at {
+        Some(at) => source.taken_at(conversation, *seq) == Some(*at),
+        // Behind a hole, or written by a version that did not say it: where events are stored, a new epoch goes on with
+        // the old ones.
+        None => source.shared.hub.log().durability() >= Durability::Stored,
     }
 }
 

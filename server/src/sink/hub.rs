@@ -15,7 +15,7 @@ use indexmap::{IndexMap, IndexSet};
 use shared::code::ErrorCode;
 use shared::frame::Pub;
 use shared::limits::INBOUND_FRAME_BYTES_MAX;
-use shared::{ConversationId, Envelope, PublisherId, Seq};
+use shared::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 
 use super::Source;
 use crate::client::{HubAddress, PublishError, Publisher, Session, SessionError, Update};
@@ -44,6 +44,8 @@ const FRAME_BYTES_TARGET: usize = INBOUND_FRAME_BYTES_MAX / 4;
 /// Where the other hub stands in a conversation.
 #[derive(Debug, Clone)]
 struct Place {
+    /// The epoch of the conversation here when that was found out. In another one it may have another history.
+    epoch: Epoch,
     /// The name under which it is published; another history of the same conversation has another.
     publisher: PublisherId,
     /// The last event that it has, or that does not go out.
@@ -180,7 +182,7 @@ impl HubSink {
     async fn one(&mut self, id: &ConversationId) -> Result<bool, Stop> {
         let Some(conversation) = self.source.find(id) else { return Ok(true) };
         let place = match self.places.get(id) {
-            Some(place) if place.is_sure => place.clone(),
+            Some(place) if place.is_sure && place.epoch == *conversation.epoch() => place.clone(),
             known => {
                 let known = known.cloned();
                 self.locate(&conversation, known).await?
@@ -218,14 +220,15 @@ impl HubSink {
     /// Asks the other hub where it stands, and finds that place here, unless it is the `known` one.
     async fn locate(&mut self, conversation: &Conversation, known: Option<Place>) -> Result<Place, Stop> {
         let publisher = self.name(conversation).await?;
-        let mut place = Place { publisher, seq: 0, count: 0, is_sure: true };
+        let epoch = conversation.epoch().clone();
+        let mut place = Place { epoch, publisher, seq: 0, count: 0, is_sure: true };
         let beyond = Place { count: BEYOND, ..place.clone() };
         let has = match self.send(conversation.id(), &beyond, Vec::new()).await? {
             Answer::Expected(expected) => expected.saturating_sub(1),
             Answer::Taken => BEYOND,
         };
         if let Some(known) = known.filter(|known| known.count == has && known.publisher == place.publisher) {
-            return Ok(Place { is_sure: true, ..known });
+            return Ok(Place { is_sure: true, epoch: place.epoch, ..known });
         }
         while place.count < has {
             let envelopes = match self.source.read(conversation, place.seq).await {
