@@ -1,6 +1,7 @@
 //! The hub: finds and makes conversations, appends to them, and knows which rows of the list changed. It moves
 //! envelopes; it neither parses nor serves.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,7 +15,7 @@ use tokio::sync::Notify;
 
 use crate::clock;
 use crate::fanout::Presence;
-use crate::log::{EventLog, LogError, Page, Retention, blocking};
+use crate::log::{EventLog, LogError, Page, Retention, Ticket, blocking};
 use crate::tally::TALLY;
 
 mod conversation;
@@ -142,13 +143,21 @@ impl Hub {
         })
     }
 
-    /// Lets the log drop what is not within `rule`; how many went. `now` is in milliseconds since 1970. Waits for the disk,
-    /// and whatever is not in memory waits for it.
-    pub(crate) fn retain(&self, rule: &Retention, now: u64) -> Result<usize, LogError> {
-        // Nothing is read back meanwhile that is about to go.
-        let _nobody_reads: Vec<_> = self.reading_back.iter().map(Mutex::lock).collect();
+    /// Lets the log drop conversations that are not within `rule`, a bounded number; how many go, and the ticket to wait for
+    /// before the next call. `now` is in milliseconds since 1970. Reads from the disk; nobody else waits for that.
+    pub(crate) fn retain(&self, rule: &Retention, now: u64) -> Result<(usize, Ticket), LogError> {
         let in_memory = |id: &ConversationId| self.conversations.contains_key(id);
-        let gone = self.log.retain(rule, now, &in_memory)?;
+        let expired = self.log.expired(rule, now, &in_memory)?;
+        let mut last = Ticket::default();
+        let mut gone: HashSet<ConversationId> = HashSet::with_capacity(expired.len());
+        for id in expired {
+            // It is not read back between the look and the removal; who asks afterwards is told by the log that it went.
+            let _nobody_reads = self.reading_back.get(self.stripe(&id)).map(Mutex::lock);
+            if !in_memory(&id) {
+                last = last.max(self.log.remove(&id));
+                gone.insert(id);
+            }
+        }
         // What was to be told of them would bring their rows back into lists that begin again without them.
         self.changed.lock().retain(|changed| {
             let stays = !gone.contains(changed.id());
@@ -157,7 +166,7 @@ impl Hub {
             }
             stays
         });
-        Ok(gone.len())
+        Ok((gone.len(), last))
     }
 
     fn stripe(&self, id: &ConversationId) -> usize {
@@ -172,7 +181,10 @@ impl Hub {
         mut publication: Publication,
     ) -> Result<Appended, PublishError> {
         // Before any lock: a result may be large.
-        let large = publication.events.iter_mut().filter_map(|it| outsize::shorten(&mut it.event));
+        let large = publication.events.iter_mut().filter_map(|it| {
+            outsize::disown(&mut it.event);
+            outsize::shorten(&mut it.event)
+        });
         publication.attachments = large.collect();
         loop {
             let conversation = self.open(id)?;
@@ -242,10 +254,34 @@ impl Hub {
         if let Some(page) = conversation.page(after, limit) {
             return Ok(page);
         }
-        // What left the ring may still be in the log's queue; a log that cannot write has none of it.
+        // What left the ring may still be in the log's queue.
         let level = shared::frame::Durability::Stored.min(self.log.durability());
-        crate::log::reached(self.log(), conversation.ticket(), level).await?;
-        blocking(|| self.log.read(conversation.id(), after, limit))
+        let reached = crate::log::reached(self.log(), conversation.ticket(), level).await;
+        let page = blocking(|| self.log.read(conversation.id(), after, limit));
+        match (reached, page) {
+            // A log that cannot write still has what it wrote before.
+            (Err(_cannot_write), Ok(page)) if !page.envelopes.is_empty() => Ok(page),
+            (Err(cannot_write), _) => Err(cannot_write),
+            (Ok(()), page) => page,
+        }
+    }
+
+    /// The newest events of `conversation` that are not to be had one by one although earlier ones are.
+    pub(crate) async fn gap(&self, conversation: &Conversation) -> Result<Option<(Seq, Seq)>, LogError> {
+        if conversation.page(0, 1).is_some() {
+            return Ok(None);
+        }
+        let level = shared::frame::Durability::Stored.min(self.log.durability());
+        drop(crate::log::reached(self.log(), conversation.ticket(), level).await);
+        blocking(|| {
+            // What a log that cannot write lacks at its end, and memory has no more.
+            let head = self.log.read(conversation.id(), Seq::MAX, 1)?.head;
+            let begins_after = conversation.begins_after();
+            if head < begins_after {
+                return Ok(Some((head + 1, begins_after)));
+            }
+            self.log.gap(conversation.id())
+        })
     }
 
     /// Notes that the row of `conversation` changed, when anybody wants to know.
@@ -308,6 +344,6 @@ fn count(appended: &Result<Appended, AppendError>) {
         }
         Err(AppendError::Gap { .. }) => TALLY.gaps.one(),
         Err(AppendError::Fenced) => TALLY.fenced.one(),
-        Err(AppendError::Retired | AppendError::Log(_)) => {}
+        Err(AppendError::Retired | AppendError::Reserved | AppendError::Log(_)) => {}
     }
 }

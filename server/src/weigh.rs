@@ -1,8 +1,11 @@
-//! How much an event weighs: about its bytes as JSON. Every bound on bytes of events counts in this measure, which is
-//! cheap enough to take under a conversation's lock.
+//! How much an event weighs: about its bytes as JSON, whichever of its fields they stand in. Every bound on bytes of events
+//! counts in this measure, which is cheap enough to take under a conversation's lock: where a text may be long the fields are added
+//! up, everything else is short (see [`shared::event::bound`]), and is written and counted.
+
+use std::io;
 
 use serde_json::Value;
-use shared::event::{ErrorFact, Kind};
+use shared::event::{Kind, Message, ToolResult};
 use shared::{Envelope, Json};
 
 /// Names, quotes and numbers around the content.
@@ -11,42 +14,65 @@ const FRAME: usize = 96;
 /// About the bytes of `envelope` as JSON, and of what it holds in memory.
 pub(crate) fn weigh(envelope: &Envelope) -> usize {
     let event = &envelope.event;
-    let ids = event.run.as_str().len() + event.agent.as_ref().map_or(0, |agent| agent.as_str().len());
-    FRAME + ids + content(&event.kind)
+    let agent = event.agent.as_ref().map_or(0, |agent| agent.as_str().len());
+    let publisher = envelope.publisher.as_ref().map_or(0, |publisher| publisher.as_str().len());
+    FRAME + event.run.as_str().len() + agent + publisher + content(&event.kind)
 }
 
+/// What the kind says. Fields are named one by one, so that one that is added cannot be forgotten.
 fn content(kind: &Kind) -> usize {
     match kind {
-        Kind::PartDelta { part, text, .. } => part.as_str().len() + text.len(),
+        Kind::PartDelta { part, off: _, text } => part.as_str().len() + text.len(),
         Kind::PartReplace { part, text } => part.as_str().len() + text.len(),
-        Kind::ToolArgs { tool, text, .. } | Kind::ToolOutput { tool, text, .. } => {
+        Kind::ToolArgs { tool, off: _, text } | Kind::ToolOutput { tool, off: _, text } => {
             tool.as_str().len() + text.len()
         }
-        Kind::ToolCall { tool, arguments, .. } => tool.as_str().len() + optional(arguments.as_deref()),
-        Kind::ToolResult(result) => {
-            let extra = [&result.files, &result.embeds];
-            let extra: usize = extra.into_iter().flatten().map(json).sum();
-            result.tool.as_str().len() + json(&result.output) + extra
-        }
-        Kind::ToolProgress(progress) => progress.tool.as_str().len() + optional(progress.text.as_deref()),
-        Kind::RunStart(start) => optional(start.title.as_deref()),
-        Kind::RunUpdate(update) => optional(update.title.as_deref()),
-        Kind::AgentStart(start) => optional(start.text.as_deref()),
-        Kind::Message(message) => message.text.len(),
         Kind::Status { text } => text.len(),
-        Kind::Error(ErrorFact { code, message, .. }) => code.len() + message.len(),
-        Kind::ApprovalRequest { text, .. } | Kind::ApprovalAnswer { text, .. } => optional(text.as_deref()),
+        Kind::Message(Message { message, role, text }) => message.as_str().len() + role.len() + text.len(),
+        Kind::ToolCall { tool, name, arguments } => {
+            let name = name.as_ref().map_or(0, compact_str::CompactString::len);
+            tool.as_str().len() + name + arguments.as_ref().map_or(0, String::len)
+        }
+        // JSON is parsed again to be written, and this may be long.
+        Kind::ToolResult(ToolResult {
+            tool,
+            output,
+            is_error: _,
+            queued_ms: _,
+            exec_ms: _,
+            files,
+            embeds,
+            reference,
+        }) => {
+            let extra: usize = [files, embeds].into_iter().flatten().map(json).sum();
+            let reference = reference.as_ref().map_or(0, |reference| reference.hash.len());
+            tool.as_str().len() + json(output) + extra + reference
+        }
         Kind::Custom { name, value } | Kind::Raw { name, value } => name.len() + json(value),
-        Kind::Anomaly(anomaly) => anomaly.detail.len(),
         Kind::Unknown(unknown) => {
             unknown.k.len() + unknown.fields.iter().map(|(key, value)| key.len() + tree(value)).sum::<usize>()
         }
-        _ => 32,
+        other => {
+            let mut count = Count(0);
+            // Counting cannot fail, and an event can be written.
+            drop(serde_json::to_writer(&mut count, other));
+            count.0
+        }
     }
 }
 
-fn optional(text: Option<&str>) -> usize {
-    text.map_or(0, str::len)
+/// Counts what is written.
+struct Count(usize);
+
+impl io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn json(json: &Json) -> usize {
@@ -63,3 +89,6 @@ fn tree(value: &Value) -> usize {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,6 +38,12 @@ pub(crate) trait Line: std::fmt::Debug + Send + Sync {
 
     /// The same of several pieces.
     fn try_write_vectored(&self, pieces: &[IoSlice<'_>]) -> std::io::Result<usize>;
+
+    /// The same as [`Line::try_write`], asking the kernel itself. It calls a socket writable only once a good part of what waits
+    /// is gone; a slow peer needs minutes for that, although it takes byte after byte.
+    fn press(&self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.try_write(bytes)
+    }
 }
 
 impl Line for TcpStream {
@@ -47,6 +53,10 @@ impl Line for TcpStream {
 
     fn try_write_vectored(&self, pieces: &[IoSlice<'_>]) -> std::io::Result<usize> {
         Self::try_write_vectored(self, pieces)
+    }
+
+    fn press(&self, bytes: &[u8]) -> std::io::Result<usize> {
+        socket2::SockRef::from(self).send(bytes)
     }
 }
 
@@ -61,10 +71,20 @@ pub(crate) struct Outbox {
     pub(crate) attention_at: AtomicU64,
 }
 
+/// A frame, or a part of one.
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    /// Whether its frame ends with it.
+    ends: bool,
+}
+
 #[derive(Debug, Default)]
 struct State {
     /// What the kernel did not take: the rest of a frame, then whole frames.
-    pending: VecDeque<Bytes>,
+    pending: VecDeque<Piece>,
+    /// Whether the kernel has the beginning of the first frame that waits.
+    is_begun: bool,
     /// Bytes of it.
     pending_bytes: usize,
     /// Subscriptions that a pump gave up, and where they stand.
@@ -98,7 +118,8 @@ impl Outbox {
                 Sent::Whole
             }
             Ok(taken) => {
-                state.put(frame.slice(taken..));
+                state.put(frame.slice(taken..), true);
+                state.is_begun = true;
                 state.blocked();
                 Sent::Begun
             }
@@ -138,8 +159,36 @@ impl Outbox {
     /// Adds a frame behind what waits; call [`Outbox::flush`] after the last.
     pub(crate) fn queue(&self, frame: impl IntoIterator<Item = Bytes>) {
         let mut state = self.state.lock();
-        if !state.over {
-            frame.into_iter().for_each(|piece| state.put(piece));
+        if state.over {
+            return;
+        }
+        let mut pieces = frame.into_iter().peekable();
+        while let Some(piece) = pieces.next() {
+            let ends = pieces.peek().is_none();
+            state.put(piece, ends);
+        }
+    }
+
+    /// Forgets the frames that wait, but for one that was begun: what is queued next follows that.
+    pub(crate) fn forget_frames(&self) {
+        let mut state = self.state.lock();
+        let begun = if state.is_begun {
+            state.pending.iter().position(|piece| piece.ends).map_or(0, |last| last + 1)
+        } else {
+            0
+        };
+        state.pending.truncate(begun);
+        state.pending_bytes = state.pending.iter().map(|piece| piece.bytes.len()).sum();
+    }
+
+    /// Writes what the kernel has room for, whatever it said last: so it is seen whether the peer takes anything.
+    pub(crate) fn press(&self) {
+        let mut state = self.state.lock();
+        let Some(first) = state.pending.front() else { return };
+        match self.line.press(&first.bytes) {
+            Ok(taken) => state.taken(taken),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => state.over = true,
         }
     }
 
@@ -149,8 +198,8 @@ impl Outbox {
         while !state.pending.is_empty() && !state.over {
             let mut pieces = [IoSlice::new(&[]); PIECES];
             let mut count = 0;
-            for (piece, bytes) in pieces.iter_mut().zip(&state.pending) {
-                *piece = IoSlice::new(bytes);
+            for (piece, waiting) in pieces.iter_mut().zip(&state.pending) {
+                *piece = IoSlice::new(&waiting.bytes);
                 count += 1;
             }
             match self.line.try_write_vectored(pieces.get(..count).unwrap_or_default()) {
@@ -196,9 +245,9 @@ impl Outbox {
 }
 
 impl State {
-    fn put(&mut self, piece: Bytes) {
-        self.pending_bytes += piece.len();
-        self.pending.push_back(piece);
+    fn put(&mut self, bytes: Bytes, ends: bool) {
+        self.pending_bytes += bytes.len();
+        self.pending.push_back(Piece { bytes, ends });
     }
 
     fn blocked(&mut self) {
@@ -213,11 +262,13 @@ impl State {
         self.pending_bytes -= bytes;
         let mut left = bytes;
         while let Some(piece) = self.pending.front_mut() {
-            if left < piece.len() {
-                piece.advance(left);
+            if left < piece.bytes.len() {
+                self.is_begun |= left > 0;
+                piece.bytes.advance(left);
                 return;
             }
-            left -= piece.len();
+            left -= piece.bytes.len();
+            self.is_begun = !piece.ends;
             self.pending.pop_front();
         }
         // An idle socket must not keep the room of its busiest moment.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use shared::event::{Class, Kind, RunStatus};
+use shared::event::{Class, Kind, RunStatus, bound};
 use shared::fold::{complete, fold, mismatch};
 use shared::frame::{ConversationRow, Durability};
 use shared::lens::Mark;
@@ -33,6 +33,7 @@ mod import;
 mod orphans;
 mod rest;
 
+pub(super) use import::Arrival;
 pub(super) use rest::Use;
 
 /// A viewer's place: the last seq it has, and the last ephemeral fact.
@@ -116,6 +117,8 @@ struct State {
     /// What came since the log was last given the whole state, in bytes.
     since_kept: usize,
     retired: bool,
+    /// Whether a history comes, and nobody else may write.
+    reserved: bool,
 }
 
 impl Conversation {
@@ -181,6 +184,9 @@ impl Conversation {
             if state.retired {
                 return Err(AppendError::Retired);
             }
+            if state.reserved {
+                return Err(AppendError::Reserved);
+            }
             if let Some(claim) = &publication.claim {
                 match state.publishers.judge(claim) {
                     // What was taken before is left out: a number is taken once.
@@ -240,6 +246,10 @@ impl Conversation {
                 envelope.publisher = Some(claim.publisher.clone());
             }
             logged.extend(state.hear(publication.speaker, &envelope));
+            if let Some(event) = bound(&mut envelope.event) {
+                let odd = Envelope { event, seq: 0, ..envelope.clone() };
+                logged.extend(state.add(odd, gleaned.as_mut()));
+            }
             if let Some(event) = mismatch(&state.view, &envelope.event) {
                 let odd = Envelope { event, seq: 0, ..envelope.clone() };
                 logged.extend(state.add(odd, gleaned.as_mut()));
@@ -314,6 +324,11 @@ impl Conversation {
         let state = self.state.lock();
         let reaches = after <= state.view.seq && state.ring.reaches(after);
         reaches.then(|| Page { envelopes: state.ring.page(after, limit), head: state.view.seq })
+    }
+
+    /// The seq after which its events are in memory.
+    pub(super) fn begins_after(&self) -> Seq {
+        self.state.lock().ring.begins_after()
     }
 
     /// When its newest event was taken, in milliseconds since 1970, and how its newest run stands.

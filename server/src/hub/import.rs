@@ -1,11 +1,19 @@
-//! Conversations that come from elsewhere as a whole.
+//! Conversations that come from elsewhere as a whole. The log is given a history piece by piece, and makes the conversation
+//! of it in one step; only then is it seen. So an import that breaks off leaves nothing, and what is answered is stored.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use shared::code::ErrorCode;
+use shared::frame::Durability;
 use shared::{ConversationId, Envelope, Position, View};
 
+use super::conversation::Arrival;
 use super::{AppendError, Conversation, Hub, OpenError, outsize};
-use crate::log::{Attachment, Ticket, blocking};
+use crate::log::{Attachment, Import, LogError, Ticket, blocking, reached, room};
+
+/// The number of the last import of this process.
+static IMPORTS: AtomicU64 = AtomicU64::new(0);
 
 /// What was said in a conversation.
 #[derive(Debug, Default)]
@@ -34,8 +42,6 @@ pub(crate) struct Imported {
     pub(crate) events: u64,
     /// How many oddities are in it.
     pub(crate) anomalies: u64,
-    /// What to wait for, for more than memory.
-    pub(crate) ticket: Ticket,
 }
 
 /// Why nothing was imported.
@@ -44,6 +50,12 @@ pub(crate) enum ImportError {
     /// There is a conversation of that name, and something was said in it.
     #[error("the conversation has events already")]
     Exists,
+    /// Another import makes it at this moment.
+    #[error("the conversation is being imported")]
+    Busy,
+    /// The log could not keep it.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// The conversation cannot be made.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -52,29 +64,102 @@ pub(crate) enum ImportError {
     Append(#[from] AppendError),
 }
 
-impl Hub {
-    /// Makes the conversation `id` of `history`, in an epoch of its own. Takes a while for a long one.
-    pub(crate) fn import(&self, id: &ConversationId, mut history: History) -> Result<Imported, ImportError> {
-        let events = history.envelopes.len() as u64;
-        let large = history.envelopes.iter_mut().filter_map(|it| outsize::shorten(&mut it.event));
-        history.attachments = large.collect();
-        loop {
-            let conversation = self.open(id)?;
-            let taken = blocking(|| conversation.import(&mut history, self.log()));
-            if matches!(taken, Err(AppendError::Retired)) {
-                // It was dropped after it was found: the next round finds or makes another.
-                continue;
-            }
-            self.release(&conversation);
-            let ticket = taken?.ok_or(ImportError::Exists)?;
-            self.touch(&conversation);
-            return Ok(imported(&conversation, events, ticket));
+impl ImportError {
+    /// The code that goes to who asked.
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self {
+            Self::Exists | Self::Busy => ErrorCode::ConversationExists,
+            Self::Open(error) => error.code(),
+            Self::Log(error) => error.code(),
+            Self::Append(_) => ErrorCode::LogFailed,
         }
     }
 }
 
-fn imported(conversation: &Arc<Conversation>, events: u64, ticket: Ticket) -> Imported {
+impl Hub {
+    /// Makes the conversation `id` of `history`, in an epoch of its own, and waits until the log has all of it: whatever the
+    /// log can promise at most is promised. Takes a while for a long one.
+    pub(crate) async fn import(
+        &self,
+        id: &ConversationId,
+        mut history: History,
+    ) -> Result<Imported, ImportError> {
+        let events = history.envelopes.len() as u64;
+        let large = history.envelopes.iter_mut().filter_map(|it| {
+            outsize::disown(&mut it.event);
+            outsize::shorten(&mut it.event)
+        });
+        history.attachments = large.collect();
+        if let Some((view, _)) = &mut history.state {
+            outsize::disown_all(view);
+        }
+        let seat = loop {
+            let conversation = self.open(id)?;
+            match conversation.reserve() {
+                Ok(true) => break Seat { hub: self, conversation },
+                Ok(false) if conversation.head() > 0 => return Err(ImportError::Exists),
+                Ok(false) => return Err(ImportError::Busy),
+                // It was dropped after it was found: the next round finds or makes another.
+                Err(AppendError::Retired) => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+        let import =
+            Staged { hub: self, number: Import(IMPORTS.fetch_add(1, Ordering::Relaxed)), is_open: true };
+        let mut arrival = blocking(|| Arrival::begin(&mut history, self.log().indexes()));
+        while let Some(piece) = blocking(|| arrival.next()) {
+            room(self.log()).await;
+            let staged = self.log().stage(import.number, piece.append(&seat.conversation));
+            if staged == Ticket::NEVER {
+                reached(self.log(), staged, Durability::Stored.min(self.log().durability())).await?;
+            }
+        }
+        let adopted = blocking(|| seat.conversation.hand_over(&mut arrival, import.number, self.log()));
+        reached(self.log(), adopted, self.log().durability()).await?;
+        import.keep();
+        seat.conversation.arrive(arrival, adopted);
+        self.touch(&seat.conversation);
+        Ok(imported(&seat.conversation, events))
+    }
+}
+
+/// A conversation that nobody else may write to while its history comes.
+struct Seat<'a> {
+    hub: &'a Hub,
+    conversation: Arc<Conversation>,
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        self.conversation.unreserve();
+        self.hub.release(&self.conversation);
+    }
+}
+
+/// What the log was given; forgotten unless it became a conversation.
+struct Staged<'a> {
+    hub: &'a Hub,
+    number: Import,
+    is_open: bool,
+}
+
+impl Staged<'_> {
+    /// There is nothing to be forgotten any more.
+    fn keep(mut self) {
+        self.is_open = false;
+    }
+}
+
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.hub.log().abandon(self.number);
+        }
+    }
+}
+
+fn imported(conversation: &Arc<Conversation>, events: u64) -> Imported {
     let (seq, anomalies) = conversation.look(|view| (view.seq, view.anomalies.total));
     let position = Position { epoch: conversation.epoch().clone(), seq };
-    Imported { position, events, anomalies, ticket }
+    Imported { position, events, anomalies }
 }

@@ -2,30 +2,50 @@
 //! keeps the whole beside it. Everybody sees the beginning at once; who wants all of it asks for it.
 
 use std::borrow::Cow;
-use std::hash::Hasher as _;
 use std::sync::Arc;
 
 use compact_str::{CompactString, format_compact};
-use fnv::FnvHasher;
+use sha2::{Digest as _, Sha256};
 use shared::event::{Event, Kind, ResultRef};
 use shared::frame::Durability;
-use shared::limits::{DOCUMENT_BYTES_MAX, RESULT_BEGINNING_BYTES, RESULT_INLINE_BYTES_MAX, WHOLE_BYTES_MAX};
+use shared::limits::{
+    DOCUMENT_BYTES_MAX, RESULT_BEGINNING_BYTES, RESULT_BYTES_MAX, RESULT_INLINE_BYTES_MAX, WHOLE_BYTES_MAX,
+};
 use shared::{Envelope, Json, View};
 
 use super::{Conversation, Hub};
 use crate::log::{Attachment, Document, DocumentKind, LogError, blocking};
 
-/// Leaves the beginning of a result that is over the limit in `event`, as a string; gives back the whole.
+/// Takes the reference out of an event that comes from outside: where a whole result is, only this hub can say.
+pub(super) fn disown(event: &mut Event) {
+    if let Kind::ToolResult(result) = &mut event.kind {
+        result.reference = None;
+    }
+}
+
+/// The same for a state that comes from outside.
+pub(super) fn disown_all(view: &mut View) {
+    for tool in view.runs.values_mut().flat_map(|run| run.tools.values_mut()) {
+        if tool.result_ref.is_some() {
+            tool.result_cut = tool.left_out();
+            tool.result_ref = None;
+        }
+    }
+}
+
+/// Leaves the beginning of a result that is over [`RESULT_INLINE_BYTES_MAX`] in `event`, as a string; gives back the whole,
+/// of which at most [`RESULT_BYTES_MAX`] bytes of text are kept. The reference counts the bytes that came.
 pub(super) fn shorten(event: &mut Event) -> Option<Attachment> {
     let Kind::ToolResult(result) = &mut event.kind else { return None };
     let bytes = result.output.as_str().len();
     if bytes <= RESULT_INLINE_BYTES_MAX {
         return None;
     }
-    let json: Arc<str> = Arc::from(result.output.as_str());
-    let beginning = {
+    let (json, beginning) = {
         let text = result.output.to_text();
-        Json::string(beginning(&text, RESULT_BEGINNING_BYTES))
+        let kept = (bytes > RESULT_BYTES_MAX).then(|| Json::string(beginning(&text, RESULT_BYTES_MAX)));
+        let json: Arc<str> = Arc::from(kept.as_ref().unwrap_or(&result.output).as_str());
+        (json, Json::string(beginning(&text, RESULT_BEGINNING_BYTES)))
     };
     let hash = hash(&json);
     result.output = beginning;
@@ -33,11 +53,11 @@ pub(super) fn shorten(event: &mut Event) -> Option<Attachment> {
     Some(Attachment { hash, json })
 }
 
-/// FNV-1a 64, as 16 hex digits.
+/// The first 128 bits of SHA-256, as 32 hex digits. Results are hostile content: nobody may make two of one name.
 fn hash(text: &str) -> CompactString {
-    let mut hasher = FnvHasher::default();
-    hasher.write(text.as_bytes());
-    format_compact!("{:016x}", hasher.finish())
+    let digest = Sha256::digest(text.as_bytes());
+    let first = digest.first_chunk().copied().unwrap_or_default();
+    format_compact!("{:032x}", u128::from_be_bytes(first))
 }
 
 fn beginning(text: &str, bytes: usize) -> &str {
@@ -72,8 +92,13 @@ impl Hub {
         hash: &str,
     ) -> Result<Option<Arc<str>>, LogError> {
         let level = Durability::Stored.min(self.log().durability());
-        crate::log::reached(self.log(), conversation.ticket(), level).await?;
-        blocking(|| self.log().attachment(conversation.id(), hash))
+        let reached = crate::log::reached(self.log(), conversation.ticket(), level).await;
+        let found = blocking(|| self.log().attachment(conversation.id(), hash))?;
+        // A log that cannot write still has what it wrote before.
+        if found.is_none() {
+            reached?;
+        }
+        Ok(found)
     }
 
     /// The whole of a result, as far as the log has it by now. Waits for the disk.
@@ -102,15 +127,17 @@ impl Hub {
         Cow::Owned(envelope)
     }
 
-    /// Makes the results of `view` whole where the log has them, the newest first, up to [`WHOLE_BYTES_MAX`]. Waits for the
-    /// disk.
+    /// Makes the results of `view` whole where the log has them, the newest first, up to [`WHOLE_BYTES_MAX`] by what the log
+    /// has, whatever a reference says. Waits for the disk.
     pub(crate) fn make_whole(&self, conversation: &Conversation, view: &mut View) {
-        let mut left = WHOLE_BYTES_MAX as u64;
+        let mut left = WHOLE_BYTES_MAX;
         let tools = view.runs.values_mut().rev().flat_map(|run| run.tools.values_mut().rev());
         for tool in tools {
-            let Some(reference) = tool.result_ref.as_ref().filter(|it| it.bytes <= left) else { continue };
-            if let Some(whole) = self.whole(conversation, reference) {
-                left = left.saturating_sub(reference.bytes);
+            let kept = |it: &&ResultRef| it.bytes.min(RESULT_BYTES_MAX as u64) <= left as u64;
+            let Some(reference) = tool.result_ref.as_ref().filter(kept) else { continue };
+            let whole = self.whole(conversation, reference);
+            if let Some(whole) = whole.filter(|whole| whole.as_str().len() <= left) {
+                left -= whole.as_str().len();
                 tool.result = Some(whole);
                 tool.result_ref = None;
             }

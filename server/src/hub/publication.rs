@@ -64,6 +64,9 @@ pub(crate) enum AppendError {
     /// The conversation left memory between finding and using it: find it again.
     #[error("the conversation left memory")]
     Retired,
+    /// A history is on its way into it.
+    #[error("the conversation is being imported; try again in a moment")]
+    Reserved,
     /// The log and the hub disagree about where the conversation stands: a fault of the hub.
     #[error("the log did not take the events: {0}")]
     Log(#[from] LogError),
@@ -108,7 +111,7 @@ impl PublishError {
             Self::Open(error) => error.code(),
             Self::Append(AppendError::Gap { .. }) => ErrorCode::PublisherGap,
             Self::Append(AppendError::Fenced) => ErrorCode::PublisherFenced,
-            Self::Append(AppendError::Log(_)) => ErrorCode::LogFailed,
+            Self::Append(AppendError::Log(_) | AppendError::Reserved) => ErrorCode::LogFailed,
             // The hub finds the conversation again by itself.
             Self::Append(AppendError::Retired) => ErrorCode::Internal,
         }

@@ -64,13 +64,18 @@ impl Hub {
             return;
         }
         self.tell_rows();
+        self.heal();
+        self.let_rest(now, bounds);
+    }
+
+    /// Gives the log the state of the conversations in which it lacks events.
+    pub(crate) fn heal(&self) {
         for id in self.log.wanted() {
             let known = self.conversations.get(&id).map(|found| Arc::clone(&found));
             if let Some(conversation) = known {
                 conversation.keep(self.log());
             }
         }
-        self.let_rest(now, bounds);
     }
 
     /// Gives the log the rows that changed.

@@ -135,3 +135,34 @@ async fn a_socket_whose_peer_is_gone_is_over() {
     tokio::time::timeout(Duration::from_secs(5), gone).await.unwrap();
     assert!(outbox.is_over());
 }
+
+#[tokio::test]
+async fn what_was_begun_ends_before_anything_else_and_the_rest_can_be_forgotten() {
+    let (ours, outbox, mut peer) = pair().await;
+    let active = AtomicBool::new(true);
+    let mut sent = 0;
+    while outbox.send(&active, &frame(1, 1 << 20)) == Sent::Whole {
+        sent += 1;
+    }
+    let begun = usize::from(outbox.waiting() > 0);
+    outbox.queue([frame(2, 1 << 20), frame(2, 1 << 20)]);
+    outbox.queue([frame(3, 10)]);
+    outbox.forget_frames();
+    outbox.queue([frame(4, 10)]);
+    let reader = async {
+        let mut all = vec![0; (sent + begun) * (1 << 20) + 10];
+        peer.read_exact(&mut all).await.unwrap();
+        all
+    };
+    let writer = async {
+        while !outbox.flush() {
+            ours.writable().await.unwrap();
+        }
+    };
+    let both = async { tokio::join!(reader, writer).0 };
+    let all = tokio::time::timeout(Duration::from_secs(20), both).await.unwrap();
+    let (frames, last) = all.split_at(all.len() - 10);
+    assert!(frames.iter().all(|byte| *byte == 1));
+    assert_eq!(last, [4; 10]);
+    assert_eq!(outbox.waiting(), 0);
+}

@@ -47,7 +47,7 @@ impl Conversation {
     /// Whether nothing was ever said and nobody watches; if so nobody can enter or append any more.
     pub(in crate::hub) fn retire_if_unused(&self) -> bool {
         let mut state = self.state.lock();
-        let unused = state.view.seq == 0 && self.viewers.load(Ordering::Relaxed) == 0;
+        let unused = state.view.seq == 0 && !state.reserved && self.viewers.load(Ordering::Relaxed) == 0;
         state.retired |= unused;
         unused
     }
@@ -55,7 +55,7 @@ impl Conversation {
     /// Whether the log has all of it, state included, and nobody uses it; if so nobody can enter or append any more.
     pub(in crate::hub) fn retire_if_kept(&self, progress: &Progress) -> bool {
         let mut state = self.state.lock();
-        let kept = state.since_kept == 0 && state.ticket <= progress.stored;
+        let kept = state.since_kept == 0 && progress.has(state.ticket);
         let idle = self.viewers.load(Ordering::Relaxed) == 0 && !state.is_running();
         state.retired |= kept && idle;
         kept && idle

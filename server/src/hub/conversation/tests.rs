@@ -165,7 +165,7 @@ fn of_ephemeral_facts_only_the_newest_of_a_key_is_left_and_none_after_the_run() 
         let tool = ToolCallId::new("t1");
         Event::new(
             &run,
-            Kind::ToolProgress(ToolProgress { tool, text: None, current: Some(current), total: None }),
+            Kind::ToolProgress(ToolProgress { current: Some(current), ..ToolProgress::new(tool) }),
         )
     };
     conversation.append(&mut publication(vec![progress(1), progress(2)]), 1, &log).unwrap();

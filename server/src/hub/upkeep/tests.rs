@@ -104,7 +104,7 @@ fn what_is_gone_from_the_log_is_told_to_no_list_any_more() {
     says(&hub, "second", vec![start(), end()]);
     hand.write();
     let rule = crate::log::Retention { age_ms: None, bytes: None, conversations: Some(1) };
-    assert_eq!(hub.retain(&rule, now + 600_000).unwrap(), 1);
+    assert_eq!(hub.retain(&rule, now + 600_000).unwrap().0, 1);
     let told: Vec<String> = hub.take_changed().iter().map(|row| row.conversation.to_string()).collect();
     assert_eq!(told, ["second"]);
     says(&hub, "first", vec![start()]);

@@ -111,7 +111,7 @@ fn a_lost_run_is_said_to_go_on_before_what_comes_of_it() {
 fn what_is_not_kept_takes_a_stall_back_by_a_word_that_is() {
     let mut attendance = begun(Speaker::Passing);
     assert_eq!(attendance.judge(&running(), &PATIENCE, 15_000).stalled, 1);
-    let progress = ToolProgress { tool: ToolCallId::new("t"), text: None, current: None, total: None };
+    let progress = ToolProgress::new(ToolCallId::new("t"));
     let progress = said(Event::new(&run(), Kind::ToolProgress(progress)));
     assert!(attendance.hear(Speaker::Passing, &progress, 15_001));
     assert!(!attendance.hear(Speaker::Passing, &progress, 15_002));
