@@ -143,12 +143,10 @@ fn around_state(sub: Sub, epoch: &Epoch, seq: Seq, more: bool) -> (Vec<u8>, &'st
     (before, if more { b",\"more\":true}" } else { b"}" })
 }
 
-/// A snapshot frame as JSON.
-pub(crate) fn snapshot_json(sub: Sub, epoch: &Epoch, seq: Seq, piece: &[u8], more: bool) -> Vec<u8> {
-    let (mut whole, after) = around_state(sub, epoch, seq, more);
-    whole.extend_from_slice(piece);
-    whole.extend_from_slice(after);
-    whole
+/// A snapshot frame as JSON in three pieces, of which the big one is shared.
+pub(crate) fn snapshot_json(sub: Sub, epoch: &Epoch, seq: Seq, piece: &Bytes, more: bool) -> [Bytes; 3] {
+    let (before, after) = around_state(sub, epoch, seq, more);
+    [before.into(), piece.clone(), Bytes::from_static(after)]
 }
 
 /// A snapshot as a WebSocket frame in three pieces, of which the big one is shared.

@@ -18,6 +18,7 @@ use crate::state::Shared;
 
 mod accept;
 mod acks;
+mod allowance;
 mod catch_up;
 mod commands;
 mod connection;

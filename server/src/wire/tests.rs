@@ -73,7 +73,7 @@ fn a_snapshot_in_pieces_is_one_frame() {
         panic!("no snapshot")
     };
     assert_eq!((sub, epoch.as_str(), seq, *found), (2, "e\"1", 9, view));
-    assert_eq!(payload(&whole), snapshot_json(2, &Epoch::new("e\"1"), 9, &state, true));
+    assert_eq!(payload(&whole), snapshot_json(2, &Epoch::new("e\"1"), 9, &state, true).concat());
 }
 
 #[test]

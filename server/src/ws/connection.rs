@@ -8,10 +8,12 @@ use std::time::Duration;
 use shared::ConversationId;
 use shared::code::CloseCode;
 use shared::frame::{ServerFrame, Sub};
+use shared::limits::{RESYNC_EVERY_MS, RESYNCS_MAX};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::acks::Acks;
+use super::allowance::Allowance;
 use super::commands::Commands;
 use super::feed::Feed;
 use super::inlet::{Inbound, Inlet};
@@ -30,6 +32,9 @@ const FRAMES_AT_ONCE: usize = 64;
 
 /// How long a closed socket waits for the peer's own close.
 const LINGER: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether a peer takes anything, before it counts as one that does not.
+const LOOKS: u32 = 8;
 
 /// Heartbeats that may stay unanswered.
 const UNANSWERED_MAX: u32 = 2;
@@ -54,8 +59,8 @@ pub(super) struct Connection {
     pub(super) unanswered: u32,
     /// Which subscriptions are dead.
     pub(super) zombies: Zombies,
-    /// Snapshots that were asked for since the last heartbeat.
-    pub(super) resyncs: u32,
+    /// Snapshots that may be asked for.
+    pub(super) resyncs: Allowance,
     /// Conversations that were published to and not yet shown to their viewers.
     pub(super) stirred: Vec<ConversationId>,
     /// What it publishes to.
@@ -69,6 +74,19 @@ pub(super) struct Connection {
     phase: Phase,
     /// What comes in cannot be read as frames any more.
     garbled: bool,
+    /// Reading stopped although more may have come, so that others get their turn.
+    unread: bool,
+    stuck: Stuck,
+}
+
+/// How long a peer has taken nothing.
+#[derive(Debug)]
+struct Stuck {
+    /// Since when, as the outbox has it.
+    since: Option<Instant>,
+    looked_at: Instant,
+    /// Looks at which it took nothing.
+    looks: u32,
 }
 
 /// The life of a socket.
@@ -103,7 +121,7 @@ impl Connection {
             heartbeat_at,
             unanswered: 0,
             zombies: Zombies::default(),
-            resyncs: 0,
+            resyncs: Allowance::new(RESYNCS_MAX, Duration::from_millis(RESYNC_EVERY_MS), opened),
             stirred: Vec::new(),
             attendant,
             acks: Acks::default(),
@@ -111,6 +129,8 @@ impl Connection {
             log_turns: 0,
             phase: Phase::Open,
             garbled: false,
+            unread: false,
+            stuck: Stuck { since: None, looked_at: opened, looks: 0 },
         }
     }
 
@@ -133,7 +153,7 @@ impl Connection {
             let waiting = outbox.waiting();
             let writes = waiting > 0 || !self.behind.is_empty();
             let reads = waiting <= ANSWERS_BYTES_MAX && self.acks.has_room();
-            let ahead = reads && self.inlet.has_ahead();
+            let ahead = reads && (self.unread || self.inlet.has_ahead());
             // All arms may be dropped at any time: they only wait.
             tokio::select! {
                 () = tokio::task::yield_now(), if ahead || stopped => if ahead { self.read() },
@@ -160,7 +180,9 @@ impl Connection {
 
     /// Reads what is there, up to a limit; then shows what was published by it, all at once.
     fn read(&mut self) {
+        self.inlet.begin_turn();
         self.read_frames();
+        self.unread = self.inlet.is_cut_short();
         if !self.stirred.is_empty() {
             // Acks first: with them waiting, a subscription on this very socket would count as behind.
             self.outbox.flush();
@@ -190,9 +212,14 @@ impl Connection {
                     self.phase = Phase::Over;
                     return;
                 }
+                Inbound::Control => {}
                 // After our close only the peer's own is of interest.
                 Inbound::Text(_) if self.phase != Phase::Open => {}
                 Inbound::Text(text) => self.take(&text),
+                Inbound::Idle => {
+                    self.close(CloseCode::RateLimited, "too much came without a text frame");
+                    self.garbled = true;
+                }
                 Inbound::TooLarge => {
                     self.close(CloseCode::FrameTooLarge, "the frame is over the limit");
                     self.garbled = true;
@@ -231,16 +258,7 @@ impl Connection {
             }
         }
         next = next.min(self.behind.look(now, &self.shared.fanout.ladder).unwrap_or(next));
-        if let Some(since) = self.outbox.stuck_since()
-            && (self.outbox.waiting() > 0 || !self.behind.is_empty())
-        {
-            if now >= since + no_progress {
-                tracing::debug!(code = CloseCode::NoProgress.number(), "a socket took no byte for too long");
-                // No goodbye: the socket takes nothing, and a frame may have been begun.
-                self.phase = Phase::Over;
-            }
-            next = next.min(since + no_progress);
-        }
+        next = next.min(self.progress(now, no_progress).unwrap_or(next));
         if self.phase == Phase::Open && now >= self.heartbeat_at {
             self.heartbeat(now);
             self.heartbeat_at = now + heartbeat;
@@ -252,8 +270,32 @@ impl Connection {
         self.outbox.attention_at.store(self.shared.sockets.millis(next), Ordering::Relaxed);
     }
 
+    /// Looks whether the peer takes anything of what waits; one that takes no byte at [`LOOKS`] looks within `no_progress` is
+    /// closed. When to look again.
+    fn progress(&mut self, now: Instant, no_progress: Duration) -> Option<Instant> {
+        let stuck = |outbox: &Outbox| outbox.stuck_since().filter(|_| outbox.waiting() > 0);
+        let since = stuck(&self.outbox)?;
+        if self.stuck.since != Some(since) {
+            self.stuck = Stuck { since: Some(since), looked_at: since, looks: 0 };
+        }
+        let look = no_progress / LOOKS;
+        if now < self.stuck.looked_at + look {
+            return Some(self.stuck.looked_at + look);
+        }
+        self.outbox.press();
+        self.stuck.looked_at = now;
+        self.stuck.looks += 1;
+        if stuck(&self.outbox) == Some(since) && self.stuck.looks >= LOOKS && self.phase == Phase::Open {
+            tracing::debug!(code = CloseCode::NoProgress.number(), "a socket took no byte for too long");
+            self.outbox.forget_frames();
+            self.close(CloseCode::NoProgress, "no byte was taken for too long");
+            // It hears why as soon as it takes what was begun; it is given as long again.
+            self.phase = Phase::Closing(now + no_progress);
+        }
+        Some(now + look)
+    }
+
     fn heartbeat(&mut self, now: Instant) {
-        self.resyncs = 0;
         // A viewer whose socket was full may have the heartbeat still in front of it: being slow is no offence (I8).
         let patience = self.shared.config.heartbeat * (UNANSWERED_MAX + 1);
         let slow = self.outbox.blocked_at().is_some_and(|at| now < at + patience);

@@ -1,12 +1,15 @@
 //! The reading end of one socket. An idle socket holds almost no buffer: reads go through one large buffer of the
 //! thread, and only what is not used up at once is kept.
+//!
+//! Whatever a peer sends, one turn of reading is bounded: each frame that was read is given back to the socket's task, which
+//! looks whether answers wait, and a turn ends after [`TURN_BYTES_MAX`] bytes even where they hold no frame that is whole.
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use shared::limits::INBOUND_FRAME_BYTES_MAX;
+use shared::limits::{INBOUND_BYTES_WITHOUT_TEXT_MAX, INBOUND_FRAME_BYTES_MAX};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig, WebSocketContext};
 use tokio_tungstenite::tungstenite::{Error, error::CapacityError};
@@ -15,6 +18,9 @@ use crate::fanout::Outbox;
 
 /// Bytes that one call of the kernel reads at most.
 const READ: usize = 64 << 10;
+
+/// Bytes that one turn reads before others get theirs.
+const TURN_BYTES_MAX: usize = 256 << 10;
 
 /// What the protocol machine keeps for itself on an idle socket.
 const KEPT: usize = 256;
@@ -28,10 +34,14 @@ thread_local! {
 pub(super) enum Inbound {
     /// A text frame.
     Text(tokio_tungstenite::tungstenite::Utf8Bytes),
+    /// A ping, a pong or a close. What it asks for is done.
+    Control,
     /// Nothing for now.
     Nothing,
     /// A frame over the limit.
     TooLarge,
+    /// [`INBOUND_BYTES_WITHOUT_TEXT_MAX`] bytes came without a text frame.
+    Idle,
     /// Something that is no frame of this protocol.
     Bad(&'static str),
     /// The peer closed, or is gone.
@@ -44,6 +54,10 @@ pub(super) struct Inlet {
     socket: Arc<TcpStream>,
     context: WebSocketContext,
     ahead: Ahead,
+    /// Bytes that may still be used in this turn.
+    turn: usize,
+    /// Bytes that were used since the last text frame.
+    without_text: usize,
 }
 
 /// Bytes that were read and not used yet.
@@ -62,7 +76,18 @@ impl Inlet {
             .max_message_size(Some(INBOUND_FRAME_BYTES_MAX))
             .max_frame_size(Some(INBOUND_FRAME_BYTES_MAX));
         let context = WebSocketContext::new(Role::Server, Some(config));
-        Self { socket, context, ahead: Ahead { bytes: first.to_vec(), used: 0 } }
+        let ahead = Ahead { bytes: first.to_vec(), used: 0 };
+        Self { socket, context, ahead, turn: TURN_BYTES_MAX, without_text: 0 }
+    }
+
+    /// Begins a turn of reading.
+    pub(super) fn begin_turn(&mut self) {
+        self.turn = TURN_BYTES_MAX;
+    }
+
+    /// Whether the turn ended before the peer did.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.turn == 0
     }
 
     /// Whether bytes wait here that the kernel does not know of any more.
@@ -74,31 +99,38 @@ impl Inlet {
     pub(super) fn discard(&mut self) -> bool {
         self.ahead = Ahead::default();
         SCRATCH.with_borrow_mut(|scratch| {
-            loop {
+            while self.turn > 0 {
                 match self.socket.try_read(scratch) {
                     Ok(0) => return true,
-                    Ok(_) => {}
+                    Ok(count) => self.turn = self.turn.saturating_sub(count),
                     Err(error) => return error.kind() != ErrorKind::WouldBlock,
                 }
             }
+            false
         })
     }
 
-    /// The next text frame, as far as it is there. Answers to pings and closes are queued in `outbox`.
+    /// The next frame, as far as it is there and the turn goes. Answers to pings and closes are queued in `outbox`.
     pub(super) fn next(&mut self, outbox: &Outbox) -> Inbound {
-        loop {
-            let mut half = Half { socket: &self.socket, outbox, ahead: &mut self.ahead };
-            match self.context.read(&mut half) {
-                Ok(Message::Text(text)) => return Inbound::Text(text),
-                Ok(Message::Binary(_)) => return Inbound::Bad("binary frames are not spoken here"),
-                // A close is answered by the next read, which then says that all is over.
-                Ok(_) => {}
-                Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => return Inbound::Nothing,
-                Err(Error::Capacity(CapacityError::MessageTooLong { .. })) => return Inbound::TooLarge,
-                Err(Error::Protocol(_)) => return Inbound::Bad("not a WebSocket frame"),
-                Err(Error::Utf8(_)) => return Inbound::Bad("a text frame that is no UTF-8"),
-                Err(_) => return Inbound::Closed,
+        let before = self.turn;
+        let turn = &mut self.turn;
+        let mut half = Half { socket: &self.socket, outbox, ahead: &mut self.ahead, turn };
+        let read = self.context.read(&mut half);
+        self.without_text = self.without_text.saturating_add(before.saturating_sub(self.turn));
+        match read {
+            Ok(Message::Text(text)) => {
+                self.without_text = 0;
+                Inbound::Text(text)
             }
+            Ok(Message::Binary(_)) => Inbound::Bad("binary frames are not spoken here"),
+            Ok(_) | Err(Error::Io(_)) if self.without_text > INBOUND_BYTES_WITHOUT_TEXT_MAX => Inbound::Idle,
+            // A close is answered by the next read, which then says that all is over.
+            Ok(_) => Inbound::Control,
+            Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => Inbound::Nothing,
+            Err(Error::Capacity(CapacityError::MessageTooLong { .. })) => Inbound::TooLarge,
+            Err(Error::Protocol(_)) => Inbound::Bad("not a WebSocket frame"),
+            Err(Error::Utf8(_)) => Inbound::Bad("a text frame that is no UTF-8"),
+            Err(_) => Inbound::Closed,
         }
     }
 }
@@ -108,10 +140,23 @@ struct Half<'a> {
     socket: &'a TcpStream,
     outbox: &'a Outbox,
     ahead: &'a mut Ahead,
+    /// See [`Inlet::turn`].
+    turn: &'a mut usize,
 }
 
 impl Read for Half<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if *self.turn == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let count = self.read_on(into)?;
+        *self.turn = self.turn.saturating_sub(count);
+        Ok(count)
+    }
+}
+
+impl Half<'_> {
+    fn read_on(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         if !self.ahead.bytes.is_empty() {
             return Ok(self.ahead.take(into));
         }
@@ -156,3 +201,6 @@ impl Write for Half<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ use shared::frame::{
 };
 use shared::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use shared::{ConversationId, Position, Seq};
+use tokio::time::Instant;
 
 use super::connection::Connection;
 use super::feed::Feed;
@@ -18,9 +19,6 @@ use crate::clock;
 use crate::fanout::{Place, Subscription};
 use crate::hub::{Claim, Numbers, Publication};
 use crate::log::Health;
-
-/// Snapshots that a client may ask for between two heartbeats.
-const RESYNCS_MAX: u32 = 16;
 
 /// What the hub offers beyond the core of the protocol.
 const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
@@ -162,9 +160,8 @@ impl Connection {
 
     /// Begins the subscription anew, with the snapshot.
     fn resync(&mut self, sub: Sub) {
-        self.resyncs += 1;
-        if self.resyncs > RESYNCS_MAX {
-            return self.close(CloseCode::InsufficientState, "too many resyncs");
+        if !self.resyncs.take(Instant::now()) {
+            return self.close(CloseCode::InsufficientState, "too many resyncs in a short time");
         }
         self.renew(sub, Feed::resync);
     }

@@ -52,15 +52,19 @@ async fn i8_a_peer_that_takes_byte_after_byte_is_slow_and_not_dead() {
     let mut slow = narrow(hub.address).await;
     slow.view(1, "c").await;
     let mut publisher = hub.greeted().await;
-    // Much more than it takes in that time: a kernel that kept it all would ask for more only after several times as long.
-    let text = "x".repeat(200_000);
-    for _ in 0..50 {
-        publisher.publish("c", &text).await;
+    let published = async {
+        // Much more than it takes in that time: a kernel that kept it all would ask for more only after several times as long.
+        let text = "x".repeat(200_000);
+        for _ in 0..50 {
+            publisher.publish("c", &text).await;
+            publisher.hear().await;
+        }
+        publisher.publish("c", "the very last word").await;
         publisher.hear().await;
-    }
-    publisher.publish("c", "the very last word").await;
-    publisher.hear().await;
+    };
+    // It reads all the while: one that waits for the end of that takes nothing for as long as the machine likes.
     let seen = timeout(LIMIT, crawl(slow.0.into_inner(), b"the very last word"));
-    assert!(seen.await.expect("what it missed is conflated, not queued"), "it was cut");
+    let ((), seen) = tokio::join!(published, seen);
+    assert!(seen.expect("what it missed is conflated, not queued"), "it was cut");
     hub.stop().await;
 }

@@ -1,0 +1,55 @@
+//! How often something may be done: some times at once, and one more time for each span of time that goes by. A rate, whatever
+//! the sum over a long life.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A token bucket: at most `max` uses at once, and one more after each `every`.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    /// Most times that are saved up.
+    max: u32,
+    /// One more time comes with each of these.
+    every: Duration,
+    /// When all that may be saved up was or will be there.
+    full_at: Instant,
+}
+
+impl Allowance {
+    /// `max` times at once, and one more `every` so often. It begins with all of them at `now`.
+    pub(super) fn new(max: u32, every: Duration, now: Instant) -> Self {
+        Self { max, every, full_at: now }
+    }
+
+    /// Takes one time. False when none is left at `now`.
+    pub(super) fn take(&mut self, now: Instant) -> bool {
+        let full_at = self.full_at.max(now) + self.every;
+        let is_left = full_at.duration_since(now) <= self.every * self.max;
+        if is_left {
+            self.full_at = full_at;
+        }
+        is_left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of how often something may be done.
+
+    use super::*;
+
+    #[test]
+    fn some_times_at_once_and_then_one_for_each_span_of_time() {
+        let (now, second) = (Instant::now(), Duration::from_secs(1));
+        let mut allowance = Allowance::new(3, second, now);
+        assert_eq!([now; 4].map(|now| allowance.take(now)), [true, true, true, false]);
+        assert!(!allowance.take(now + second / 2));
+        assert!(allowance.take(now + second));
+        // A thousand of them, each in its time, are fine.
+        for n in 2..1_000 {
+            assert!(allowance.take(now + second * n));
+        }
+        assert!(!allowance.take(now + second * 999));
+    }
+}
