@@ -27,6 +27,7 @@ mod recorders;
 mod secrets;
 mod send;
 mod settings;
+mod socket;
 mod tape;
 mod target;
 mod upstream;
@@ -50,6 +51,7 @@ use lull::Lull;
 use order::{Floors, Order, Waiting};
 use recorders::Recorders;
 use send::Outside;
+use socket::Sockets;
 use tape::Budget;
 
 pub(crate) use call::{Passed, call, retry_after_ms};
@@ -71,6 +73,7 @@ pub(crate) struct Proxy {
     joiner: Mutex<Joiner>,
     floors: Floors,
     waiting: Waiting,
+    sockets: Sockets,
 }
 
 /// An upstream, and what calls it once somebody does.
@@ -98,6 +101,7 @@ impl Proxy {
             joiner: Mutex::default(),
             floors: Floors::default(),
             waiting: Waiting::default(),
+            sockets: Sockets::default(),
         }
     }
 

@@ -14,10 +14,10 @@ use super::proxy::ASKS;
 /// `agent:hunter-22`, as a proxy is told.
 const KEY: &str = "Basic YWdlbnQ6aHVudGVyLTIy";
 
-type Asked = Arc<Mutex<Vec<Message>>>;
+pub(crate) type Asked = Arc<Mutex<Vec<Message>>>;
 
 /// A proxy that makes tunnels, all of them to this machine; who shows no key is refused.
-async fn tunnels() -> (SocketAddr, Asked) {
+pub(crate) async fn tunnels() -> (SocketAddr, Asked) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let asked = Asked::default();

@@ -57,6 +57,32 @@ fn echo() -> String {
     format!(r#"{{"error":{{"message":"Received API key = {KEY} in Bearer {KEY}","code":"{KEY}"}}}}"#)
 }
 
+/// The answer of a gateway that says all is well and repeats what it was `sent`, and the key: in one piece, in two, in the
+/// arguments of a call, in its name and id, and in what is no word of the API.
+fn repeated(sent: &str) -> Vec<Step> {
+    let (front, back) = KEY.split_at(9);
+    let call = format!(
+        r#"{{"index":0,"id":"call-{KEY}","type":"function","function":{{"name":"t-{KEY}","arguments":"{{\"k\":\"{front}"}}}}"#
+    );
+    let rest = format!(r#"{{"index":0,"function":{{"arguments":"{back}\"}}"}}}}"#);
+    let delta = |calls: String| {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{calls}]}}}}]}}\n\n")
+            .into_bytes()
+    };
+    let model = format!("data: {{\"model\":\"m-{KEY}\",\"choices\":[]}}\n\n");
+    vec![
+        Step::begin("200 OK", &STREAM),
+        Step::piece(model.as_bytes()),
+        Step::piece(&piece(&format!("You sent {sent} and {KEY}, which is {front}"))),
+        Step::piece(&piece(&format!("{back}. Mind {front}"))),
+        Step::piece(&delta(call)),
+        Step::piece(&delta(rest)),
+        // Nobody waits for the result of the call then.
+        Step::piece(format!("data: {}\n\n", echo()).as_bytes()),
+        Step::end(&[]),
+    ]
+}
+
 /// An upstream that answers, refuses, breaks off and says nothing.
 async fn upstream() -> Origin {
     Origin::start(|asked| match asked.header("x-case").unwrap_or_default() {
@@ -78,6 +104,9 @@ async fn upstream() -> Origin {
             let said = format!(r#"{{"error":{{"message":"{said}","code":"agent-seven"}}}}"#);
             // A cookie of the upstream's own passes as well.
             Step::answer("401 Unauthorized", &[("set-cookie", &format!("session={KEY}"))], said.as_bytes())
+        }
+        "repeat" => {
+            repeated(if asked.header("authorization") == Some(BASIC) { NAME_AND_PASSWORD } else { KEY })
         }
         "cut" => vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Half"))],
         "none" => Vec::new(),
@@ -116,13 +145,13 @@ async fn send_keys(address: SocketAddr) -> usize {
     let named = [("authorization", bearer.as_str()), ("cookie", cookie.as_str())];
     let keys = [&named[..], &["x-api-key", "x-goog-api-key", "api-key"].map(|name| (name, KEY))].concat();
     let mut calls = 0;
-    for case in ["", "echo", "page", "stream", "cut", "none"] {
+    for case in ["", "echo", "page", "stream", "repeat", "cut", "none"] {
         for path in ["/v1/chat/completions", "/v1beta/models/g:streamGenerateContent", "/v1/models"] {
             let target = format!("/proxy/x{path}?alt=sse&key={KEY}");
             raw::call(address, &raw::post(&target, &[&keys[..], &[("x-case", case)]].concat(), ASKS)).await;
             calls += 1;
         }
-        let target = format!("/proxy/x/~watched/v1/chat/completions?key={KEY}");
+        let target = format!("/proxy/x/~watched/v1/chat/completions?sig={KEY}&code={KEY}");
         raw::call(address, &raw::post(&target, &[&keys[..], &[("x-case", case)]].concat(), ASKS)).await;
         calls += 1;
     }
@@ -133,6 +162,26 @@ async fn send_keys(address: SocketAddr) -> usize {
         assert!(String::from_utf8_lossy(&answer.body).contains(NAME_AND_PASSWORD));
         calls += 1;
     }
+    // A query alone, with a signature or a code in place of a key.
+    for (name, case) in [("sig", "echo"), ("code", "page"), ("X-Goog-Signature", "repeat")] {
+        let target = format!("/proxy/x/v1/chat/completions?api-version=1&{name}={KEY}");
+        raw::call(address, &raw::post(&target, &[("x-case", case), ("authorization", BASIC)], ASKS)).await;
+        calls += 1;
+    }
+    // A question with the key in it, and a session of its name.
+    let asks = format!(r#"{{"stream":true,"messages":[{{"role":"user","content":"Is {KEY} right?"}}]}}"#);
+    let headers = [("authorization", format!("Bearer {KEY}")), ("x-session-id", KEY.to_owned())];
+    let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    raw::call(
+        address,
+        &raw::post(
+            &format!("/proxy/x/v1/chat/completions?key={KEY}"),
+            &[&headers[..], &[("cookie", KEY)]].concat(),
+            &asks,
+        ),
+    )
+    .await;
+    calls += 1;
     let over_two = raw::post("/proxy/safe/~watched/v1/chat/completions", &keys, ASKS);
     assert!(String::from_utf8_lossy(&raw::call(address, &over_two).await.body).contains(KEY));
     for request in [
@@ -187,10 +236,10 @@ async fn a_key_passes_through_and_is_found_nowhere() {
     let calls = send_keys(address).await;
     within("the last of what is watched", watching).await.unwrap();
     assert!(origin.asked().len() >= calls);
-    for asked in origin.asked().iter().filter(|asked| asked.header("x-case") != Some("basic")) {
+    for asked in origin.asked().iter().filter(|asked| asked.header("authorization") != Some(BASIC)) {
         let said = (asked.header("authorization").unwrap(), asked.header("cookie").unwrap());
         assert!(said.0.ends_with(KEY) && said.1.ends_with(KEY), "{asked:?}");
-        assert!(asked.start.contains(&format!("key={KEY}")), "{asked:?}");
+        assert!(asked.start.contains(&format!("={KEY}")), "{asked:?}");
     }
     let rows = until("the recordings", async || {
         let list: serde_json::Value = serde_json::from_str(&get(address, "/v1/conversations").await).unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use axum::extract::{Request, State};
-use axum::http::header::{DATE, UPGRADE};
+use axum::http::header::DATE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use axum::response::{IntoResponse as _, Response};
@@ -12,17 +12,18 @@ use httpdate::parse_http_date;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use shared::ConversationId;
 use shared::code::ErrorCode;
-use shared::exchange::SESSION_HEADERS;
+use shared::exchange::{Api, SESSION_HEADERS};
 
 use super::copied::{Answering, Asking};
 use super::inflate::encodings;
 use super::record::{self, Facts, Started};
 use super::secrets::Secrets;
 use super::send::Coming;
+use super::socket::Wanted;
 use super::tape::{End, Fault, Head};
 use super::target::{self, Target};
 use super::upstream::Upstream;
-use super::{browser, headers};
+use super::{browser, headers, socket, upstream};
 use crate::clock;
 use crate::http::params;
 use crate::http::patience::Line;
@@ -31,7 +32,7 @@ use crate::state::Shared;
 use crate::tally::TALLY;
 
 /// Names the conversation, in requests and in answers.
-const CONVERSATION: HeaderName = HeaderName::from_static("fanlight-conversation");
+pub(super) const CONVERSATION: HeaderName = HeaderName::from_static("fanlight-conversation");
 
 /// Names the call of a tool that this agent works for.
 const PARENT: &str = "fanlight-parent";
@@ -57,20 +58,21 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let target = Target::parse(path)?;
     let (upstream, sender) = shared.proxy.find(target.upstream)?;
-    // Other protocols may be offered on the way, `h2c` for one; who offers them can do without.
-    let offers = parts
-        .headers
-        .get(UPGRADE)
-        .is_some_and(|upgrade| upgrade.as_bytes().eq_ignore_ascii_case(b"websocket"));
-    if offers || parts.method == Method::CONNECT {
-        let detail = "the proxy passes requests and answers, no WebSockets and no tunnels; call the upstream itself for those";
+    if parts.method == Method::CONNECT {
+        let detail = "the proxy passes requests, answers and WebSockets, no tunnels; call the upstream itself for those";
         return Err(Problem::new(ErrorCode::UpgradeRefused, detail));
     }
     let Some(uri) = upstream.uri(target.rest) else {
         let detail = format!("the path of this call fits nowhere below {}", upstream.place());
         return Err(Problem::bad_request(detail));
     };
-    let facts = facts(shared, upstream, &parts, &target, sender.key())?;
+    // Other protocols may be offered on the way, `h2c` for one; who offers them can do without.
+    if parts.method == Method::GET && socket::is_wanted(&parts.headers) {
+        let facts = facts(shared, upstream, &parts, &target, sender.key(), target::api_of_socket)?;
+        let model = socket::model_in(target.rest);
+        return socket::open(Wanted { shared, upstream, model, parts, uri, facts }).await;
+    }
+    let facts = facts(shared, upstream, &parts, &target, sender.key(), target::api)?;
     let mut recording = facts.map(|facts| record::start(shared, facts));
     let line = parts.extensions.get::<Arc<Line>>().cloned();
     let tape = recording.as_ref().map(|started| started.recorded.tape());
@@ -98,27 +100,29 @@ fn facts(
     parts: &Parts,
     target: &Target<'_>,
     ours: Option<&HeaderValue>,
+    api: fn(upstream::Api, &Method, &str) -> Option<Api>,
 ) -> Result<Option<Facts>, Problem> {
     let named = params::text(&parts.headers, CONVERSATION.as_str())?;
     let named = named.map(target::conversation).transpose()?;
     let (path, query) =
         target.rest.split_once('?').map_or((target.rest, None), |(path, query)| (path, Some(query)));
-    let Some(api) = target::api(upstream.api(), path).filter(|_| parts.method == Method::POST) else {
-        return Ok(None);
-    };
+    let Some(api) = api(upstream.api(), &parts.method, path) else { return Ok(None) };
     let header =
         |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let secrets = Arc::new(Secrets::of(&parts.headers, query, ours));
+    let session = SESSION_HEADERS.into_iter().find_map(header);
     Ok(Some(Facts {
         api,
         path: path.to_owned(),
         upstream: upstream.name().into(),
         caller: shared.proxy.fingerprints.of(&parts.headers, query),
         conversation: named.or_else(|| target.conversation.clone()),
-        session: SESSION_HEADERS.into_iter().find_map(header),
+        // Sessions name conversations.
+        session: session.filter(|session| !secrets.are_in_name(session)),
         attempts_before: header(RETRIES).and_then(|count| count.parse().ok()),
         parent: header(PARENT),
         encodings: encodings(&parts.headers),
-        secrets: Arc::new(Secrets::of(&parts.headers, query, ours)),
+        secrets,
     }))
 }
 
@@ -154,7 +158,7 @@ fn pass(
 }
 
 /// What the caller is told where the upstream said nothing.
-fn refuse(upstream: &Upstream, fault: Fault, recording: Option<Started>) -> Response {
+pub(super) fn refuse(upstream: &Upstream, fault: Fault, recording: Option<Started>) -> Response {
     let (name, place) = (upstream.name(), upstream.place());
     let (code, detail) = match &fault {
         Fault::Unreachable(reason) => (
@@ -184,7 +188,7 @@ fn tell(headers: &mut HeaderMap, started: &mut Started) {
 }
 
 /// As it can stand in a header; what is no ASCII has percent signs.
-fn escaped(conversation: &ConversationId) -> String {
+pub(super) fn escaped(conversation: &ConversationId) -> String {
     utf8_percent_encode(conversation.as_str(), ESCAPED).to_string()
 }
 

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 
+use super::headers::strike_trailers;
 use super::send::Coming;
 use super::tape::{Asked, End, Tape};
 use crate::http::patience::Line;
@@ -47,9 +48,12 @@ impl HttpBody for Asking {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        match &polled {
+        let mut polled = Pin::new(&mut self.body).poll_frame(context);
+        match &mut polled {
             Poll::Ready(Some(Ok(frame))) => {
+                if let Some(trailers) = frame.trailers_mut() {
+                    strike_trailers(trailers);
+                }
                 if let (Some(tape), Some(bytes)) = (&self.tape, frame.data_ref()) {
                     tape.ask(bytes);
                 }
@@ -165,7 +169,10 @@ impl HttpBody for Answering {
                 this.over(End::Whole);
                 Poll::Ready(None)
             }
-            Some(Ok(frame)) => {
+            Some(Ok(mut frame)) => {
+                if let Some(trailers) = frame.trailers_mut() {
+                    strike_trailers(trailers);
+                }
                 if let (Some(recorded), Some(bytes)) = (&this.tape, frame.data_ref()) {
                     recorded.0.say(bytes);
                 }

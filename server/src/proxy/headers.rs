@@ -36,8 +36,51 @@ pub(super) fn is_secret(name: &str) -> bool {
     SECRET.iter().any(|word| name.contains(word))
 }
 
+/// Whole words in the names of parts of a query that carry a key, a signature or a code which stands for one. Headers have
+/// such words in names that carry none (`x-claude-code-session-id`).
+const SECRET_IN_QUERIES: [&str; 16] = [
+    "sig",
+    "sign",
+    "code",
+    "hmac",
+    "sas",
+    "jwt",
+    "pwd",
+    "pass",
+    "passwd",
+    "sid",
+    "session",
+    "ticket",
+    "assertion",
+    "nonce",
+    "otp",
+    "bearer",
+];
+
+/// A run of letters and digits of this length in a query is taken for a key, whatever its name.
+const RANDOM_BYTES: usize = 16;
+
+/// Whether the part `name` of a query, which says `value`, may be a key.
+pub(super) fn is_secret_in_query(name: &str, value: &[u8]) -> bool {
+    let is_word = |word: &str| SECRET_IN_QUERIES.iter().any(|secret| word.eq_ignore_ascii_case(secret));
+    is_secret(name) || name.split(|c: char| !c.is_ascii_alphanumeric()).any(is_word) || is_random(value)
+}
+
+/// Whether nobody would write this by hand: many letters and digits in a row, and both.
+fn is_random(value: &[u8]) -> bool {
+    value.split(|byte| !byte.is_ascii_alphanumeric()).any(|run| {
+        run.len() >= RANDOM_BYTES
+            && run.iter().any(u8::is_ascii_digit)
+            && run.iter().any(u8::is_ascii_alphabetic)
+    })
+}
+
 /// What keys are called in queries.
-pub(super) const IN_QUERIES: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token", "token"];
+pub(super) const IN_QUERIES: [&str; 7] =
+    ["key", "api_key", "api-key", "apikey", "access_token", "token", "code"];
+
+/// What the headers begin with that are orders to a web server: nginx, Apache and its like, lighttpd, `LiteSpeed`, Perlbal.
+const ORDERS: [&str; 5] = ["x-accel-", "x-sendfile", "x-lighttpd-send-", "x-litespeed-", "x-reproxy-"];
 
 /// What the hub's own headers begin with.
 const OURS: &str = "fanlight-";
@@ -52,9 +95,26 @@ pub(super) fn outgoing(headers: &HeaderMap) -> HeaderMap {
     passed
 }
 
-/// Those of an answer that the caller is to see.
+/// Those of an answer that the caller is to see. Without those that begin with `Fanlight-`, which the hub alone writes,
+/// and without orders to a server in front of the hub.
 pub(super) fn incoming(headers: &HeaderMap) -> HeaderMap {
-    passing(headers, |_any| true)
+    passing(headers, |name| !name.as_str().starts_with(OURS) && !is_order(name))
+}
+
+/// Takes out of the trailers of a request or an answer what its headers may not have either.
+pub(super) fn strike_trailers(trailers: &mut HeaderMap) {
+    let is_struck = |name: &HeaderName| name.as_str().starts_with(OURS) || is_order(name);
+    if trailers.keys().any(is_struck) {
+        *trailers = passing(trailers, |name| !is_struck(name));
+    }
+}
+
+/// Whether this header of an answer tells a web server in front of the hub to answer with something else, a file of its
+/// own for one, or to treat the answer otherwise. Meant for the server that the upstream's operator put there, never for
+/// ours. `X-Accel-Buffering` passes: it only says that pieces go on as they come, which is what the proxy does.
+fn is_order(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    name != "x-accel-buffering" && ORDERS.iter().any(|order| name.starts_with(order))
 }
 
 fn wants_trailers(te: &str) -> bool {

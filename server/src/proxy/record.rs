@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use shared::ConversationId;
 use shared::dialect::Decoded;
-use shared::event::Kind;
 use shared::exchange::{Answer, Asked as Said, Heard, Placement, Request};
 use tokio::sync::oneshot;
 
 use super::copied::Recorded;
 use super::order::Turn;
+use super::secrets::{Striker, said_bytes};
 use super::tape::{End, Reading, Tape};
 use crate::clock;
 use crate::hub::{Attendant, Publication};
@@ -62,11 +62,13 @@ pub(super) fn start(shared: &Arc<Shared>, facts: Facts) -> Started {
     let known = facts.conversation.clone();
     let turn = shared.proxy.order.enter(facts.caller, &tape);
     let attendant = Attendant::new(&shared.hub);
+    let striker = Striker::new(&facts.secrets);
     let recording = Recording {
         shared: Arc::clone(shared),
         tape: Arc::clone(&tape),
         facts,
         turn,
+        striker,
         attendant,
         tell: Some(tell),
     };
@@ -81,6 +83,7 @@ struct Recording {
     tape: Arc<Tape>,
     facts: Facts,
     turn: Turn,
+    striker: Striker,
     attendant: Attendant,
     tell: Option<oneshot::Sender<ConversationId>>,
 }
@@ -203,9 +206,9 @@ impl Recording {
 
     fn publish(&mut self, conversation: &ConversationId, mut decoded: Decoded) {
         if said_bytes(&decoded) > LONG_BYTES {
-            blocking(|| self.facts.secrets.strike(&mut decoded));
+            blocking(|| self.striker.strike(&mut decoded));
         } else {
-            self.facts.secrets.strike(&mut decoded);
+            self.striker.strike(&mut decoded);
         }
         let speaker = self.attendant.speaks_in(conversation);
         let publication = Publication { speaker, ..Publication::of(decoded.envelopes) };
@@ -221,18 +224,6 @@ fn publish(shared: &Shared, conversation: &ConversationId, publication: Publicat
     if let Err(error) = shared.fanout.publish(conversation, publication) {
         tracing::warn!(%conversation, %error, "a part of a call was not recorded");
     }
-}
-
-/// How much there is to be searched for keys.
-fn said_bytes(decoded: &Decoded) -> usize {
-    let events = decoded.envelopes.iter().map(|envelope| &envelope.event.kind);
-    let lengths = events.map(|kind| match kind {
-        Kind::Error(fact) => fact.message.len(),
-        Kind::Anomaly(odd) => odd.detail.len(),
-        Kind::Custom { value, .. } | Kind::Raw { value, .. } => value.as_str().len(),
-        _ => 0,
-    });
-    lengths.sum()
 }
 
 /// Ends what waits too long for results, once a second. Does not end; a task of its own, since those that record hold the

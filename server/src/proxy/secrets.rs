@@ -1,32 +1,94 @@
-//! The keys of one call, to be struck out of what is kept of it: there are gateways that repeat them in their errors.
+//! The keys of one call, to be struck out of all that is kept of it: upstreams and gateways repeat them, in errors mostly.
+//!
+//! A word that is sent as a key is struck everywhere. A word that only may be one (a cookie, a part of a header whose
+//! name has `auth` in it) is struck out of failures and oddities, and elsewhere too where it looks like a key: cookies
+//! have values such as `accepted`, which stand in sentences.
 
 use std::fmt;
 use std::sync::Arc;
 
-use axum::http::header::COOKIE;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use shared::Json;
-use shared::dialect::Decoded;
-use shared::event::Kind;
 
-use super::headers::is_secret;
+use super::headers::{KEYS, is_secret, is_secret_in_query};
+
+mod events;
+
+pub(super) use events::{Striker, said_bytes};
 
 /// What stands in place of a key.
 const STRUCK: &str = "[key]";
 
+/// What stands before a key that is sent as the name of a protocol, to OpenAI.
+const KEY_AS_PROTOCOL: &str = "openai-insecure-api-key.";
+
 /// Shorter words are no keys, and stand in sentences.
 const KEY_BYTES_MIN: usize = 8;
+
+/// A word of this length is taken for a key, be it of letters alone.
+const KEY_BYTES_TELLING: usize = 16;
+
+/// What local servers that want no key are given in place of one. Not struck out of conversations.
+const PLACEHOLDERS: [&str; 8] = [
+    "lm-studio",
+    "llama.cpp",
+    "llamacpp",
+    "not-needed",
+    "no-key-needed",
+    "dummy-key",
+    "anything",
+    "undefined",
+];
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct Secrets {
     /// Each in all the ways in which it may be written, the longest first.
-    written: Vec<Vec<u8>>,
+    written: Vec<Written>,
     /// The bytes that these begin with, one bit each.
     firsts: [u64; 4],
+}
+
+/// A key in one of the ways in which it may be written.
+#[derive(PartialEq, Eq)]
+struct Written {
+    bytes: Vec<u8>,
+    /// It is struck out of conversations too, not of failures alone.
+    is_sure: bool,
+}
+
+/// Where a key is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// In what is said about failures, and in what was odd.
+    Failures,
+    /// In what people, models and tools say.
+    Words,
+}
+
+/// How sure it is that a word is a key.
+#[derive(Debug, Clone, Copy)]
+enum Sent {
+    /// It was sent in the place of a key.
+    AsKey,
+    /// It was sent where a key may be.
+    Beside,
+}
+
+impl Sent {
+    fn is_sure(self, word: &[u8]) -> bool {
+        match self {
+            Self::AsKey => !PLACEHOLDERS.iter().any(|placeholder| word == placeholder.as_bytes()),
+            Self::Beside => {
+                word.len() >= KEY_BYTES_TELLING
+                    || word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic)
+            }
+        }
+    }
 }
 
 impl fmt::Debug for Secrets {
@@ -45,40 +107,72 @@ impl Secrets {
                 value.as_bytes().split(|byte| *byte == b';').for_each(|cookie| secrets.add_cookie(cookie));
                 continue;
             }
-            secrets.add_value(value);
+            secrets.add_value(name, value);
+        }
+        // Browsers can send no other header with a WebSocket: there are keys among the names of protocols.
+        for value in headers.get_all(SEC_WEBSOCKET_PROTOCOL) {
+            for word in value.as_bytes().split(|byte| matches!(byte, b' ' | b',')) {
+                let key = word.strip_prefix(KEY_AS_PROTOCOL.as_bytes());
+                secrets.add(key.unwrap_or_default(), Sent::AsKey);
+            }
         }
         if let Some(value) = ours {
-            secrets.add_value(value);
+            secrets.add_value(&PROXY_AUTHORIZATION, value);
         }
         for pair in query.unwrap_or_default().split('&') {
             let Some((name, value)) = pair.split_once('=') else { continue };
-            if is_secret(name) {
-                secrets.add(value.as_bytes());
-                secrets.add(&percent_decode_str(value).collect::<Vec<u8>>());
+            let plain = percent_decode_str(value).collect::<Vec<u8>>();
+            if is_secret_in_query(name, &plain) {
+                secrets.add(value.as_bytes(), Sent::AsKey);
+                secrets.add(&plain, Sent::AsKey);
             }
         }
-        secrets.written.sort_by_key(|written| std::cmp::Reverse(written.len()));
-        secrets.written.dedup();
-        for first in secrets.written.iter().filter_map(|written| written.first()) {
-            if let Some(bits) = secrets.firsts.get_mut(usize::from(first >> 6)) {
-                *bits |= 1 << (first & 63);
-            }
-        }
+        secrets.sort();
         secrets
     }
 
-    fn add_value(&mut self, value: &HeaderValue) {
+    fn sort(&mut self) {
+        self.written.sort_by(|one, other| {
+            let length = other.bytes.len().cmp(&one.bytes.len());
+            length.then_with(|| one.bytes.cmp(&other.bytes)).then_with(|| other.is_sure.cmp(&one.is_sure))
+        });
+        // Of two that are alike the one that is surer stands first.
+        self.written.dedup_by(|later, first| later.bytes == first.bytes);
+        for first in self.written.iter().filter_map(|written| written.bytes.first()) {
+            if let Some(bits) = self.firsts.get_mut(usize::from(first >> 6)) {
+                *bits |= 1 << (first & 63);
+            }
+        }
+    }
+
+    /// Whether the call has none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.written.is_empty()
+    }
+
+    /// Whether there is one in `text`, which is to name something.
+    pub(super) fn are_in_name(&self, text: &str) -> bool {
+        self.is_in(text.as_bytes(), Within::Words)
+    }
+
+    fn add_value(&mut self, name: &HeaderName, value: &HeaderValue) {
+        let is_key = KEYS.contains(name) || *name == PROXY_AUTHORIZATION;
+        let sent = if is_key { Sent::AsKey } else { Sent::Beside };
         let words = value.as_bytes().split(|byte| matches!(byte, b' ' | b'\t' | b',' | b';'));
-        for word in words {
-            self.add(word);
+        let has_scheme =
+            matches!(*name, AUTHORIZATION | PROXY_AUTHORIZATION) && value.as_bytes().contains(&b' ');
+        for (at, word) in words.enumerate() {
+            // `Negotiate` and the like stand in sentences.
+            let sent = if at == 0 && has_scheme { Sent::Beside } else { sent };
+            self.add(word, sent);
             self.add_packed(word);
         }
-        self.add(value.as_bytes());
+        self.add(value.as_bytes(), sent);
     }
 
     fn add_cookie(&mut self, cookie: &[u8]) {
         let value = cookie.iter().position(|byte| *byte == b'=').and_then(|at| cookie.get(at..));
-        self.add(value.and_then(|value| value.get(1..)).unwrap_or(cookie).trim_ascii());
+        self.add(value.and_then(|value| value.get(1..)).unwrap_or(cookie).trim_ascii(), Sent::Beside);
     }
 
     /// What `word` says where it is base64, as names with passwords are sent: the upstream sees that, and may repeat it.
@@ -89,70 +183,61 @@ impl Secrets {
             let Some(text) = alphabet.decode(plain).ok().and_then(|text| String::from_utf8(text).ok()) else {
                 continue;
             };
-            self.add(text.as_bytes());
-            if let Some((name, password)) = text.split_once(':') {
-                self.add(name.as_bytes());
-                self.add(password.as_bytes());
+            match text.split_once(':') {
+                Some((name, password)) => {
+                    self.add(text.as_bytes(), Sent::AsKey);
+                    self.add(name.as_bytes(), Sent::Beside);
+                    self.add(password.as_bytes(), Sent::AsKey);
+                }
+                None => self.add(text.as_bytes(), Sent::Beside),
             }
         }
     }
 
-    fn add(&mut self, secret: &[u8]) {
+    fn add(&mut self, secret: &[u8], sent: Sent) {
         if secret.len() < KEY_BYTES_MIN {
             return;
         }
-        self.written.push(secret.to_vec());
+        let is_sure = sent.is_sure(secret);
+        self.written.push(Written { bytes: secret.to_vec(), is_sure });
         let Ok(text) = str::from_utf8(secret) else { return };
         let json = Json::string(text);
         let json = json.as_str().trim_matches('"');
         let percents = utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
         for other in [json.to_owned(), json.replace('/', "\\/"), percents] {
             if other != text {
-                self.written.push(other.into_bytes());
+                self.written.push(Written { bytes: other.into_bytes(), is_sure });
             }
         }
     }
 
-    /// Strikes them out of what `decoded` says of failures and of what was odd. What stands in messages is the
-    /// conversation's.
-    pub(super) fn strike(&self, decoded: &mut Decoded) {
-        for envelope in &mut decoded.envelopes {
-            match &mut envelope.event.kind {
-                Kind::Error(fact) => {
-                    self.strike_text(&mut fact.message);
-                    if self.is_in(fact.code.as_bytes()) {
-                        fact.code = STRUCK.into();
-                    }
-                }
-                Kind::Anomaly(odd) => self.strike_text(&mut odd.detail),
-                Kind::Custom { value, .. } | Kind::Raw { value, .. }
-                    if self.is_in(value.as_str().as_bytes()) =>
-                {
-                    let mut text = value.as_str().to_owned();
-                    self.strike_text(&mut text);
-                    *value = Json::parse(&text).unwrap_or_else(|| Json::string(STRUCK));
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn strike_text(&self, text: &mut String) {
-        if self.is_in(text.as_bytes()) {
-            *text = String::from_utf8_lossy(&self.struck(text.as_bytes())).into_owned();
+    /// Strikes them out of what is said about a failure, or about what was odd.
+    fn strike_failure(&self, text: &mut String) {
+        if self.is_in(text.as_bytes(), Within::Failures) {
+            *text = self.without(text, Within::Failures);
         }
         // A quotation may have been cut off in the middle of one.
         let quoted = text.trim_end_matches(['…', '.', '"', '\'']);
-        let cut = quoted.len().saturating_sub(self.begun(quoted.as_bytes()));
+        let cut = quoted.len().saturating_sub(self.begun(quoted.as_bytes(), Within::Failures));
         if quoted.len().saturating_sub(cut) >= KEY_BYTES_MIN && text.is_char_boundary(cut) {
             text.replace_range(cut.., STRUCK);
         }
     }
 
-    fn is_in(&self, bytes: &[u8]) -> bool {
+    /// `text` without them.
+    fn without(&self, text: &str, within: Within) -> String {
+        String::from_utf8_lossy(&self.struck(text.as_bytes(), within)).into_owned()
+    }
+
+    /// Whether one is in `bytes`, or may begin at their end.
+    fn may_be_in(&self, bytes: &[u8]) -> bool {
+        self.is_in(bytes, Within::Words) || self.begun(bytes, Within::Words) > 0
+    }
+
+    fn is_in(&self, bytes: &[u8], within: Within) -> bool {
         let mut rest = bytes;
         while let Some((_, after)) = rest.split_first() {
-            if self.at(rest).is_some() {
+            if self.at(rest, within).is_some() {
                 return true;
             }
             rest = after;
@@ -161,20 +246,25 @@ impl Secrets {
     }
 
     /// The one that `bytes` begin with. Mostly told by the first byte, since bodies may be long.
-    fn at(&self, bytes: &[u8]) -> Option<&[u8]> {
+    fn at(&self, bytes: &[u8], within: Within) -> Option<&[u8]> {
         let first = bytes.first()?;
         let bits = self.firsts.get(usize::from(first >> 6))?;
         if bits >> (first & 63) & 1 == 0 {
             return None;
         }
-        self.written.iter().find(|written| bytes.starts_with(written)).map(Vec::as_slice)
+        self.all(within).find(|written| bytes.starts_with(written))
     }
 
-    fn struck(&self, bytes: &[u8]) -> Vec<u8> {
+    fn all(&self, within: Within) -> impl Iterator<Item = &[u8]> {
+        let written = self.written.iter();
+        written.filter(move |it| it.is_sure || within == Within::Failures).map(|it| it.bytes.as_slice())
+    }
+
+    fn struck(&self, bytes: &[u8], within: Within) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         let mut rest = bytes;
         while let Some((first, after)) = rest.split_first() {
-            if let Some(written) = self.at(rest) {
+            if let Some(written) = self.at(rest, within) {
                 out.extend_from_slice(STRUCK.as_bytes());
                 rest = rest.get(written.len()..).unwrap_or_default();
             } else {
@@ -186,11 +276,12 @@ impl Secrets {
     }
 
     /// How many bytes at the end of `bytes` may be the beginning of one.
-    fn begun(&self, bytes: &[u8]) -> usize {
-        let most = self.written.first().map_or(0, Vec::len).saturating_sub(1).min(bytes.len());
+    fn begun(&self, bytes: &[u8], within: Within) -> usize {
+        let most = self.written.first().map_or(0, |longest| longest.bytes.len());
+        let most = most.saturating_sub(1).min(bytes.len());
         let is_begun = |length: &usize| {
             let tail = bytes.get(bytes.len().saturating_sub(*length)..).unwrap_or_default();
-            self.written.iter().any(|written| written.len() > *length && written.starts_with(tail))
+            self.all(within).any(|written| written.len() > *length && written.starts_with(tail))
         };
         (1..=most).rev().find(is_begun).unwrap_or(0)
     }
@@ -224,8 +315,8 @@ impl Strike {
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut whole = std::mem::take(&mut self.held.0);
         whole.extend_from_slice(bytes);
-        let mut struck = self.secrets.struck(&whole);
-        let begun = self.secrets.begun(&struck);
+        let mut struck = self.secrets.struck(&whole, Within::Failures);
+        let begun = self.secrets.begun(&struck, Within::Failures);
         self.held.0 = struck.split_off(struck.len().saturating_sub(begun));
         struck
     }

@@ -228,6 +228,11 @@ pub(super) struct Held {
 }
 
 impl Held {
+    /// Holds `bytes` of `budget`; nothing when there are not so many.
+    pub(super) fn take(budget: &Arc<Budget>, bytes: usize) -> Option<Self> {
+        budget.take(bytes).then(|| Self { budget: Arc::clone(budget), bytes })
+    }
+
     /// Holds `bytes` in place of what it holds. False when there are not so many; then it holds what it did.
     pub(super) fn resize(&mut self, bytes: usize) -> bool {
         let more = bytes.saturating_sub(self.bytes);

@@ -1,6 +1,7 @@
 //! What the path of a call says: `/proxy/{upstream}/~{conversation}/{path}`, the conversation being optional. What follows
 //! goes to the upstream byte for byte, so it is never decoded here.
 
+use axum::http::Method;
 use percent_encoding::percent_decode_str;
 use shared::ConversationId;
 use shared::exchange::Api;
@@ -44,9 +45,16 @@ pub(super) fn conversation(name: &str) -> Result<ConversationId, Problem> {
     Ok(ConversationId::parse(&name)?)
 }
 
-/// The API of a POST to `path` at an upstream that speaks `spoken`; nothing where that is no call of a model.
-pub(super) fn api(spoken: upstream::Api, path: &str) -> Option<Api> {
-    let api = Api::of_path(path)?;
+/// The API whose events are spoken over a WebSocket at `path`: the responses API, or the Realtime API, which has its words.
+pub(super) fn api_of_socket(_spoken: upstream::Api, _method: &Method, path: &str) -> Option<Api> {
+    let is_realtime = path.trim_end_matches('/').ends_with("/realtime");
+    let api = if is_realtime { Some(Api::OpenAiResponses) } else { Api::of_path(path) };
+    api.filter(|api| *api == Api::OpenAiResponses)
+}
+
+/// The API of a request to `path` at an upstream that speaks `spoken`; nothing where that is no call of a model.
+pub(super) fn api(spoken: upstream::Api, method: &Method, path: &str) -> Option<Api> {
+    let api = Api::of_path(path).filter(|_| method == Method::POST)?;
     let is_sure = match api {
         // OpenAI's threads have messages too.
         Api::Anthropic => spoken == upstream::Api::Anthropic || !path.contains("/threads/"),

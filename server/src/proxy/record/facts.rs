@@ -14,7 +14,7 @@ use crate::proxy::secrets::Secrets;
 use crate::proxy::tape::{Asked, Held};
 
 /// What is known of a call beside its bytes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::proxy) struct Facts {
     /// The API that it speaks.
     pub(in crate::proxy) api: Api,
@@ -71,10 +71,13 @@ impl Facts {
         if !held.resize(body.len()) {
             return unread("the proxy holds too much already");
         }
-        if body.len() > LONG_BYTES {
+        let mut request = if body.len() > LONG_BYTES {
             blocking(|| Request::read(self.api, &self.path, &body))
         } else {
             Request::read(self.api, &self.path, &body)
-        }
+        };
+        // Sessions name conversations.
+        request.session = request.session.filter(|session| !self.secrets.are_in_name(session));
+        request
     }
 }

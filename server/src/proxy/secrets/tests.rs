@@ -1,9 +1,5 @@
 //! Tests of keys that are struck out.
 
-use shared::RunId;
-use shared::anomaly::{Anomaly, AnomalyCode};
-use shared::event::ErrorFact;
-
 use super::*;
 
 const KEY: &str = "sk-ab/cd+ef=01";
@@ -17,7 +13,7 @@ fn secrets() -> Secrets {
 
 fn struck(text: &str) -> String {
     let mut text = text.to_owned();
-    secrets().strike_text(&mut text);
+    secrets().strike_failure(&mut text);
     text
 }
 
@@ -33,19 +29,19 @@ fn keys_are_struck_out_however_they_are_written() {
     }
     assert_eq!(struck(&format!("Bearer {KEY}")), "[key]");
     assert_eq!(struck("Bearer session short a=1"), "Bearer session short a=1");
-    assert_eq!(Secrets::default().struck(b"sk-"), b"sk-");
+    assert_eq!(Secrets::default().struck(b"sk-", Within::Failures), b"sk-");
 }
 
 #[test]
 fn what_is_sent_packed_is_struck_out_plain_too() {
     let of = |header: &str, value: &str| {
         let mut headers = HeaderMap::new();
-        headers.insert(axum::http::HeaderName::try_from(header).unwrap(), value.parse().unwrap());
+        headers.insert(HeaderName::try_from(header).unwrap(), value.parse().unwrap());
         Secrets::of(&headers, None, None)
     };
     let struck = |secrets: &Secrets, text: &str| {
         let mut text = text.to_owned();
-        secrets.strike_text(&mut text);
+        secrets.strike_failure(&mut text);
         text
     };
     // agent-seven:hunter-22-password
@@ -87,15 +83,16 @@ fn i11_a_body_is_struck_however_it_is_cut() {
 }
 
 #[test]
-fn only_failures_and_oddities_are_struck() {
-    let mut decoded = Decoded::default();
-    let fact = ErrorFact { code: KEY.into(), message: KEY.into(), retryable: false, retry_after_ms: None };
-    decoded.push(&RunId::none(), Kind::Error(fact));
-    decoded.push(&RunId::none(), Kind::Anomaly(Anomaly { code: AnomalyCode::Malformed, detail: KEY.into() }));
-    decoded.push(&RunId::none(), Kind::Custom { name: "x".into(), value: Json::string(KEY) });
-    secrets().strike(&mut decoded);
-    let json = serde_json::to_string(&decoded.envelopes).unwrap();
-    assert!(!json.contains(KEY) && json.matches("[key]").count() == 4, "{json}");
+fn what_may_be_a_key_is_struck_out_of_sentences_only_where_it_looks_like_one() {
+    let mut headers = HeaderMap::new();
+    headers.insert("authorization", "Negotiate swordfish".parse().unwrap());
+    headers.insert("cookie", "consent=accepted; id=a8f3e2b19c".parse().unwrap());
+    headers.insert("api-key", "lm-studio".parse().unwrap());
+    let secrets = Secrets::of(&headers, Some("sig=abcdefgh&api-version=2024-10-21"), None);
+    let said = "Negotiate swordfish accepted a8f3e2b19c lm-studio abcdefgh 2024-10-21";
+    assert_eq!(secrets.without(said, Within::Words), "[key] accepted [key] lm-studio [key] 2024-10-21");
+    assert_eq!(secrets.without("Negotiate, swordfish", Within::Words), "Negotiate, [key]");
+    assert_eq!(secrets.without(said, Within::Failures), "[key] [key] [key] [key] [key] 2024-10-21");
 }
 
 #[test]
@@ -112,7 +109,7 @@ fn the_key_of_the_hub_is_struck_out_too() {
     let secrets = Secrets::of(&HeaderMap::new(), None, Some(&key));
     for written in ["YWdlbnQ6aHVudGVyLTIy", "hunter-22", "agent:hunter-22"] {
         let mut text = format!("wrong: {written}!");
-        secrets.strike_text(&mut text);
+        secrets.strike_failure(&mut text);
         assert_eq!(text, "wrong: [key]!");
     }
 }

@@ -1,0 +1,222 @@
+//! What is said over a WebSocket, made into calls of the responses API: `response.create` of the caller is a request, and
+//! the `response.…` events of the server are its answer, as if they had come over HTTP. Codex and OpenAI's SDKs speak so,
+//! and the Realtime API nearly so: there the input is said before, item by item, and servers may answer unasked.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use shared::limits::{PROXY_SOCKET_ANSWERS_MAX, PROXY_SOCKET_ITEMS_MAX};
+
+use crate::proxy::record::{self, Facts, Started};
+use crate::proxy::tape::{Asked, End, Head};
+use crate::state::Shared;
+
+/// What is said over one `WebSocket`, read as a sequence of model calls.
+#[derive(Debug)]
+pub(super) struct Talk {
+    shared: Arc<Shared>,
+    facts: Facts,
+    /// The model that the address names, for APIs whose requests do not.
+    model: Option<String>,
+    /// Calls on their way, the oldest first.
+    calls: VecDeque<Call>,
+    /// What was said to the model since its last answer, item by item.
+    items: Vec<Value>,
+    /// What the session sets for all answers.
+    session: Map<String, Value>,
+    /// The last answer, where requests say only what is new without naming it.
+    last: Option<String>,
+}
+
+/// A call whose answer comes.
+#[derive(Debug)]
+struct Call {
+    started: Started,
+    has_begun: bool,
+}
+
+impl Talk {
+    /// Of a connection with these `facts`.
+    pub(super) fn new(shared: &Arc<Shared>, facts: Facts, model: Option<String>) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            facts,
+            model,
+            calls: VecDeque::new(),
+            items: Vec::new(),
+            session: Map::new(),
+            last: None,
+        }
+    }
+
+    /// How many calls are on their way.
+    pub(super) fn answers(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// The caller said `text`.
+    pub(super) fn caller_says(&mut self, text: &[u8]) {
+        let Ok(Value::Object(mut message)) = serde_json::from_slice::<Value>(text) else { return };
+        match message.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "response.create" => {
+                let inner = match message.remove("response") {
+                    Some(Value::Object(inner)) => Some(inner),
+                    _ => None,
+                };
+                let is_realtime = inner.is_some() || !message.contains_key("input");
+                let request = self.request(inner.unwrap_or(message), is_realtime);
+                self.begin(&request);
+            }
+            "conversation.item.create" => self.note_item(message.remove("item")),
+            "session.update" => self.note_session(message.remove("session")),
+            _ => {}
+        }
+    }
+
+    /// The server said `text`.
+    pub(super) fn server_says(&mut self, text: &[u8]) {
+        let Ok(Value::Object(mut message)) = serde_json::from_slice::<Value>(text) else { return };
+        let kind = message.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        match kind.as_str() {
+            // What was heard of somebody who speaks.
+            "conversation.item.input_audio_transcription.completed" => {
+                let said = message.remove("transcript");
+                let content = json!([{ "type": "input_text", "text": said }]);
+                self.note_item(Some(json!({ "type": "message", "role": "user", "content": content })));
+                return;
+            }
+            // Sound is not kept.
+            "response.audio.delta" | "response.output_audio.delta" => return,
+            "error" => {}
+            kind if kind.starts_with("response.") => {}
+            _ => return,
+        }
+        if self.calls.is_empty() {
+            if kind != "response.created" {
+                return;
+            }
+            // Nobody asked: the server heard that it was its turn.
+            let request = self.request(Map::new(), true);
+            self.begin(&request);
+        }
+        let kind = in_words_of_responses(&kind, &message);
+        let is_over = matches!(
+            kind.as_str(),
+            "response.completed" | "response.failed" | "response.incomplete" | "response.cancelled" | "error"
+        );
+        if is_over {
+            self.last = id_of(&message).or(self.last.take());
+        }
+        let status = message.get("status").and_then(Value::as_u64).filter(|_| kind == "error");
+        let was = message.insert(String::from("type"), Value::String(kind.clone()));
+        let text = if was.is_some_and(|was| was == kind) {
+            String::from_utf8_lossy(text).into_owned()
+        } else {
+            Value::Object(message).to_string()
+        };
+        self.answer(&text, status, is_over);
+    }
+
+    /// The connection is over, for the reason that it was cut where the server or the hub did it.
+    pub(super) fn over(&mut self, cut: Option<&str>) {
+        for call in self.calls.drain(..) {
+            if let Some(reason) = cut {
+                call.started.recorded.tape().end(End::Cut(reason.to_owned()));
+            }
+            // Dropped, it is told that the caller went away.
+        }
+    }
+
+    fn answer(&mut self, text: &str, status: Option<u64>, is_over: bool) {
+        let Some(call) = self.calls.front_mut() else { return };
+        let tape = call.started.recorded.tape();
+        if !std::mem::replace(&mut call.has_begun, true) {
+            let status = status.and_then(|status| u16::try_from(status).ok()).unwrap_or(200);
+            tape.begin(Head { status, retry_after_ms: None, encodings: Some(Vec::new()) });
+        }
+        // Line breaks would end the event; in JSON they are only between its parts.
+        tape.say(format!("data: {}\n\n", text.replace(['\r', '\n'], " ")).as_bytes());
+        if is_over {
+            tape.end(End::Whole);
+            self.calls.pop_front();
+        }
+    }
+
+    /// The request that the fields of a `response.create` make.
+    fn request(&mut self, mut fields: Map<String, Value>, is_realtime: bool) -> Vec<u8> {
+        fields.remove("type");
+        if !fields.contains_key("model")
+            && let Some(model) = &self.model
+        {
+            fields.insert(String::from("model"), Value::String(model.clone()));
+        }
+        for (name, value) in &self.session {
+            if !fields.contains_key(name) {
+                fields.insert(name.clone(), value.clone());
+            }
+        }
+        let mut input = std::mem::take(&mut self.items);
+        match fields.remove("input") {
+            Some(Value::Array(more)) => input.extend(more),
+            Some(other) if input.is_empty() => {
+                fields.insert(String::from("input"), other);
+            }
+            _ => {}
+        }
+        if !input.is_empty() {
+            fields.insert(String::from("input"), Value::Array(input));
+        }
+        if is_realtime
+            && !fields.contains_key("previous_response_id")
+            && let Some(last) = &self.last
+        {
+            fields.insert(String::from("previous_response_id"), Value::String(last.clone()));
+        }
+        fields.insert(String::from("stream"), Value::Bool(true));
+        Value::Object(fields).to_string().into_bytes()
+    }
+
+    fn begin(&mut self, request: &[u8]) {
+        if self.calls.len() >= PROXY_SOCKET_ANSWERS_MAX {
+            return;
+        }
+        let started = record::start(&self.shared, self.facts.clone());
+        let tape = started.recorded.tape();
+        tape.ask(request);
+        tape.asked(Asked::Whole);
+        self.calls.push_back(Call { started, has_begun: false });
+    }
+
+    fn note_item(&mut self, item: Option<Value>) {
+        if self.items.len() < PROXY_SOCKET_ITEMS_MAX {
+            self.items.extend(item);
+        }
+    }
+
+    fn note_session(&mut self, session: Option<Value>) {
+        let Some(Value::Object(session)) = session else { return };
+        let kept = ["model", "instructions", "tools", "tool_choice"];
+        self.session.extend(session.into_iter().filter(|(name, _)| kept.contains(&name.as_str())));
+    }
+}
+
+/// The name of an event of the Realtime API in the responses API, where both say the same.
+fn in_words_of_responses(kind: &str, message: &Map<String, Value>) -> String {
+    match kind {
+        "response.done" => {
+            let status = message.get("response").and_then(|response| response.get("status"));
+            let status = status.and_then(Value::as_str).unwrap_or("completed");
+            format!("response.{status}")
+        }
+        "response.text.delta"
+        | "response.audio_transcript.delta"
+        | "response.output_audio_transcript.delta" => String::from("response.output_text.delta"),
+        _ => kind.to_owned(),
+    }
+}
+
+/// The id of the response that an event is about.
+fn id_of(message: &Map<String, Value>) -> Option<String> {
+    message.get("response")?.get("id")?.as_str().map(str::to_owned)
+}
