@@ -18,6 +18,7 @@ mod lines; // the lines for coding agents
 mod loops; // agents whose calls go through the proxy
 mod own; // how programs of the own packages are run
 mod page; // a page of the documentation, and what is seen when it is followed
+mod platform; // the package of LangGraph's platform, and a page with useStream, ask an agent of the hub
 mod reads; // other projects' clients read the encoders' streams
 mod sdks; // the vendors' packages through the proxy and without it
 mod shows; // what is seen of each framework

@@ -67,9 +67,169 @@ async fn forge_is_told_tokens_thoughts_calls_and_the_whole_answer() {
         "enable_tools": false,
     });
     let answer = post(&hub, FORGE, &body).await;
-    assert_eq!(answer.headers()["fanlight-left-out"], "enable_tools");
+    assert!(answer.headers().get("fanlight-left-out").is_none(), "{:?}", answer.headers());
     assert_eq!(told(answer).await.1, name);
     assert_eq!(said(&seen(&hub, &name).await), ["Weather?", "And now?"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forge_without_tools_is_offered_none_and_executes_none() {
+    let origin = storyteller().await;
+    let (hub, _place) = hub_of(&origin, "").await;
+    // This model calls a tool whatever it is offered.
+    let body = json!({"user_message": "Weather?", "messages": [], "enable_tools": false});
+    let (stream, name) = told(post(&hub, FORGE, &body).await).await;
+    let results = objects(&stream).into_iter().filter(|(kind, _)| kind == "tool_result");
+    let results: Vec<Value> = results.map(|(_, result)| result["is_error"].clone()).collect();
+    assert_eq!(results, [json!(true)], "{stream}");
+    for asked in origin.asked() {
+        let body: Value = serde_json::from_slice(&asked.body).unwrap();
+        assert!(body.get("tools").is_none(), "{body}");
+    }
+    let run = &seen(&hub, &name).await["runs"][0];
+    assert_eq!(run["status"], "complete", "{run}");
+    let asks = async |more: &Value| {
+        let mut body = json!({"user_message": "Weather?", "messages": []});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        told(post(&hub, FORGE, &body).await).await;
+        let asked: Value = serde_json::from_slice(&origin.asked().last().unwrap().body).unwrap();
+        asked.get("tools").is_some()
+    };
+    assert!(asks(&json!({"enable_tools": true})).await && asks(&json!({})).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forge_elsewhere_is_told_that_no_tools_are_wanted_and_others_leave_it_out() {
+    for (kind, body, left_out) in [
+        ("forge", "event: complete\ndata: {\"response\":\"Hi\",\"usage\":null}\n\n", false),
+        (
+            "deep-agent",
+            "data: {\"type\":\"token\",\"data\":{\"content\":\"Hi\"}}\n\ndata: {\"type\":\"done\"}\n\n",
+            true,
+        ),
+    ] {
+        let told_so = body.to_owned();
+        let origin =
+            Origin::start(move |_| tests::Step::answer("200 OK", &super::proxy::STREAM, told_so.as_bytes()))
+                .await;
+        let (hub, _place) = super::remote_kinds::hub_with(&origin, kind, "", "").await;
+        let body = json!({"user_message": "Weather?", "enable_tools": false});
+        let answer = post(&hub, FORGE, &body).await;
+        let named = answer.headers().get("fanlight-left-out").is_some_and(|it| it == "enable_tools");
+        assert_eq!(named, left_out, "{kind}");
+        told(answer).await;
+        let asked: Value = serde_json::from_slice(&origin.asked()[0].body).unwrap();
+        assert_eq!(asked.get("enable_tools"), (kind == "forge").then_some(&json!(false)), "{asked}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forge_manages_its_models_and_they_are_there_after_a_restart() {
+    let origin = storyteller().await;
+    let (mut hub, _place) = hub_of(&origin, "").await;
+    let asks = async |hub: &tests::Hub, method: &str, path: &str, body: Value| {
+        let asked = hub.request(method, &format!("/compat/forge{path}"));
+        let answer = asked.header("content-type", "application/json").body(body.to_string()).send().await;
+        let answer = answer.unwrap();
+        let status = answer.status().as_u16();
+        (status, serde_json::from_str::<Value>(&answer.text().await.unwrap()).unwrap())
+    };
+    let added = json!({"provider": "openrouter", "model_id": "vendor/large", "display_name": "Large"});
+    let (status, answer) = asks(&hub, "POST", "/models", added).await;
+    assert_eq!(
+        (status, &answer["status"], &answer["model"]["display_name"]),
+        (200, &json!("created"), &json!("Large"))
+    );
+    for path in ["/models/openrouter/vendor/large", "/models/fanlight/helper"] {
+        let (status, answer) = asks(&hub, "PUT", path, json!({"favorited": true})).await;
+        assert_eq!((status, &answer["model"]["favorited"]), (200, &json!(true)), "{path}: {answer}");
+    }
+    hub.stop().await;
+    hub.restart().await;
+    let grouped = hub.json("/compat/forge/models/grouped").await;
+    let favorites = json!([
+        {"provider": "fanlight", "model_id": "helper"}, {"provider": "openrouter", "model_id": "vendor/large"},
+    ]);
+    assert_eq!(grouped["favorites"], favorites, "{grouped}");
+    assert_eq!(grouped["providers"]["openrouter"]["chat"][0]["id"], "vendor/large");
+    let ask = json!({"user_message": "Hello", "model": "openrouter::vendor/large", "provider": "openrouter"});
+    assert!(
+        told(post(&hub, FORGE, &ask).await).await.0.contains("sunny"),
+        "the agent behind the door answers"
+    );
+    let (status, answer) = asks(&hub, "PUT", "/providers/openrouter", json!({"enabled": false})).await;
+    assert_eq!(
+        (status, answer),
+        (200, json!({"status": "updated", "provider": "openrouter", "enabled": false}))
+    );
+    assert!(hub.json("/compat/forge/models/grouped").await["providers"].get("openrouter").is_none());
+    let deleted = json!({"status": "deleted", "provider": "fanlight", "model_id": "helper"});
+    assert_eq!(asks(&hub, "DELETE", "/models/fanlight/helper", Value::Null).await, (200, deleted));
+    assert_eq!(hub.json("/compat/forge/models").await["models"], json!([]));
+    let fetched = json!({
+        "status": "success", "provider": "fanlight", "models_added": 1, "models_updated": 0, "deprecated": [],
+    });
+    assert_eq!(asks(&hub, "POST", "/models/fetch", json!({"provider": "fanlight"})).await, (200, fetched));
+    let suggested = json!([{"id": "helper", "display_name": "helper", "recommended": true}]);
+    assert_eq!(hub.json("/compat/forge/models/suggestions/fanlight").await["suggestions"], suggested);
+    for (method, path, body) in [
+        ("PUT", "/models/openai/none", json!({"favorited": true})),
+        ("DELETE", "/models/openai/none", Value::Null),
+        ("PUT", "/providers/nobody", json!({"enabled": true})),
+        ("POST", "/models/fetch", json!({"provider": "nobody"})),
+        ("GET", "/models/suggestions/nobody", Value::Null),
+    ] {
+        let (status, problem) = asks(&hub, method, path, body).await;
+        assert_eq!((status, problem["detail"].is_string()), (404, true), "{method} {path}: {problem}");
+    }
+    let (status, problem) = asks(&hub, "POST", "/models", json!({"provider": "openai"})).await;
+    assert_eq!(status, 400);
+    assert!(problem["detail"].as_str().unwrap().contains("model_id"), "{problem}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forge_validates_servers_with_tools() {
+    let origin = Origin::start(|_| tests::Step::answer("401 Unauthorized", &[], b"{}")).await;
+    let (hub, _place) = hub_with(&origin, "").await;
+    let validate = async |url: &str| {
+        let body = json!({"url": url, "api_key": "${HOME}"});
+        let answer = told(post(&hub, "/compat/forge/mcp/validate", &body).await).await.0;
+        serde_json::from_str::<Value>(&answer).unwrap()
+    };
+    let nobody = validate(&format!("http://{}/mcp", origin.address())).await;
+    assert_eq!((&nobody["valid"], &nobody["tool_count"]), (&json!(false), &json!(0)), "{nobody}");
+    assert!(nobody["error"].is_string());
+    let asked = origin.asked();
+    assert_eq!(asked[0].header("authorization"), Some("Bearer ${HOME}"), "a key is sent to the letter");
+    assert_eq!(validate("no url").await["valid"], json!(false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_streams_and_sockets_show_that_they_are_alive_as_often_as_is_set() {
+    let origin = slow().await;
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("fanlight.toml");
+    let url = format!("http://{}/v1", origin.address());
+    let agent = format!("kind = \"runner\"\nprovider = \"openai\"\nurl = \"{url}\"\nmodel = \"m\"");
+    let door = "[compat.forge]\nping_seconds = 1";
+    std::fs::write(&file, format!("sse_ping = 1\nws_ping = 1\n[agents.helper]\n{agent}\n{door}\n")).unwrap();
+    let hub = tests::Hub::start_with(&["--config", file.to_str().unwrap()]).await;
+    let mut forge = post(&hub, FORGE, &json!({"user_message": "Hello"})).await;
+    let said = until(&mut forge, "event: ping").await;
+    let (_, ping) = objects(&said).into_iter().find(|(kind, _)| kind == "ping").unwrap();
+    assert!(ping["timestamp"].as_u64().is_some_and(|seconds| seconds > 1_700_000_000), "{ping}");
+    let question = json!([{"role": "user", "content": "Hello"}]);
+    let mut ralph = post(&hub, RALPH, &json!({"user_id": "u", "chat_id": "c", "messages": question})).await;
+    until(&mut ralph, ": \n\n").await;
+    // Who watches in Forge's dialect is told as seldom as the seed says.
+    assert_eq!(shared::encode::encoding("forge").unwrap().ping_ms, 30_000);
+    let mut socket = tests::wire::Wire::connect(hub.address()).await;
+    let mut beats = 0;
+    while beats < 2 {
+        let came = tests::wait::within("a heartbeat", socket.next()).await;
+        beats +=
+            usize::from(matches!(came, tests::wire::Came::Frame(shared::frame::ServerFrame::Hb { .. }, _)));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,10 +283,13 @@ async fn deep_agent_and_ralph_are_told_the_run_in_their_own_words() {
     let (stream, name) = told(post(&hub, RALPH, &asks("ada", &question)).await).await;
     assert!(stream.starts_with("event: message\r\ndata: "), "{stream}");
     let events: Vec<Value> = objects(&stream).into_iter().map(|(_, object)| object).collect();
+    let arguments = json!({"city": "Rome"});
     let wanted = [
+        json!({"type": "status", "content": "Thinking..."}),
         json!({"type": "message", "content": "Let me look."}),
-        json!({"type": "tool_call_start", "tool_call_id": "call_1", "tool_name": "t__echo", "tool_args": {"city": "Rome"}}),
-        json!({"type": "tool_call_complete", "tool_call_id": "call_1", "tool_name": "t__echo", "result": "{\"city\":\"Rome\"}"}),
+        json!({"type": "tool_call_start", "tool_call_id": "call_1", "tool_name": "t__echo", "tool_args": arguments}),
+        json!({"type": "tool_call_complete", "tool_call_id": "call_1", "tool_name": "t__echo", "tool_args": arguments,
+            "result": "{\"city\":\"Rome\"}"}),
         json!({"type": "message", "content": "It is sunny."}),
         json!({"type": "done"}),
     ];
@@ -156,9 +319,6 @@ async fn failures_are_told_in_the_words_of_each() {
     let ralph = json!({"user_id": "u", "chat_id": "c", "messages": question});
     let ralph = told(post(&hub, RALPH, &ralph).await).await.0;
     assert_eq!(objects(&ralph).pop().unwrap().1["type"], "error", "{ralph}");
-    let deep = told(post(&hub, DEEP_AGENT, &json!({"messages": question})).await).await.0;
-    let last = objects(&deep).pop().unwrap().1;
-    assert_eq!(last["type"], "status", "no `done` comes: {deep}");
     let nobody = tests::Hub::start().await;
     let refused = post(&nobody, FORGE, &json!({"user_message": "x"})).await;
     let problem: Value = serde_json::from_str(&told(refused).await.0).unwrap();
@@ -168,7 +328,7 @@ async fn failures_are_told_in_the_words_of_each() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_hangs_up_and_asks_again_goes_on_where_it_was() {
     let origin = slow().await;
-    let (hub, _place) = hub_with(&origin, "").await;
+    let (hub, _place) = hub_of(&origin, "[compat.ralph]\nhang_up = \"go_on\"").await;
     let body = json!({"user_id": "u", "chat_id": "c", "messages": [{"role": "user", "content": "Hello"}]});
     let mut answer = post(&hub, RALPH, &body).await;
     until(&mut answer, "Well").await;
@@ -192,8 +352,7 @@ async fn who_hangs_up_and_asks_again_goes_on_where_it_was() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_door_that_is_not_set_or_names_nobody_stops_the_hub_from_starting() {
     let place = tempfile::tempdir().unwrap();
-    for (table, named) in [("forge = \"nobody\"", "agents.nobody"), ("agno = \"x\"", "the doors are bernard")]
-    {
+    for (table, named) in [("forge = \"nobody\"", "agents.nobody"), ("agno = \"x\"", "the doors are ag-ui")] {
         let file = place.path().join("fanlight.toml");
         std::fs::write(&file, format!("[compat]\n{table}\n")).unwrap();
         let hub = std::process::Command::new(tests::hub::binary());
@@ -201,8 +360,26 @@ async fn a_door_that_is_not_set_or_names_nobody_stops_the_hub_from_starting() {
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert!(!ended.status.success() && said.contains(named), "{said}");
     }
-    // Nobody is set: the first agent stands behind all of them.
+    // Nobody is set, and there is one agent: it stands behind all of them.
     let origin = Origin::start(|_| answer("Hello")).await;
     let (hub, _place) = hub_with(&origin, "").await;
     assert!(told(post(&hub, FORGE, &json!({"user_message": "x"})).await).await.0.contains("Hello"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_door_without_an_agent_of_its_own_has_the_default_one() {
+    let origin = Origin::start(|_| answer("Hello")).await;
+    let more = format!(
+        "[agents.zoe]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{}/v1\"\nmodel = \"z\"\n[compat]\nralph = \"helper\"\ndefault = \"zoe\"\n",
+        origin.address()
+    );
+    let (hub, _place) = super::runner::hub_with_tools(&origin, "", &more).await;
+    // `helper` comes first in the order of the alphabet, and is asked only where it is set.
+    let ralph = json!({"user_id": "u", "chat_id": "1", "messages": [{"role": "user", "content": "x"}]});
+    for (path, body, model) in [(FORGE, json!({"user_message": "x"}), "z"), (RALPH, ralph, "m")] {
+        told(post(&hub, path, &body).await).await;
+        let asked = origin.asked().pop().unwrap();
+        let asked: Value = serde_json::from_slice(&asked.body).unwrap();
+        assert_eq!(asked["model"], model, "{path}: {asked}");
+    }
 }

@@ -13,7 +13,6 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::to_bytes;
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::routing::{get, post};
@@ -24,10 +23,11 @@ use shared::exchange::Offered;
 use shared::limits::REQUEST_BYTES_MAX;
 use shared::{ConversationId, Json, RunId, ToolCallId, View};
 
+use super::body;
 use super::conversations::Seat;
 use super::params;
 use crate::agents::commands::Refusal;
-use crate::agents::{Spoken, Started};
+use crate::agents::{Spoken, Started, Terms};
 use crate::clock;
 use crate::runner::Answer;
 use crate::state::Shared;
@@ -35,34 +35,45 @@ use crate::state::Shared;
 mod ag_ui;
 mod ai_sdk;
 mod answer;
+mod attended;
 mod begin;
+mod door;
 mod forge;
 mod history;
 pub(crate) mod openai;
 mod place;
 mod plain;
+mod platform;
 mod threads;
 
+use attended::Attended;
 use begin::begin;
+pub(in crate::http) use door::ping;
+pub use door::{DOORS, DOORS_OF_ONE, Door, HangUp};
+pub(crate) use forge::Shelf;
 use history::history;
-use threads::Keys;
+use threads::Caller;
 pub(crate) use threads::Threads;
 
 /// Names the conversation of a request, and in the answer the one where it is told.
 pub(super) const CONVERSATION: &str = "fanlight-conversation";
 
-/// Doors behind which an agent stands that their clients do not name; they are keys of `[compat]`.
-pub const DOORS: [&str; 4] = ["bernard", "deep-agent", "forge", "ralph"];
+/// The key of `[compat]` for the agent behind every door that has no key of its own.
+pub const DEFAULT_DOOR: &str = "default";
 
 /// What a caller wants.
 #[derive(Debug)]
 struct Asked {
+    /// The door at which it was asked: one of [`DOORS`].
+    door: &'static str,
     /// The agent.
     agent: CompactString,
     /// Where.
     thread: Thread,
     /// What was said, the newest last. From most callers it is all that was ever said.
     messages: Vec<Spoken>,
+    /// Whether it is surely all.
+    extent: Extent,
     /// What calls gave back that the caller has executed.
     results: Vec<Given>,
     /// The tools that the caller executes.
@@ -71,13 +82,25 @@ struct Asked {
     run: Option<RunId>,
     /// What is said to calls that wait for consent: then their run goes on, and no other begins.
     consents: Vec<Consent>,
+    /// Who asks, and how the run is to go.
+    terms: Terms,
 }
 
 impl Asked {
-    /// `messages` are said to `agent`, and no more is wanted.
-    fn new(agent: CompactString, thread: Thread, messages: Vec<Spoken>) -> Self {
-        let (results, tools, consents) = (Vec::new(), Vec::new(), Vec::new());
-        Self { agent, thread, messages, results, tools, run: None, consents }
+    /// `messages` are said to `agent` at `door`, and no more is wanted.
+    fn new(door: &'static str, agent: CompactString, thread: Thread, messages: Vec<Spoken>) -> Self {
+        Self {
+            door,
+            agent,
+            thread,
+            messages,
+            extent: Extent::Perhaps,
+            results: Vec::new(),
+            tools: Vec::new(),
+            run: None,
+            consents: Vec::new(),
+            terms: Terms::default(),
+        }
     }
 }
 
@@ -93,8 +116,17 @@ struct Consent {
 enum Thread {
     /// This one.
     Named(ConversationId),
-    /// The one in which was said what the request says, by a caller with these keys.
-    Told(Keys),
+    /// The one in which this caller was answered what the request says was answered.
+    Told(Caller),
+}
+
+/// How much of what was said a request has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// All of it: what is not there any more was taken back.
+    All,
+    /// All of it, unless it has nothing but a question.
+    Perhaps,
 }
 
 /// What a call gave back that the caller has executed.
@@ -116,6 +148,8 @@ struct Begun {
     left_out: Vec<&'static str>,
     /// The caller does not have all that was said before.
     has_gap: bool,
+    /// Told when the caller hangs up.
+    attended: Attended,
 }
 
 impl Begun {
@@ -136,6 +170,10 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
         .route("/compat/bernard/v1/models/{model}", get(openai::model))
         .route("/compat/deep-agent/chat/stream", post(plain::deep_agent))
         .route("/compat/ralph/chat/stream", post(plain::ralph))
+        .route("/compat/bernard/api/v1/chat/completions", post(openai::bernard))
+        .route("/compat/bernard/api/v1/models", get(openai::models))
+        .route("/compat/bernard/api/v1/models/{model}", get(openai::model))
+        .merge(platform::routes())
         .merge(forge::routes())
         .route("/compat/ag-ui/{agent}", post(ag_ui::run))
         .route("/compat/ai-sdk/{agent}", post(ai_sdk::send))
@@ -172,10 +210,10 @@ async fn over(begun: &Begun) -> Result<shared::view::RunView, Refusal> {
 }
 
 /// The agent behind a door whose clients name a model that need not be one: the agent of that name, else the one that is
-/// set for the door, else the first.
+/// set for the door, else the one that is set for all ([`DEFAULT_DOOR`]), else the first in the order of the alphabet.
 fn behind(shared: &Shared, door: &str, model: Option<&str>) -> Result<CompactString, Refusal> {
     let named = model.filter(|model| shared.agents.knows(model)).map(CompactString::new);
-    let set = || shared.config.compat.get(door).cloned();
+    let set = || [door, DEFAULT_DOOR].iter().find_map(|door| shared.config.compat.get(*door)?.agent.clone());
     let first = || shared.agents.names().next().map(CompactString::new);
     named.or_else(set).or_else(first).ok_or_else(|| {
         let why =
@@ -186,15 +224,8 @@ fn behind(shared: &Shared, door: &str, model: Option<&str>) -> Result<CompactStr
 
 /// What a request carries.
 async fn read(headers: &HeaderMap, request: Request) -> Result<Vec<u8>, Refusal> {
-    params::plain(headers).map_err(|_packed| {
-        Refusal::new(ErrorCode::UnsupportedEncoding, "the body is compressed; send it as it is")
-    })?;
-    let body = request.into_body();
-    let read = to_bytes(body, REQUEST_BYTES_MAX).await.map_err(|error| {
-        let why = format!("the body cannot be read within {REQUEST_BYTES_MAX} bytes: {error}");
-        Refusal::new(ErrorCode::TooLarge, why)
-    })?;
-    Ok(read.to_vec())
+    params::plain(headers).map_err(Refusal::from)?;
+    Ok(body::whole(request.into_body(), REQUEST_BYTES_MAX).await.map_err(Refusal::from)?.to_vec())
 }
 
 /// A request that is one JSON object.
@@ -222,9 +253,4 @@ fn of_thread(name: &str) -> ConversationId {
         format!("thread-{:016x}", std::hash::Hasher::finish(&hasher))
     };
     ConversationId::parse(name).or_else(|_odd| ConversationId::parse(&hashed())).expect("a plain short name")
-}
-
-/// What tells one caller from others who say the same: the keys that it sends.
-fn caller(headers: &HeaderMap) -> Keys {
-    Keys::of(headers)
 }

@@ -52,7 +52,7 @@ async fn wish(agent: &str, headers: &HeaderMap, request: Request) -> Result<Wish
     }
     let Input { thread, run, messages, results, tools, consents, left_out } =
         Input::of(&object(&read(headers, request).await?)?)?;
-    let asked = Asked::new(agent.into(), Thread::Named(of_thread(&thread)), messages);
+    let asked = Asked::new("ag-ui", agent.into(), Thread::Named(of_thread(&thread)), messages);
     let asked = Asked { results, tools, consents, run: Some(RunId::new(&run)), ..asked };
     let manner = Manner { thread: Some(thread.into()), ..Manner::default() };
     Ok(Wish { asked, dialect: "ag-ui", manner, left_out })

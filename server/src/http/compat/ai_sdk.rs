@@ -51,7 +51,7 @@ pub(super) async fn send(
 ) -> Result<Response, Problem> {
     let Chat { id, messages, results, tools, consents, left_out, answer } =
         Chat::of(&object(&read(&headers, request).await?)?)?;
-    let asked = Asked::new(agent.into(), Thread::Named(of_thread(&id)), messages);
+    let asked = Asked::new(DIALECT, agent.into(), Thread::Named(of_thread(&id)), messages);
     let asked = Asked { results, tools, consents, ..asked };
     let manner = Manner { caller: Caller { message: answer, ..Caller::default() }, ..Manner::default() };
     let wish = Wish { asked, dialect: DIALECT, manner, left_out };

@@ -1,9 +1,9 @@
 //! A caller's run, in the caller's dialect, from its beginning to its end.
 
-use std::convert::Infallible;
+use std::io;
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
@@ -13,7 +13,7 @@ use shared::encode::{Caller, EncodeOptions, Encoding, encoding};
 use shared::event::Kind;
 use shared::view::TopItem;
 
-use super::{Asked, Begun, begin};
+use super::{Asked, Attended, Begun, begin, ping};
 use crate::agents::commands::Refusal;
 use crate::agents::remote::ag_ui_messages;
 use crate::http::problem::Problem;
@@ -53,37 +53,65 @@ pub(super) async fn answer(shared: &Arc<Shared>, wish: Wish) -> Result<Response,
     let Wish { asked, dialect, mut manner, mut left_out } = wish;
     manner.caller.tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
     let run = asked.run.clone();
+    let door = asked.door;
     let begun = begin(shared, asked).await?;
     if begun.has_waited {
         manner.caller.run = run.map(|run| run.as_str().into());
     }
     left_out.extend(begun.left_out.iter().map(|name| (*name).to_owned()));
-    Ok(with_left_out(stream_of(begun, dialect, manner).await, &left_out))
+    Ok(with_left_out(stream_of(begun, (door, dialect), manner).await, &left_out))
 }
 
 /// The run as a stream in `dialect`.
-async fn stream_of(begun: Begun, dialect: &str, manner: Manner) -> Response {
+async fn stream_of(begun: Begun, (door, dialect): (&str, &str), manner: Manner) -> Response {
     let Some(encoding) = encoding(dialect) else {
         return Problem::new(shared::code::ErrorCode::Internal, "a door without a dialect").into_response();
     };
     let headers = told(&begun);
     let conversation = manner.thread.unwrap_or_else(|| begun.conversation().as_str().into());
-    let options = EncodeOptions { conversation, caller: Some(manner.caller), modes: Vec::new() };
+    let options = EncodeOptions { conversation, caller: Some(manner.caller), ..EncodeOptions::default() };
     let encoder = encoding.encoder(&options);
     let snapshot = if encoding.name == "ag-ui" && begun.has_gap { Some(snapshot(&begun)) } else { None };
-    let Begun { seat, started, has_waited, .. } = begun;
+    let Begun { seat, started, has_waited, attended, .. } = begun;
+    let ping = ping(&seat.shared.config, encoding, Some(door));
     let is_waiting = seat.shared.agents.is_waiting(&started.place).filter(|_| says_waits(encoding));
     let answering = Answering { says_cancelled: says_cancelled(encoding), is_waiting };
-    let mut reader = Reader::answering(seat, encoder, encoding, &started, answering).with_prologue(snapshot);
+    let reader = Reader::answering(seat, encoder, encoding, &started, answering);
+    let mut reader = reader.with_prologue(snapshot).with_ping(ping);
     let first = if has_waited { Some(reader.go_on().await) } else { None };
     let first = stream::iter(first.map(Ok));
-    let pieces = first.chain(stream::unfold(reader, |mut reader| async move {
-        let piece = reader.piece().await?;
-        Some((Ok::<_, Infallible>(piece), reader))
-    }));
+    let line = Line { reader, attended, breaks_off: encoding.breaks_off };
+    let pieces = first.chain(stream::unfold(Some(line), |line| async move { line?.next().await }));
     let mut response = with_headers(encoding, Body::from_stream(pieces).into_response());
     response.headers_mut().extend(headers);
     response
+}
+
+/// What a caller is told, piece by piece.
+struct Line {
+    reader: Reader,
+    attended: Attended,
+    /// A failure breaks the answer off.
+    breaks_off: bool,
+}
+
+impl Line {
+    /// The next piece, and the line where more may come.
+    async fn next(mut self) -> Option<(io::Result<Bytes>, Option<Self>)> {
+        let piece = self.reader.piece().await;
+        if self.reader.is_over() {
+            self.attended.over();
+        }
+        if let Some(piece) = piece {
+            return Some((Ok(piece), Some(self)));
+        }
+        if !self.breaks_off || !self.reader.has_failed() {
+            return None;
+        }
+        // What was told before goes out before the connection ends.
+        tokio::task::yield_now().await;
+        Some((Err(io::Error::other("the run failed")), None))
+    }
 }
 
 /// All that was said before the run, for a client that does not have all of it.

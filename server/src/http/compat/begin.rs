@@ -6,15 +6,17 @@ use std::time::Duration;
 use shared::code::ErrorCode;
 use shared::dialect::Decoded;
 use shared::event::{Kind, ToolResult, ToolState};
+use shared::exchange::Offered;
 use shared::view::{RunView, TopItem};
 use shared::{Position, RunId, Seq, ToolCallId, View};
 
 use super::place::{Placing, place};
 use super::threads::Trace;
-use super::{Asked, Begun, Consent, Given, Thread, fresh};
+use super::{Asked, Attended, Begun, Consent, Given, Thread, fresh};
 use crate::agents::commands::Refusal;
 use crate::agents::fork::{Cut, fork};
-use crate::agents::{Agents, Started, Turn};
+use crate::agents::{Agents, Started, Terms, Turn};
+use crate::clock;
 use crate::http::conversations::Seat;
 use crate::hub::{Conversation, Publication};
 use crate::log::blocking;
@@ -27,18 +29,23 @@ const EVENTS_AT_ONCE: usize = 2_000;
 /// How long a run has to hear what was said to its calls: one that is slower is told of as it stands.
 const HEARD_WITHIN: Duration = Duration::from_secs(10);
 
+/// How long a run that was told to stop has to do so.
+const STOPPED_WITHIN: Duration = Duration::from_secs(2);
+
 /// Begins what a caller wants. One at a time: a caller who asks twice at once must not be heard twice.
 pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, Refusal> {
     if shared.is_draining() {
         return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment"));
     }
-    let Asked { agent, thread, messages, results, tools, run, consents } = asked;
+    let Asked { door, agent, thread, messages, extent, results, tools, run, consents, terms } = asked;
     let one_begins = shared.threads.one().await;
     shared.threads.remembered(shared).await;
     let id = match &thread {
         Thread::Named(id) => shared.threads.current(id),
-        Thread::Told(keys) => {
-            let joined = blocking(|| shared.threads.find(&shared.hub, (&agent, keys), &messages));
+        Thread::Told(caller) => {
+            let takes = !results.is_empty();
+            let fits = |view: &View| matches!(place(view, &messages, (extent, takes)), Placing::Rest(_));
+            let joined = blocking(|| shared.threads.find(&shared.hub, (&agent, caller), &messages, fits));
             joined.map_or_else(|| fresh(&agent), Ok)?
         }
     };
@@ -48,19 +55,19 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
         // A run that is slow to hear must not keep everybody else from beginning one. It takes an answer only once.
         drop(one_begins);
         let started = go_on(shared, found, consents).await?;
-        return begun(shared, started, true);
+        let attended = Attended::new(shared, door, &started.place, None);
+        return begun(shared, started, attended, true);
     }
-    let (tools, left_out) = if shared.agents.takes_tools(&agent) || tools.is_empty() {
-        (tools, vec![])
-    } else {
-        (vec![], vec!["tools"])
-    };
+    let (tools, left_out) = takes(shared, &agent, tools, &terms);
+    if let Some(found) = &found {
+        stopped(shared, found).await;
+    }
     let mut has_gap = false;
     let (into, from) = match found {
         Some(found) if shared.agents.knows(&agent) => {
             let takes = blocking(|| take_results(shared, &found, &results))?;
             let (placing, is_known) =
-                found.look(|view| (place(view, &messages, takes), !view.items.is_empty()));
+                found.look(|view| (place(view, &messages, (extent, takes)), !view.items.is_empty()));
             match placing {
                 _ if !is_known => (id.clone(), 0),
                 Placing::Rest(from) => {
@@ -82,22 +89,66 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
     let news = messages.get(from..).unwrap_or_default().to_vec();
     let trace = match thread {
         Thread::Named(name) => Trace::of_thread(name, &into),
-        Thread::Told(keys) => Some(Trace::of_history((&agent, &keys), &messages, &into)),
+        Thread::Told(caller) => Some(Trace::of_history((&agent, &caller), &messages, &into)),
     };
     let note = trace.as_ref().map(Trace::note);
-    let turn = Turn { run, tools, note, ..Turn::new(agent, into, news) };
+    let turn = Turn { run, tools, note, terms, ..Turn::new(agent, into, news) };
     let started = blocking(|| Agents::start(shared, turn))?;
+    let attended = Attended::new(shared, door, &started.place, trace.clone());
     if let Some(trace) = trace {
-        shared.threads.remember(trace, &started.place.run);
+        shared.threads.remember(trace, &started.place.run, clock::now_ms());
     }
-    Ok(Begun { left_out, has_gap, ..begun(shared, started, false)? })
+    Ok(Begun { left_out, has_gap, ..begun(shared, started, attended, false)? })
 }
 
-fn begun(shared: &Arc<Shared>, started: Started, has_waited: bool) -> Result<Begun, Refusal> {
+/// The tools of the caller that the agent can be told of, and what of the request it cannot.
+fn takes(
+    shared: &Shared,
+    agent: &str,
+    tools: Vec<Offered>,
+    terms: &Terms,
+) -> (Vec<Offered>, Vec<&'static str>) {
+    let mut left_out = Vec::new();
+    let takes = shared.agents.takes_tools(agent) || tools.is_empty();
+    if !takes {
+        left_out.push("tools");
+    }
+    if terms.without_tools && !shared.agents.can_do_without_tools(agent) {
+        left_out.push("enable_tools");
+    }
+    (if takes { tools } else { Vec::new() }, left_out)
+}
+
+/// Waits until those runs are over that were told to stop: what is said next comes behind them. Not without end.
+async fn stopped(shared: &Shared, conversation: &Conversation) {
+    let is_stopping = |(run, view): (&RunId, &RunView)| {
+        let place = Place { conversation: conversation.id().clone(), run: run.clone() };
+        view.is_running() && shared.agents.is_stopping(&place)
+    };
+    let all = async {
+        loop {
+            let mut moved = std::pin::pin!(conversation.moved());
+            moved.as_mut().enable();
+            if !conversation.look(|view| view.runs.iter().any(is_stopping)) {
+                return;
+            }
+            moved.await;
+        }
+    };
+    // One that does not stop is told of as it stands.
+    drop(tokio::time::timeout(STOPPED_WITHIN, all).await);
+}
+
+pub(super) fn begun(
+    shared: &Arc<Shared>,
+    started: Started,
+    attended: Attended,
+    has_waited: bool,
+) -> Result<Begun, Refusal> {
     let conversation = shared.hub.enter(&started.place.conversation);
     let conversation = conversation.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     let seat = Seat { shared: Arc::clone(shared), conversation };
-    Ok(Begun { seat, started, has_waited, left_out: Vec::new(), has_gap: false })
+    Ok(Begun { seat, started, has_waited, left_out: Vec::new(), has_gap: false, attended })
 }
 
 /// How many messages of persons there are.
@@ -107,7 +158,7 @@ fn questions(view: &View) -> usize {
 
 /// Says to calls that wait what their caller says to them. What comes of the run after they began to wait is what it is
 /// told, whoever has answered them.
-async fn go_on(
+pub(super) async fn go_on(
     shared: &Arc<Shared>,
     found: Option<Arc<Conversation>>,
     consents: Vec<Consent>,
@@ -191,7 +242,7 @@ fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given])
 }
 
 /// Where a conversation stood before `item` began.
-async fn seq_before(
+pub(super) async fn seq_before(
     shared: &Shared,
     conversation: &Arc<Conversation>,
     item: &TopItem,

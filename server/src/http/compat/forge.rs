@@ -7,23 +7,25 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use shared::code::ErrorCode;
 
 use super::answer::{Wish, answer};
-use super::{Asked, Thread, behind, caller, history, object, of_header, read};
-use crate::agents::Spoken;
+use super::{Asked, Caller, Thread, behind, history, object, of_header, read};
 use crate::agents::commands::Refusal;
+use crate::agents::{Spoken, Terms};
 use crate::http::problem::Problem;
 use crate::state::Shared;
 
-/// The provider of all models.
-const PROVIDER: &str = "fanlight";
+mod models;
+mod shelf;
+
+pub(crate) use shelf::Shelf;
 
 /// What forge-ui may say that is the agent's matter.
-const OF_THE_AGENT: [&str; 4] = ["enable_tools", "use_toon_format", "use_tool_rag_mode", "extra_mcp_servers"];
+const OF_THE_AGENT: [&str; 3] = ["use_toon_format", "use_tool_rag_mode", "extra_mcp_servers"];
 
 /// All paths below `/compat/forge`.
 pub(super) fn routes() -> Router<Arc<Shared>> {
@@ -33,10 +35,15 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/compat/forge/config", get(config))
         .route("/compat/forge/tools", get(tools))
         .route("/compat/forge/tools/refresh", post(refresh_tools))
-        .route("/compat/forge/models", get(models))
-        .route("/compat/forge/models/refresh", post(refresh_models))
-        .route("/compat/forge/models/grouped", get(grouped))
-        .route("/compat/forge/providers", get(providers))
+        .route("/compat/forge/mcp/validate", post(models::validate))
+        .route("/compat/forge/models", get(models::all).post(models::add))
+        .route("/compat/forge/models/refresh", post(models::refresh))
+        .route("/compat/forge/models/fetch", post(models::fetch))
+        .route("/compat/forge/models/grouped", get(models::grouped))
+        .route("/compat/forge/models/suggestions/{provider}", get(models::suggestions))
+        .route("/compat/forge/models/{provider}/{*model}", put(models::update).delete(models::remove))
+        .route("/compat/forge/providers", get(models::providers))
+        .route("/compat/forge/providers/{provider}", put(models::turn))
 }
 
 /// `POST /compat/forge/chat/stream`.
@@ -58,9 +65,12 @@ async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<
     let agent = behind(shared, "forge", model)?;
     let thread = match of_header(headers)? {
         Some(id) => Thread::Named(id),
-        None => Thread::Told(caller(headers)),
+        None => Thread::Told(Caller::of("forge", headers, &fields)),
     };
-    Ok(Wish { left_out, ..Wish::new(Asked::new(agent, thread, messages), "forge") })
+    let without_tools = fields.get("enable_tools") == Some(&Value::Bool(false));
+    let terms = Terms { without_tools, ..Terms::default() };
+    let asked = Asked { terms, ..Asked::new("forge", agent, thread, messages) };
+    Ok(Wish { left_out, ..Wish::new(asked, "forge") })
 }
 
 /// What was said, and what of the request the hub has no place for.
@@ -80,7 +90,7 @@ fn said(fields: &Value) -> Result<(Vec<Spoken>, Vec<String>), Refusal> {
     messages.push(Spoken::user(text));
     let differs = |name: &&&str| match fields.get(**name) {
         None | Some(Value::Null) => false,
-        Some(Value::Bool(value)) => *value != (**name == "enable_tools"),
+        Some(Value::Bool(value)) => *value,
         Some(Value::Array(all)) => !all.is_empty(),
         Some(_) => true,
     };
@@ -116,53 +126,4 @@ async fn tools_of(shared: &Shared) -> Vec<Value> {
         Ok(agent) => shared.tools.list(shared.agents.servers(&agent)).await,
         Err(_nobody) => Vec::new(),
     }
-}
-
-/// An agent as a model.
-fn model(name: &str) -> Value {
-    json!({
-        "id": name, "name": name, "provider": PROVIDER, "context_length": 0,
-        "pricing": {"prompt": 0.0, "completion": 0.0},
-        "supports_tools": true, "supports_vision": false, "modality": "text->text", "created": null,
-    })
-}
-
-/// The same for the list by providers.
-fn entry(name: &str) -> Value {
-    json!({
-        "id": name, "display_name": name, "category": "chat", "source": "manual", "favorited": false,
-        "capabilities": {"tools": true, "vision": false, "reasoning": true},
-        "added_at": "1970-01-01T00:00:00Z",
-    })
-}
-
-/// `GET /compat/forge/models`.
-async fn models(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let models: Vec<Value> = shared.agents.names().map(model).collect();
-    let providers = if models.is_empty() { Vec::new() } else { vec![PROVIDER] };
-    Json(json!({"providers": providers, "models": models, "cached_at": null}))
-}
-
-/// `POST /compat/forge/models/refresh`.
-async fn refresh_models(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let count = shared.agents.names().count();
-    Json(json!({"status": "refreshed", "model_count": count, "provider_count": usize::from(count > 0)}))
-}
-
-/// `GET /compat/forge/models/grouped`.
-async fn grouped(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let models: Vec<Value> = shared.agents.names().map(entry).collect();
-    let default = behind(&shared, "forge", None).ok();
-    let default = default.map(|name| json!({"provider": PROVIDER, "model_id": name.as_str()}));
-    let groups = json!({"chat": models, "embedding": [], "other": []});
-    Json(json!({"providers": {PROVIDER: groups}, "favorites": [], "recent": [], "default_model": default}))
-}
-
-/// `GET /compat/forge/providers`.
-async fn providers(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let count = shared.agents.names().count();
-    let provider = json!({
-        "id": PROVIDER, "name": "Fanlight", "configured": true, "has_api": false, "model_count": count, "enabled": true,
-    });
-    Json(json!({"providers": [provider]}))
 }

@@ -19,7 +19,7 @@ use shared::event::RunStatus;
 use shared::view::RunView;
 
 use super::answer::{self, Manner, told, with_left_out};
-use super::{Asked, Begun, Thread, begin, behind, caller, of_header, over, read};
+use super::{Asked, Begun, Thread, begin, behind, of_header, of_thread, over, read};
 use crate::agents::commands::Refusal;
 use crate::http::params::Path;
 use crate::state::Shared;
@@ -61,9 +61,13 @@ async fn answer(
     let wish = Wish::read(&body)?;
     let agent =
         if is_bernard { behind(shared, "bernard", wish.model.as_deref())? } else { agent(shared, &wish)? };
+    let door = if is_bernard { "bernard" } else { "openai" };
     let thread = match of_header(headers)? {
         Some(id) => Thread::Named(id),
-        None => Thread::Told(caller(headers)),
+        None => match &wish.thread {
+            Some(name) if is_bernard => Thread::Named(of_thread(name)),
+            _ => Thread::Told(super::Caller::of(door, headers, &wish.whose)),
+        },
     };
     let Wish { messages, results, tools, streams, wants_usage, shows_tools, left_out, .. } = wish;
     let shows = is_bernard || shows_tools || headers.get(TOOLS).is_some_and(|value| value == "show");
@@ -71,16 +75,18 @@ async fn answer(
     if !streams {
         caller.tools = tools.iter().map(|tool| tool.name.clone()).collect();
     }
-    let asked = Asked { results, tools, ..Asked::new(agent, thread, messages) };
+    let asked = Asked { results, tools, ..Asked::new(door, agent, thread, messages) };
     if streams {
         let dialect = if shows { "bernard" } else { "openai-chat" };
         let manner = Manner { caller, ..Manner::default() };
         return Ok(answer::answer(shared, answer::Wish { asked, dialect, manner, left_out }).await?);
     }
-    let begun = begin(shared, asked).await?;
+    let mut begun = begin(shared, asked).await?;
     let left_out: Vec<String> =
         left_out.into_iter().chain(begun.left_out.iter().map(|it| (*it).to_owned())).collect();
-    Ok(with_left_out(whole(&begun, &caller).await?, &left_out))
+    let answer = whole(&begun, &caller).await;
+    begun.attended.over();
+    Ok(with_left_out(answer?, &left_out))
 }
 
 /// The agent that the model is.

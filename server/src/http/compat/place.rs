@@ -5,6 +5,7 @@ use shared::View;
 use shared::event::RunStatus;
 use shared::view::{MessageView, TopItem};
 
+use super::Extent;
 use crate::agents::Spoken;
 
 /// Where what a caller sends belongs.
@@ -17,9 +18,9 @@ pub(super) enum Placing {
     Before(TopItem, usize),
 }
 
-/// Where `messages` belong in the conversation `view`. `takes` where they brought results that its newest run was left
-/// for.
-pub(super) fn place(view: &View, messages: &[Spoken], takes: bool) -> Placing {
+/// Where `messages` belong in the conversation `view`, which are that much of what was said. `takes` where they brought
+/// results that its newest run was left for.
+pub(super) fn place(view: &View, messages: &[Spoken], (extent, takes): (Extent, bool)) -> Placing {
     let known: Vec<(usize, &MessageView)> =
         view.items.iter().enumerate().filter_map(|item| said(view, item)).collect();
     let told: Vec<usize> = (0..messages.len()).filter(|at| is_user(messages, *at)).collect();
@@ -30,7 +31,7 @@ pub(super) fn place(view: &View, messages: &[Spoken], takes: bool) -> Placing {
     let is_history = messages.iter().any(|spoken| spoken.role == "assistant");
     let replaces =
         messages.iter().any(|spoken| spoken.id.as_ref().is_some_and(|id| view.messages.contains_key(id)));
-    if common == 0 && !is_history && !replaces {
+    if extent == Extent::Perhaps && common == 0 && !is_history && !replaces {
         // The caller leaves the history to the hub.
         return Placing::Rest(told.first().copied().unwrap_or(messages.len()));
     }

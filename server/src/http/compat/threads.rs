@@ -1,68 +1,43 @@
-//! Which conversation a caller means who names none: the one in which was said what its history says. As with the proxy,
-//! only words are compared, without white space: clients join and cut texts, and leave thinking and calls out.
+//! Which conversation a caller means who names none: one in which this caller was answered what its history says was
+//! answered. The same words from another caller are another conversation, and so is each of several that begin alike: a
+//! history continues a conversation that ends where the history does, each of them once. Only where there is none it is a
+//! history that was changed, and forks one that has gone on.
 //!
 //! What is remembered of a run that a caller began stands in the run too ([`Trace`]), so that a hub that comes back knows
 //! its callers again.
 
-use std::collections::VecDeque;
-use std::hash::Hasher as _;
+use std::collections::{HashMap, VecDeque};
 
-use fnv::FnvHasher;
 use indexmap::IndexMap;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use shared::event::Kind;
+use shared::limits::{ALIKE_AT_ONCE_MS, THREADS_ALIKE_MAX, THREADS_REMEMBERED_MAX};
 use shared::{ConversationId, Json, RunId};
 use tokio::sync::OnceCell;
 
+use super::platform::Rows;
 use crate::agents::Spoken;
 use crate::clock;
 use crate::hub::Hub;
 use crate::log::blocking;
-use crate::proxy::keys;
+use crate::runner::Place;
 use crate::state::Shared;
 
+mod answers;
+mod caller;
 mod read_back;
+mod sides;
 
-/// Most questions that are remembered, and most forks.
-const REMEMBERED_MAX: usize = 10_000;
+use answers::{Breaks, Heard, is_answer, is_partial};
+pub(super) use caller::Caller;
+use sides::{Clue, clues};
 
-/// Most conversations in which the same was asked, of which a history may be one.
-const ALIKE_MAX: usize = 16;
+/// Most forks of one thread that are remembered, the newest.
+const BRANCHES_MAX: usize = 64;
 
 /// The agent's own event that says how the caller of a run is known again.
 const CALLER: &str = "remote_caller";
-
-/// The keys of a caller. They are not kept; of those who name no conversation a salted hash is, by which a hub that comes
-/// back tells them apart.
-#[derive(Clone)]
-pub(super) struct Keys(Vec<u8>);
-
-impl Keys {
-    /// Those that a request carries.
-    pub(super) fn of(headers: &axum::http::HeaderMap) -> Self {
-        Self(keys(headers))
-    }
-
-    /// What tells them from others without telling them; nothing where there are none.
-    fn sealed(&self, salt: u64) -> u64 {
-        if self.0.is_empty() {
-            return 0;
-        }
-        let mut hasher = Sha256::new();
-        hasher.update(salt.to_be_bytes());
-        hasher.update(&self.0);
-        let sealed = hasher.finalize();
-        sealed.iter().take(8).fold(0, |all, byte| (all << 8) | u64::from(*byte))
-    }
-}
-
-impl std::fmt::Debug for Keys {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Keys")
-    }
-}
 
 /// What was asked, and where.
 #[derive(Debug, Default)]
@@ -72,13 +47,20 @@ pub(crate) struct Threads {
     one: tokio::sync::Mutex<()>,
     /// What was remembered before the hub came back is known again.
     is_read_back: OnceCell<()>,
+    /// What clients say of their threads.
+    pub(super) rows: Rows,
 }
 
 #[derive(Debug, Default)]
 struct Memory {
-    asked: IndexMap<u64, VecDeque<Known>>,
+    /// By what was asked; the oldest first.
+    asked: HashMap<u64, VecDeque<Known>>,
+    /// What was asked, in the order in which it was remembered.
+    order: VecDeque<u64>,
     /// Where a conversation goes on that its caller went another way from.
     forks: IndexMap<ConversationId, ConversationId>,
+    /// All forks in which a thread went on, the newest last.
+    branches: IndexMap<ConversationId, Vec<ConversationId>>,
 }
 
 /// Something that was asked.
@@ -87,6 +69,13 @@ struct Known {
     conversation: ConversationId,
     run: RunId,
     history: History,
+    /// When, in milliseconds since 1970.
+    at: u64,
+    heard: Heard,
+    /// Its caller has gone on behind it.
+    has_gone_on: bool,
+    /// Stands for the words of the answer, once that is complete.
+    answer: Option<u64>,
 }
 
 /// What is remembered of a run that a caller began.
@@ -120,34 +109,27 @@ struct History {
     caller: String,
 }
 
-/// What one side said until the other spoke.
-#[derive(Debug, PartialEq, Eq)]
-struct Side {
-    is_answer: bool,
-    words: String,
-}
-
 impl Trace {
     /// Of a run in `there`, for a caller who calls that `named`; nothing where that is its name.
     pub(super) fn of_thread(named: ConversationId, there: &ConversationId) -> Option<Self> {
         (named != *there).then(|| Self { conversation: there.clone(), meant: Meant::Thread(named) })
     }
 
+    /// Of a run in `there`, where that goes on which its caller calls `named`.
+    pub(super) fn goes_on_in(named: &ConversationId, there: &ConversationId) -> Self {
+        Self { conversation: there.clone(), meant: Meant::Thread(named.clone()) }
+    }
+
     /// Of a run in `there` that answers `messages`.
     pub(super) fn of_history(
-        (agent, keys): (&str, &Keys),
+        (agent, caller): (&str, &Caller),
         messages: &[Spoken],
         there: &ConversationId,
     ) -> Self {
-        let mut sides = sides(messages);
-        let before = sides.pop_if(|side| side.is_answer).map_or_else(String::new, |begun| begun.words);
+        let (asked, before) = sides::asked(agent, messages);
         let salt = clock::random();
-        let history = History {
-            asked: hex(key(agent, &sides)),
-            before,
-            salt: hex(salt),
-            caller: hex(keys.sealed(salt)),
-        };
+        let history =
+            History { asked: hex(asked), before, salt: hex(salt), caller: hex(caller.sealed(salt)) };
         Self { conversation: there.clone(), meant: Meant::History(history) }
     }
 
@@ -167,8 +149,13 @@ impl Threads {
     pub(super) async fn remembered(&self, shared: &Shared) {
         self.is_read_back
             .get_or_init(|| async {
-                for (trace, run) in blocking(|| read_back::traces(&shared.hub)) {
-                    self.remember(trace, &run);
+                let mut known_ones: HashMap<ConversationId, u64> = HashMap::new();
+                for (trace, run, at) in blocking(|| read_back::traces(&shared.hub)) {
+                    if let Meant::History(history) = &trace.meant {
+                        let before = known_ones.insert(trace.conversation.clone(), of_hex(&history.asked));
+                        self.go_on(before, &trace.conversation);
+                    }
+                    self.remember(trace, &run, at);
                 }
             })
             .await;
@@ -179,57 +166,192 @@ impl Threads {
         self.memory.lock().forks.get(named).unwrap_or(named).clone()
     }
 
-    /// The conversation in which `messages` were said to the agent but for the last of them, by a caller with these keys.
+    /// The conversations of the thread `named`: where it goes on first, then the others, the newest first.
+    pub(super) fn family(&self, named: &ConversationId) -> Vec<ConversationId> {
+        let memory = self.memory.lock();
+        let current = memory.forks.get(named).unwrap_or(named);
+        let branches = memory.branches.get(named).into_iter().flatten().rev();
+        let others = branches.chain([named]).filter(|other| *other != current);
+        std::iter::once(current).chain(others).cloned().collect()
+    }
+
+    /// Whether a conversation is a fork in which a thread of another name went on.
+    pub(super) fn is_fork(&self, id: &ConversationId) -> bool {
+        self.memory.lock().branches.values().any(|branches| branches.contains(id))
+    }
+
+    /// The thread `named` goes on in `there`.
+    pub(super) fn goes_on_in(&self, named: &ConversationId, there: &ConversationId) {
+        self.remember(Trace::goes_on_in(named, there), &RunId::none(), clock::now_ms());
+    }
+
+    /// The conversation that a caller goes on with who sends `messages` to the agent. `fits` says whether they continue it as
+    /// it stands. What is found counts as gone on with: whoever asks next with the same words is given another.
     pub(super) fn find(
         &self,
         hub: &Hub,
-        (agent, keys): (&str, &Keys),
+        (agent, caller): (&str, &Caller),
         messages: &[Spoken],
+        fits: impl Fn(&shared::View) -> bool,
     ) -> Option<ConversationId> {
-        let sides = sides(messages);
-        let answer = sides.iter().rposition(|side| side.is_answer)?;
-        let key = key(agent, sides.get(..answer)?);
-        let words = sides.get(answer).map(|side| side.words.as_str())?;
-        let memory = self.memory.lock();
-        let known = memory.asked.get(&key)?;
-        let is_it = |known: &&Known| {
-            let Some(rest) = words.strip_prefix(known.history.before.as_str()) else { return false };
-            if hex(keys.sealed(of_hex(&known.history.salt))) != known.history.caller {
-                return false;
-            }
-            let found = hub.find(&known.conversation).ok().flatten();
-            found.is_some_and(|found| {
-                found.look(|view| view.runs.get(&known.run).is_some_and(|run| plain(&run.answer()) == rest))
-            })
-        };
-        known.iter().rev().find(is_it).map(|known| known.conversation.clone())
+        let clues = clues(agent, messages);
+        let mut memory = self.memory.lock();
+        let seek = Seek { hub, caller, now: clock::now_ms() };
+        let open = clues.iter().find_map(|clue| {
+            let known = memory.asked.get_mut(&clue.asked)?;
+            let found = seek.open(known, clue, &fits)?;
+            let known = known.get_mut(found)?;
+            known.has_gone_on = true;
+            Some(known.conversation.clone())
+        });
+        open.or_else(|| clues.iter().find_map(|clue| seek.changed(memory.asked.get_mut(&clue.asked)?, clue)))
     }
 
-    /// A caller has begun `run`.
-    pub(super) fn remember(&self, trace: Trace, run: &RunId) {
+    /// A caller has begun `run` at this time.
+    pub(super) fn remember(&self, trace: Trace, run: &RunId, at: u64) {
         let Trace { conversation, meant } = trace;
         let mut memory = self.memory.lock();
         match meant {
             Meant::Thread(named) => {
                 memory.forks.shift_remove(&named);
-                make_room(&mut memory.forks);
+                if memory.forks.len() >= THREADS_REMEMBERED_MAX {
+                    memory.forks.shift_remove_index(0);
+                }
+                if named != conversation {
+                    let is_full = memory.branches.len() >= THREADS_REMEMBERED_MAX;
+                    if is_full && !memory.branches.contains_key(&named) {
+                        memory.branches.shift_remove_index(0);
+                    }
+                    let branches = memory.branches.entry(named.clone()).or_default();
+                    branches.retain(|branch| *branch != conversation);
+                    if branches.len() >= BRANCHES_MAX {
+                        branches.remove(0);
+                    }
+                    branches.push(conversation.clone());
+                }
                 memory.forks.insert(named, conversation);
             }
-            Meant::History(history) => {
-                make_room(&mut memory.asked);
-                let alike = memory.asked.entry(of_hex(&history.asked)).or_default();
-                if alike.len() >= ALIKE_MAX {
-                    alike.pop_front();
-                }
-                alike.push_back(Known { conversation, run: run.clone(), history });
-            }
+            Meant::History(history) => memory.take(Known {
+                conversation,
+                run: run.clone(),
+                history,
+                at,
+                heard: Heard::All,
+                has_gone_on: false,
+                answer: None,
+            }),
+        }
+    }
+
+    /// The caller of the run at `place` has hung up before its end.
+    pub(super) fn left(&self, trace: &Trace, place: &Place) {
+        let Meant::History(history) = &trace.meant else { return };
+        let mut memory = self.memory.lock();
+        let known = memory.asked.get_mut(&of_hex(&history.asked)).into_iter().flatten();
+        let mut known = known.filter(|it| it.run == place.run && it.conversation == place.conversation);
+        if let Some(known) = known.next() {
+            known.heard = Heard::Part;
+        }
+    }
+
+    /// Of what was read back: the question before went on in `conversation`.
+    fn go_on(&self, before: Option<u64>, conversation: &ConversationId) {
+        let mut memory = self.memory.lock();
+        let known = before.and_then(|before| memory.asked.get_mut(&before));
+        let known = known.and_then(|known| known.iter_mut().rfind(|it| it.conversation == *conversation));
+        if let Some(known) = known {
+            known.has_gone_on = true;
         }
     }
 }
 
-fn make_room<K: std::hash::Hash + Eq, V>(map: &mut IndexMap<K, V>) {
-    if map.len() >= REMEMBERED_MAX {
-        map.shift_remove_index(0);
+impl Memory {
+    fn take(&mut self, known: Known) {
+        let asked = of_hex(&known.history.asked);
+        if self.order.len() >= THREADS_REMEMBERED_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.forget_one(oldest);
+        }
+        if self.asked.get(&asked).is_some_and(|alike| alike.len() >= THREADS_ALIKE_MAX) {
+            self.forget_one(asked);
+        }
+        self.order.push_back(asked);
+        self.asked.entry(asked).or_default().push_back(known);
+    }
+
+    /// Forgets the oldest of those who asked this.
+    fn forget_one(&mut self, asked: u64) {
+        let Some(alike) = self.asked.get_mut(&asked) else { return };
+        alike.pop_front();
+        if alike.is_empty() {
+            self.asked.remove(&asked);
+        }
+    }
+}
+
+/// Looks for what a history continues.
+struct Seek<'a> {
+    hub: &'a Hub,
+    caller: &'a Caller,
+    now: u64,
+}
+
+impl Seek<'_> {
+    /// One of `known` that nobody has gone on behind. Where several do, they cannot be told apart, and who was answered first
+    /// most likely goes on first; but what was left alone for long is left for good, and of that the newest is meant.
+    fn open(
+        &self,
+        known: &mut VecDeque<Known>,
+        clue: &Clue,
+        fits: &impl Fn(&shared::View) -> bool,
+    ) -> Option<usize> {
+        let is_new = |known: &Known| self.now.saturating_sub(known.at) <= ALIKE_AT_ONCE_MS;
+        let old = known.iter().take_while(|known| !is_new(known)).count();
+        let order = (old..known.len()).chain((0..old).rev());
+        order.into_iter().find(|at| {
+            let found = known.get_mut(*at).filter(|known| !known.has_gone_on);
+            found.is_some_and(|known| self.is_it(known, clue, fits))
+        })
+    }
+
+    /// The newest conversation that has gone on another way.
+    fn changed(&self, known: &mut VecDeque<Known>, clue: &Clue) -> Option<ConversationId> {
+        known
+            .iter_mut()
+            .rev()
+            .find_map(|known| self.is_it(known, clue, &|_view| true).then(|| known.conversation.clone()))
+    }
+
+    fn is_it(&self, known: &mut Known, clue: &Clue, fits: &impl Fn(&shared::View) -> bool) -> bool {
+        let rest = match &clue.answer {
+            Some(words) => {
+                let Some(rest) = words.strip_prefix(known.history.before.as_str()) else { return false };
+                if known.answer.is_some_and(|answer| known.heard == Heard::All && answer != sides::hash(rest))
+                {
+                    return false;
+                }
+                Some(rest)
+            }
+            None => None,
+        };
+        if hex(self.caller.sealed(of_hex(&known.history.salt))) != known.history.caller {
+            return false;
+        }
+        let Some(found) = self.hub.find(&known.conversation).ok().flatten() else { return false };
+        let breaks = if self.caller.door == "deep-agent" { Breaks::Off } else { Breaks::Never };
+        let (is_it, answer) = found.look(|view| {
+            let Some(run) = view.runs.get(&known.run) else { return (false, None) };
+            let is_complete = run.status == shared::event::RunStatus::Complete;
+            let answer = is_complete.then(|| sides::hash(&sides::plain(&run.answer())));
+            let was_told = match rest {
+                Some(rest) => is_answer(run, rest, known.heard, breaks),
+                None => is_partial(run, known.heard),
+            };
+            (was_told && fits(view), answer)
+        });
+        known.answer = answer;
+        is_it
     }
 }
 
@@ -241,36 +363,5 @@ fn of_hex(text: &str) -> u64 {
     u64::from_str_radix(text, 16).unwrap_or_default()
 }
 
-fn key(agent: &str, sides: &[Side]) -> u64 {
-    let mut hasher = FnvHasher::default();
-    hasher.write(agent.as_bytes());
-    hasher.write_u8(0xff);
-    for side in sides {
-        hasher.write_u8(u8::from(side.is_answer));
-        hasher.write(side.words.as_bytes());
-        hasher.write_u8(0xff);
-    }
-    hasher.finish()
-}
-
-/// What was said, side by side. Instructions are left out: clients change them as they like.
-fn sides(messages: &[Spoken]) -> Vec<Side> {
-    let mut sides: Vec<Side> = Vec::new();
-    for spoken in messages {
-        let is_answer = match spoken.role.as_str() {
-            "assistant" => true,
-            "system" => continue,
-            _ => false,
-        };
-        let words = plain(&spoken.text);
-        match sides.last_mut() {
-            Some(last) if last.is_answer == is_answer => last.words.push_str(&words),
-            _ => sides.push(Side { is_answer, words }),
-        }
-    }
-    sides
-}
-
-fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
-}
+#[cfg(test)]
+mod tests;

@@ -35,6 +35,8 @@ const OF_THE_MODEL: [&str; 16] = [
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wish {
     pub(super) model: Option<CompactString>,
+    /// The name of the conversation, which Bernard's clients say in the body.
+    pub(super) thread: Option<String>,
     pub(super) messages: Vec<Spoken>,
     pub(super) results: Vec<Given>,
     pub(super) tools: Vec<Offered>,
@@ -42,6 +44,8 @@ pub(super) struct Wish {
     pub(super) wants_usage: bool,
     /// Bernard's form of the stream is wanted.
     pub(super) shows_tools: bool,
+    /// The fields that name the person behind the client.
+    pub(super) whose: Value,
     /// What the hub has no place for, by name.
     pub(super) left_out: Vec<String>,
 }
@@ -63,9 +67,11 @@ impl Wish {
         let request = Request::read(Api::OpenAiChat, "/v1/chat/completions", body);
         let mut wish = Self {
             model: request.model.clone(),
+            thread: thread(&fields)?,
             streams: request.streaming,
             wants_usage: fields.get("stream_options").is_some_and(|it| is_true(it.get("include_usage"))),
             shows_tools: is_true(fields.get("tool_progress")),
+            whose: whose(&fields),
             ..Self::default()
         };
         refuse(&fields)?;
@@ -100,6 +106,19 @@ impl Wish {
     }
 }
 
+/// The thread that a request names.
+fn thread(fields: &Map<String, Value>) -> Result<Option<String>, Fault> {
+    for name in ["thread_id", "chatId"] {
+        match fields.get(name) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(thread)) if thread.is_empty() => {}
+            Some(Value::String(thread)) => return Ok(Some(thread.clone())),
+            Some(_) => return Err(Fault::of_field(name, "the name of a conversation is expected")),
+        }
+    }
+    Ok(None)
+}
+
 /// What cannot be had, and would be missed.
 fn refuse(fields: &Map<String, Value>) -> Result<(), Fault> {
     if fields.get("n").and_then(Value::as_u64).is_some_and(|count| count > 1) {
@@ -116,6 +135,14 @@ fn refuse(fields: &Map<String, Value>) -> Result<(), Fault> {
         return Err(Fault::of_field("modalities", "an agent answers with text"));
     }
     Ok(())
+}
+
+/// Who is behind the client, as far as it says so.
+fn whose(fields: &Map<String, Value>) -> Value {
+    let named = ["user", "safety_identifier"].into_iter();
+    let named: Map<String, Value> =
+        named.filter_map(|name| Some((name.to_owned(), fields.get(name)?.clone()))).collect();
+    if named.is_empty() { Value::Null } else { named.into() }
 }
 
 fn is_true(value: Option<&Value>) -> bool {

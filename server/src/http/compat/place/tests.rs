@@ -54,25 +54,52 @@ fn run(name: &str, from: usize) -> Placing {
 #[test]
 fn a_history_that_has_grown_goes_on() {
     let known = view(&["u:One", "r:1"]);
-    assert_eq!(place(&known, &told(&["s:Be brief", "u:One", "a:x", "u:Two"]), false), Placing::Rest(3));
-    assert_eq!(place(&known, &told(&["u:Two"]), false), Placing::Rest(0), "the history is left to the hub");
-    assert_eq!(place(&View::default(), &told(&["s:Be brief", "u:One"]), false), Placing::Rest(1));
+    assert_eq!(
+        place(&known, &told(&["s:Be brief", "u:One", "a:x", "u:Two"]), (Extent::Perhaps, false)),
+        Placing::Rest(3)
+    );
+    assert_eq!(
+        place(&known, &told(&["u:Two"]), (Extent::Perhaps, false)),
+        Placing::Rest(0),
+        "the history is left to the hub"
+    );
+    assert_eq!(
+        place(&View::default(), &told(&["s:Be brief", "u:One"]), (Extent::Perhaps, false)),
+        Placing::Rest(1)
+    );
 }
 
 #[test]
 fn what_failed_may_be_asked_again_and_what_was_answered_is_forked() {
     let twice = told(&["u:One"]);
-    assert_eq!(place(&view(&["u:One", "f:1"]), &twice, false), Placing::Rest(1));
-    assert_eq!(place(&view(&["u:One", "r:1"]), &twice, false), run("1", 1));
-    assert_eq!(place(&view(&["u:One", "r:1"]), &twice, true), Placing::Rest(1), "it brought results");
-    assert_eq!(place(&view(&["u:One", "r:1", "u:Two", "r:2"]), &twice, false), run("1", 1));
+    assert_eq!(place(&view(&["u:One", "f:1"]), &twice, (Extent::Perhaps, false)), Placing::Rest(1));
+    assert_eq!(place(&view(&["u:One", "r:1"]), &twice, (Extent::Perhaps, false)), run("1", 1));
+    assert_eq!(
+        place(&view(&["u:One", "r:1"]), &twice, (Extent::Perhaps, true)),
+        Placing::Rest(1),
+        "it brought results"
+    );
+    assert_eq!(
+        place(&view(&["u:One", "r:1", "u:Two", "r:2"]), &twice, (Extent::Perhaps, false)),
+        run("1", 1)
+    );
 }
 
 #[test]
 fn a_history_that_went_another_way_is_forked_where_it_did() {
     let known = view(&["u:One", "r:1", "u:Two", "r:2"]);
-    let edited = place(&known, &told(&["u:One", "a:x", "u:Zwei"]), false);
+    let edited = place(&known, &told(&["u:One", "a:x", "u:Zwei"]), (Extent::Perhaps, false));
     assert_eq!(edited, Placing::Before(TopItem::Message("2".into()), 2));
-    let other = place(&known, &told(&["u:Eins", "a:x", "u:Zwei"]), false);
+    let other = place(&known, &told(&["u:Eins", "a:x", "u:Zwei"]), (Extent::Perhaps, false));
     assert_eq!(other, Placing::Before(TopItem::Message("0".into()), 0));
+}
+
+#[test]
+fn a_first_question_that_was_edited_is_a_fork_where_the_caller_sends_all_that_was_said() {
+    let known = view(&["u:One", "r:1", "u:Two", "r:2"]);
+    let edited = told(&["s:Be brief", "u:Eins"]);
+    assert_eq!(place(&known, &edited, (Extent::Perhaps, false)), Placing::Rest(1), "it may be the next one");
+    let first = Placing::Before(TopItem::Message("0".into()), 1);
+    assert_eq!(place(&known, &edited, (Extent::All, false)), first);
+    assert_eq!(place(&View::default(), &edited, (Extent::All, false)), Placing::Rest(1));
 }

@@ -10,8 +10,8 @@ use crate::log::ListQuery;
 /// Most conversations that are looked through, the newest of all.
 const LOOKED_THROUGH_MAX: usize = 512;
 
-/// All that is found, the oldest first.
-pub(super) fn traces(hub: &Hub) -> Vec<(Trace, RunId)> {
+/// All that is found, with the runs and when they were begun; the oldest first.
+pub(super) fn traces(hub: &Hub) -> Vec<(Trace, RunId, u64)> {
     let query = ListQuery { after: None, state: None, limit: LOOKED_THROUGH_MAX };
     let rows = hub.list(&query).map(|listed| listed.rows).unwrap_or_default();
     let mut found = Vec::new();
@@ -23,13 +23,13 @@ pub(super) fn traces(hub: &Hub) -> Vec<(Trace, RunId)> {
             let traces = notes.filter_map(|(id, note)| {
                 let NoteBody::Custom { name, value } = &note.body else { return None };
                 let trace: Trace = serde_json::from_str(value.as_str()).ok().filter(|_| name == CALLER)?;
-                Some((note.at, trace, id.clone()))
+                Some((trace, id.clone(), note.at))
             });
             traces.collect::<Vec<_>>()
         };
         let traces = conversation.look(of).into_iter();
-        found.extend(traces.filter(|(_, trace, _)| trace.conversation == row.conversation));
+        found.extend(traces.filter(|(trace, ..)| trace.conversation == row.conversation));
     }
-    found.sort_by_key(|(at, ..)| *at);
-    found.into_iter().map(|(_, trace, run)| (trace, run)).collect()
+    found.sort_by_key(|(.., at)| *at);
+    found
 }

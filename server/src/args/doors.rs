@@ -1,0 +1,94 @@
+//! The table `[compat]` of the file with settings: what is set about doors.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use server::config::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
+
+/// What the file says of one door: a table, or the name of its agent alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct DoorSettings(Table);
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Table {
+    /// The agent behind it.
+    agent: Option<String>,
+    /// What becomes of a run whose caller hangs up: `stop` or `go_on`.
+    hang_up: Option<String>,
+    /// Between two signs of life on a silent stream, in seconds.
+    ping_seconds: Option<u64>,
+}
+
+impl<'de> Deserialize<'de> for DoorSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = DoorSettings;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of an agent, or a table with agent, hang_up and ping_seconds")
+            }
+
+            fn visit_str<E>(self, agent: &str) -> Result<DoorSettings, E> {
+                Ok(DoorSettings(Table { agent: Some(agent.to_owned()), ..Table::default() }))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DoorSettings, A::Error> {
+                Table::deserialize(MapAccessDeserializer::new(map)).map(DoorSettings)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl DoorSettings {
+    /// As the hub wants it; else what is wrong. `knows` says whether there is an agent of that name.
+    pub(crate) fn door(&self, name: &str, knows: impl Fn(&str) -> bool) -> Result<Door, String> {
+        let Table { agent, hang_up, ping_seconds } = &self.0;
+        let is_default = name == DEFAULT_DOOR;
+        if !DOORS.contains(&name) && !is_default {
+            let doors = DOORS.join(", ");
+            return Err(format!(
+                "[compat] has {name:?}, and the doors are {doors}, and {DEFAULT_DOOR} for all"
+            ));
+        }
+        if is_default && (hang_up.is_some() || ping_seconds.is_some()) {
+            return Err(format!(
+                "[compat] {DEFAULT_DOOR} is an agent alone; hang_up and ping_seconds are of a door"
+            ));
+        }
+        if let Some(agent) = agent {
+            if !DOORS_OF_ONE.contains(&name) && !is_default {
+                let doors = DOORS_OF_ONE.join(", ");
+                return Err(format!(
+                    "[compat] {name} has an agent, which its clients name; one can be set for {doors}"
+                ));
+            }
+            if !knows(agent) {
+                return Err(format!(
+                    "[compat] {name} names {agent:?}, and there is no table [agents.{agent}]"
+                ));
+            }
+        }
+        let hang_up = match hang_up.as_deref() {
+            None => None,
+            Some("stop") => Some(HangUp::Stop),
+            Some("go_on") => Some(HangUp::GoOn),
+            Some(other) => {
+                return Err(format!("[compat.{name}] hang_up is {other:?}; there are stop and go_on"));
+            }
+        };
+        if let Some(seconds) = ping_seconds.filter(|seconds| !(1..=3_600).contains(seconds)) {
+            return Err(format!("[compat.{name}] ping_seconds is {seconds}; it is 1 to 3600"));
+        }
+        let ping = ping_seconds.map(Duration::from_secs);
+        Ok(Door { agent: agent.as_deref().map(Into::into), hang_up, ping })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! A run whose caller listens: what happens when the caller hangs up before the end.
+
+use std::sync::Arc;
+
+use super::door::HangUp;
+use super::threads::Trace;
+use crate::runner::Place;
+use crate::state::Shared;
+
+/// Dropped before [`Attended::over`], it says that the caller has hung up.
+#[derive(Debug)]
+pub(super) struct Attended {
+    shared: Arc<Shared>,
+    place: Place,
+    /// By what the caller is known again.
+    trace: Option<Trace>,
+    hang_up: HangUp,
+    is_over: bool,
+}
+
+impl Attended {
+    /// The run at `place`, begun at `door`.
+    pub(super) fn new(shared: &Arc<Shared>, door: &str, place: &Place, trace: Option<Trace>) -> Self {
+        let hang_up = HangUp::at(&shared.config, door);
+        Self { shared: Arc::clone(shared), place: place.clone(), trace, hang_up, is_over: false }
+    }
+
+    /// The caller has been told all that it is told.
+    pub(super) fn over(&mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        if let Some(trace) = &self.trace {
+            self.shared.threads.left(trace, &self.place);
+        }
+        if self.hang_up == HangUp::Stop && self.shared.agents.stop(&self.place) {
+            let Place { conversation, run } = &self.place;
+            tracing::info!(%conversation, %run, "a run is stopped whose caller has hung up");
+        }
+    }
+}

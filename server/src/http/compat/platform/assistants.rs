@@ -1,0 +1,177 @@
+//! `/assistants`, `/info`, `/ok`: the agents of the hub, each an assistant with a graph of its own name.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::{Json, body::Bytes};
+use compact_str::CompactString;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::Door;
+use super::fault::Fault;
+use super::wire::body;
+use crate::http::compat::behind;
+use crate::http::params::Path;
+use crate::state::Shared;
+
+/// Most assistants in one answer, unless the request says less.
+const LISTED_MAX: usize = 1_000;
+
+/// `GET /ok`.
+pub(super) async fn ok() -> Json<Value> {
+    Json(json!({"ok": true}))
+}
+
+/// `GET /info`: what is served of the platform.
+pub(super) async fn info() -> Json<Value> {
+    let flags = json!({"assistants": true, "crons": false, "langsmith": false, "store": false});
+    Json(json!({"version": env!("CARGO_PKG_VERSION"), "host": {"kind": "fanlight"}, "flags": flags}))
+}
+
+/// The agent that `name` means: by its name or its id, else the one that is set for the door.
+pub(super) fn agent(shared: &Shared, Door(door): Door, name: &str) -> Result<CompactString, Fault> {
+    let meant = shared.agents.names().find(|agent| *agent == name || id_of(agent) == name);
+    if let Some(agent) = meant {
+        return Ok(agent.into());
+    }
+    if door == "bernard" || shared.config.compat.get(door).is_some_and(|set| set.agent.is_some()) {
+        return Ok(behind(shared, door, Some(name))?);
+    }
+    let names: Vec<_> = shared.agents.names().collect();
+    let there_are = match names.as_slice() {
+        [] => String::from("no agent is set: they are tables [agents.NAME] of the hub's settings"),
+        names => format!("there are {}; `[compat] langgraph` names one for all others", names.join(", ")),
+    };
+    Err(Fault::unknown(format!("Assistant {name:?} not found: {there_are}")))
+}
+
+/// The id of an assistant: some clients take nothing but a UUID for one.
+pub(super) fn id_of(agent: &str) -> String {
+    uuid(&Sha256::digest(format!("fanlight assistant {agent}")))
+}
+
+/// The first 16 bytes as a UUID.
+pub(super) fn uuid(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(36);
+    for (at, byte) in bytes.iter().take(16).enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        let byte = match at {
+            6 => (byte & 0x0f) | 0x80,
+            8 => (byte & 0x3f) | 0x80,
+            _ => *byte,
+        };
+        let digits = [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16));
+        text.extend(digits.into_iter().flatten());
+    }
+    text
+}
+
+fn told(agent: &str) -> Value {
+    json!({"assistant_id": id_of(agent), "graph_id": agent, "name": agent, "description": null, "version": 1,
+        "config": {}, "context": {}, "metadata": {"created_by": "system"},
+        "created_at": "1970-01-01T00:00:00.000Z", "updated_at": "1970-01-01T00:00:00.000Z"})
+}
+
+fn found(shared: &Shared, body: &Value) -> Vec<Value> {
+    let graph = body.get("graph_id").and_then(Value::as_str);
+    let name = body.get("name").and_then(Value::as_str);
+    let wanted = |agent: &&str| {
+        graph.is_none_or(|graph| graph == *agent) && name.is_none_or(|name| agent.contains(name))
+    };
+    shared.agents.names().filter(wanted).map(told).collect()
+}
+
+/// `POST /assistants/search`.
+pub(super) async fn search(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
+    let body = body(&said)?;
+    let number = |name: &str| body.get(name).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());
+    let limit = number("limit").unwrap_or(LISTED_MAX).min(LISTED_MAX);
+    let found = found(&shared, &body);
+    Ok(Json(found.into_iter().skip(number("offset").unwrap_or(0)).take(limit).collect()))
+}
+
+/// `POST /assistants/count`.
+pub(super) async fn count(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
+    Ok(Json(found(&shared, &body(&said)?).len().into()))
+}
+
+/// `POST /assistants`: they are made in the settings of the hub.
+pub(super) async fn create(
+    State(shared): State<Arc<Shared>>,
+    Extension(door): Extension<Door>,
+    said: Bytes,
+) -> Result<Response, Fault> {
+    let body = body(&said)?;
+    let graph = body.get("graph_id").and_then(Value::as_str).unwrap_or_default();
+    let agent = agent(&shared, door, graph)?;
+    if body.get("if_exists").and_then(Value::as_str) == Some("do_nothing") {
+        return Ok(Json(told(&agent)).into_response());
+    }
+    let why = format!(
+        "the assistant of the graph {agent:?} is there; others are agents in the settings of the hub"
+    );
+    Err(Fault::new(StatusCode::CONFLICT, why))
+}
+
+/// `GET /assistants/{assistant}`.
+pub(super) async fn get(
+    State(shared): State<Arc<Shared>>,
+    Extension(door): Extension<Door>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Fault> {
+    Ok(Json(told(&agent(&shared, door, &name)?)))
+}
+
+/// `GET /assistants/{assistant}/graph`: the two nodes in which its runs are told.
+pub(super) async fn graph(
+    State(shared): State<Arc<Shared>>,
+    Extension(door): Extension<Door>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Fault> {
+    agent(&shared, door, &name)?;
+    let schema = |id: &str| json!({"id": id, "type": "schema", "data": id});
+    let node = |id: &str| json!({"id": id, "type": "runnable", "data": {"id": ["fanlight", id], "name": id}});
+    let nodes = json!([schema("__start__"), node("model"), node("tools"), schema("__end__")]);
+    let edges = json!([{"source": "__start__", "target": "model"},
+        {"source": "model", "target": "tools", "conditional": true},
+        {"source": "model", "target": "__end__", "conditional": true}, {"source": "tools", "target": "model"}]);
+    Ok(Json(json!({"nodes": nodes, "edges": edges})))
+}
+
+/// `GET /assistants/{assistant}/schemas`: a state with messages.
+pub(super) async fn schemas(
+    State(shared): State<Arc<Shared>>,
+    Extension(door): Extension<Door>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Fault> {
+    let agent = agent(&shared, door, &name)?;
+    let messages = json!({"type": "array", "items": {"type": "object"}});
+    let state = json!({"type": "object", "title": "State", "properties": {"messages": messages}});
+    let nothing = json!({"type": "object", "properties": {}});
+    Ok(Json(json!({"graph_id": agent, "input_schema": state, "output_schema": state, "state_schema": state,
+        "config_schema": nothing, "context_schema": nothing})))
+}
+
+/// `GET /assistants/{assistant}/subgraphs`: none that could be asked by themselves.
+pub(super) async fn subgraphs(
+    State(shared): State<Arc<Shared>>,
+    Extension(door): Extension<Door>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Fault> {
+    agent(&shared, door, &name)?;
+    Ok(Json(json!({})))
+}
+
+/// `POST /assistants/{assistant}/versions`: the one that there is.
+pub(super) async fn versions(
+    State(shared): State<Arc<Shared>>,
+    Extension(door): Extension<Door>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Fault> {
+    Ok(Json(json!([told(&agent(&shared, door, &name)?)])))
+}
