@@ -1,5 +1,6 @@
 //! The HTTP edge: ingest, native events, snapshots, whole results, lists, server-sent events, health, the page, schemas.
 
+pub(crate) mod body;
 pub(crate) mod commands;
 pub(crate) mod compat;
 pub(crate) mod conversations;
@@ -18,6 +19,7 @@ pub(crate) mod problem;
 pub(crate) mod results;
 pub(crate) mod schema;
 pub(crate) mod search;
+mod spool;
 pub(crate) mod sse;
 pub(crate) mod stream;
 pub(crate) mod traces;

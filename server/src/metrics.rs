@@ -83,9 +83,20 @@ fn keeping(page: &mut Page, shared: &Shared) {
     page.gauge(
         "fanlight_log_unstored",
         "Appends that the death of the hub would lose.",
-        lag(progress.stored),
+        lag(progress.stored).saturating_add(figures.left_out),
     );
-    page.gauge("fanlight_log_unsynced", "Appends that the loss of power would lose.", lag(progress.synced));
+    page.gauge(
+        "fanlight_log_unsynced",
+        "Appends that the loss of power would lose.",
+        lag(progress.synced).saturating_add(figures.left_out),
+    );
+    page.counter(
+        "fanlight_log_set_aside_total",
+        "Appends that could not be written for reasons of their own.",
+        figures.set_aside,
+    );
+    let missing = log.missing().map_or(0, |missing| missing.commits);
+    page.gauge("fanlight_log_missing", "Transactions that were acked and not found at the start.", missing);
     let failing = match &progress.health {
         Health::Well => None,
         Health::Failing(fault) => Some(fault.code),

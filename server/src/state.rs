@@ -13,13 +13,14 @@ use tokio_util::task::TaskTracker;
 use crate::agents::Agents;
 use crate::config::{Config, LogChoice};
 use crate::fanout::{Fanout, Outbox};
-use crate::http::compat::Threads;
+use crate::http::compat::{Shelf, Threads};
 use crate::hub::Hub;
 use crate::hub::orphans::Patience;
 use crate::log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
 use crate::proxy::Proxy;
 use crate::runner::tools::Toolbox;
 use crate::traces::Traces;
+use crate::work::Work;
 
 /// A running hub.
 #[derive(Debug)]
@@ -44,8 +45,12 @@ pub(crate) struct Shared {
     pub(crate) agents: Agents,
     /// What callers of the served contracts have asked.
     pub(crate) threads: Threads,
+    /// The models that Forge's clients are shown.
+    pub(crate) forge: Shelf,
     /// What passes calls of models on.
     pub(crate) proxy: Arc<Proxy>,
+    /// How much is done at the same time for those who ask for much.
+    pub(crate) work: Arc<Work>,
     /// How often the log stopped writing or began to again.
     pub(crate) log_turns: AtomicU64,
 }
@@ -67,6 +72,7 @@ impl Shared {
         let proxy = Arc::new(Proxy::new(&config.upstreams));
         let agents = Agents::new(&config.agents);
         let tools = Toolbox::new(&config.tools, &config.launcher, &proxy);
+        let forge = Shelf::new(&config.log);
         Ok(Arc::new(Self {
             config,
             hub,
@@ -78,7 +84,9 @@ impl Shared {
             agents,
             tools,
             threads: Threads::default(),
+            forge,
             proxy,
+            work: Arc::default(),
             log_turns: AtomicU64::new(0),
         }))
     }

@@ -54,7 +54,10 @@ async fn of_a_large_result_viewers_get_the_beginning_and_who_asks_gets_all_of_it
         assert!(text.len() > BYTES, "{path}: {} bytes", text.len());
     }
 
-    for (hash, status) in [("0000000000000000", 410), ("..", 404), ("xyz", 400), ("000000000000000g", 400)] {
+    assert_eq!(whole.hash.len(), 32);
+    let older = "0000000000000000";
+    let none = format!("{older}{older}");
+    for (hash, status) in [(older, 410), (&none, 410), ("..", 404), ("xyz", 400), ("000000000000000g", 400)] {
         let answer = hub.request("GET", &format!("/v1/conversations/c/results/{hash}")).send().await.unwrap();
         assert_eq!(answer.status().as_u16(), status, "{hash}");
     }

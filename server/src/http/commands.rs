@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use serde::Serialize;
-use shared::code::ErrorCode;
 use shared::command::{Command, Done};
 use shared::limits::COMMAND_BYTES_MAX;
 
+use super::body;
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::agents::commands::{self, Refusal};
@@ -23,11 +22,7 @@ pub(crate) async fn command(
     request: Request,
 ) -> Result<Json<Done>, Problem> {
     let conversation = params::conversation(&conversation)?;
-    params::plain(request.headers())?;
-    let body = to_bytes(request.into_body(), COMMAND_BYTES_MAX).await.map_err(|error| {
-        let detail = format!("the body cannot be read within {COMMAND_BYTES_MAX} bytes: {error}");
-        Problem::new(ErrorCode::TooLarge, detail)
-    })?;
+    let body = body::plain(request, COMMAND_BYTES_MAX).await?;
     let command: Command = serde_json::from_slice(&body)
         .map_err(|error| Problem::bad_request(format!("the body is no command: {error}")))?;
     Ok(commands::carry_out(&shared, &conversation, command).await.map(Json)?)

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -13,10 +12,11 @@ use shared::code::ErrorCode;
 use shared::event::RunStatus;
 use shared::frame::ConversationRow;
 use shared::until::{Until, Watch};
-use shared::{ConversationId, Position, RunId, View, snapshot, summary};
+use shared::{ConversationId, Position, RunId, View, summary};
 
 use super::params::{self, Path, Query};
 use super::problem::Problem;
+use super::spool::{Size, Spool, spooled};
 use crate::hub::Conversation;
 use crate::log::{self, blocking};
 use crate::state::Shared;
@@ -87,19 +87,24 @@ pub(crate) async fn one(
     if let Some(unchanged) = unchanged(&conversation, &headers) {
         return Ok(unchanged);
     }
-    let view = conversation.view();
-    let body = if query.summary.is_some() { short(&view)? } else { snapshot::encode(&view) };
+    let whose = Arc::clone(&conversation);
+    let make = move |spool: &mut Spool| {
+        let view = whose.view();
+        let written = match query.summary {
+            Some(_) => serde_json::to_writer(spool, &summary::summary(&view)),
+            None => serde_json::to_writer(spool, &view),
+        };
+        // Of JSON there is nothing to complain: only the writing can fail.
+        written.map_err(|error| Problem::from(std::io::Error::from(error)))?;
+        Ok(view.seq)
+    };
+    let (seq, body) = spooled(&shared, conversation.look(Size::of), make).await?;
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
-        (header::ETAG, tag(&conversation, view.seq)),
+        (header::ETAG, tag(&conversation, seq)),
     ];
-    Ok((headers, Body::from(body)).into_response())
-}
-
-fn short(view: &View) -> Result<Vec<u8>, Problem> {
-    serde_json::to_vec(&summary::summary(view))
-        .map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))
+    Ok((headers, body).into_response())
 }
 
 /// The conversation, which must be there.

@@ -1,6 +1,7 @@
 //! `GET /v1/conversations/{c}/events`: live as server-sent events, or a page as NDJSON, by `Accept`; and `GET /v1/events`:
 //! several conversations, live.
 
+use std::io::Write as _;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -16,6 +17,7 @@ use super::conversations::{Seat, find};
 use super::looks::Looks;
 use super::params::{self, Path, Query};
 use super::problem::Problem;
+use super::spool::{Size, Spool, spooled};
 use super::sse;
 use crate::state::Shared;
 
@@ -99,7 +101,7 @@ fn position(text: &str) -> Result<Position, Problem> {
 
 /// Events, one a line; the position behind them stands in a header.
 async fn page(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     name: &str,
     after: Option<Position>,
     limit: Option<usize>,
@@ -112,21 +114,23 @@ async fn page(
         return Err(Problem::new(ErrorCode::Gone, detail));
     }
     let page = shared.hub.read(&conversation, after.seq, limit).await?;
-    let mut body = Vec::new();
-    for envelope in &page.envelopes {
-        serde_json::to_writer(&mut body, envelope)
-            .map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
-        body.push(b'\n');
-    }
     let seq = page.envelopes.last().map_or(after.seq, |envelope| envelope.seq);
+    let make = move |spool: &mut Spool| {
+        for envelope in &page.envelopes {
+            serde_json::to_writer(&mut *spool, envelope).map_err(std::io::Error::from)?;
+            spool.write_all(b"\n")?;
+        }
+        Ok(())
+    };
+    let ((), body) = spooled(shared, Size::Small, make).await?;
     Ok(ndjson(body, &Position { epoch: after.epoch, seq }))
 }
 
-fn ndjson(body: Vec<u8>, position: &Position) -> Response {
+fn ndjson(body: Body, position: &Position) -> Response {
     let headers = [
         (header::CONTENT_TYPE.as_str(), "application/x-ndjson".to_owned()),
         (header::CACHE_CONTROL.as_str(), "no-store".to_owned()),
         ("fanlight-position", position.to_string()),
     ];
-    (headers, Body::from(body)).into_response()
+    (headers, body).into_response()
 }

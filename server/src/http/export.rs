@@ -1,7 +1,8 @@
 //! `GET /v1/conversations/{c}/export/{format}`: a conversation as a file, or one turn or run of it. Documents are made of the
 //! view, native events and dialects of the log, page by page.
 
-use std::io;
+use std::collections::VecDeque;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -20,12 +21,16 @@ use super::conversations::{find, tag, unchanged};
 use super::import;
 use super::params::{Path, Query};
 use super::problem::Problem;
+use super::spool::{Size, Spool, spooled};
 use crate::hub::Conversation;
 use crate::log::LogError;
 use crate::state::Shared;
 
 /// Events that are read from the log at once.
 const PAGE: usize = 1_000;
+
+/// Bytes after which what was written is sent: so a file takes bounded memory, however large its results are.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// The names of the two formats that are the events themselves.
 const NATIVE: [&str; 2] = [LINES, "native"];
@@ -114,23 +119,23 @@ async fn document_of(
     choice: Choice,
     only: Only,
 ) -> Result<Response, Problem> {
-    let mut view = reduced(conversation, &only)?;
-    let seq = view.seq;
-    let whose = Arc::clone(conversation);
-    // Some hundreds of milliseconds for the largest views: too long for a thread that serves sockets.
-    let made = tokio::task::spawn_blocking(move || {
-        shared.hub.make_whole(&whose, &mut view);
-        format.document(&view, whose.id().as_str(), choice)
-    });
-    let made = made.await;
-    let text = made.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
-    Ok(file(conversation, &only, format.content_type, format.extension, seq, Body::from(text)))
+    let (whose, part) = (Arc::clone(conversation), only.clone());
+    let hub = Arc::clone(&shared.hub);
+    let make = move |spool: &mut Spool| {
+        let mut view = reduced(&whose, &part)?;
+        hub.make_whole(&whose, &mut view);
+        spool.write_all(format.document(&view, whose.id().as_str(), choice).as_bytes())?;
+        Ok(view.seq)
+    };
+    let (seq, body) = spooled(&shared, conversation.look(Size::of), make).await?;
+    Ok(file(conversation, &only, format.content_type, format.extension, seq, body))
 }
 
 /// What can be imported again: the events, or the state where they are not all there.
 async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<Response, Problem> {
     let (header, all) = (import::header(conversation.id()), Only::default());
-    if let Err(LogError::Gone { .. }) = shared.hub.read(&conversation, 0, 1).await {
+    let begins_later = matches!(shared.hub.read(&conversation, 0, 1).await, Err(LogError::Gone { .. }));
+    if begins_later || shared.hub.gap(&conversation).await?.is_some() {
         let (view, at) = conversation.state();
         let body = Body::from([header, import::begin(&view, at)].concat());
         return Ok(file(&conversation, &all, "application/x-ndjson", "native.jsonl", view.seq, body));
@@ -163,6 +168,8 @@ struct Sending {
     writer: Writer,
     /// What has the runs and messages that are wanted, where not all are.
     part: Option<View>,
+    /// Events that were read and not sent yet.
+    page: VecDeque<Arc<Envelope>>,
     /// The last event that was sent, and the last that will be.
     at: Seq,
     head: Seq,
@@ -177,18 +184,27 @@ async fn stream_of(
     writer: Writer,
     only: Only,
 ) -> Result<Response, Problem> {
+    if let Some((first, last)) = shared.hub.gap(&conversation).await? {
+        let detail = format!(
+            "the log has not kept the events {first} to {last} of {} one by one; documents and the format native have \
+             what came of them",
+            conversation.id()
+        );
+        return Err(Problem::new(ErrorCode::Gone, detail));
+    }
     let part = only.name().map(|_| reduced(&conversation, &only)).transpose()?;
     let head = conversation.head();
-    let mut sending = Sending { shared, conversation, writer, part, at: 0, head, is_over: false };
+    let page = VecDeque::new();
+    let mut sending = Sending { shared, conversation, writer, part, page, at: 0, head, is_over: false };
     // What cannot even begin is a refusal, not a file that breaks off.
-    let first = sending.next().await.map_err(|error| Problem::new(ErrorCode::Gone, error.to_string()))?;
+    let first = sending.next().await?;
     let conversation = Arc::clone(&sending.conversation);
     let rest = stream::unfold(Some(sending), |sending| async {
         let mut sending = sending?;
         match sending.next().await {
             Ok(Some(piece)) => Some((Ok(piece), Some(sending))),
             Ok(None) => None,
-            Err(error) => Some((Err(error), None)),
+            Err(error) => Some((Err(io::Error::other(error)), None)),
         }
     });
     let pieces = futures_util::StreamExt::chain(stream::iter(first.map(Ok::<_, io::Error>)), rest);
@@ -196,22 +212,25 @@ async fn stream_of(
 }
 
 impl Sending {
-    fn write(&mut self, envelopes: &[Arc<Envelope>], out: &mut Vec<u8>) -> io::Result<()> {
-        let is_wanted = |it: &&Arc<Envelope>| self.part.as_ref().is_none_or(|part| is_of(part, &it.event));
-        for envelope in envelopes.iter().filter(is_wanted) {
-            match &mut self.writer {
-                Writer::Lines => line(out, envelope)?,
-                Writer::Native(_) => line(out, &self.shared.hub.made_whole(&self.conversation, envelope))?,
-                Writer::Dialect(encoder) => {
-                    encoder.event(&self.shared.hub.made_whole(&self.conversation, envelope), out);
-                }
-            }
+    /// Writes one event, when it is wanted. Its result is whole by then, so there may be megabytes of it.
+    fn write(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        if self.part.as_ref().is_some_and(|part| !is_of(part, &envelope.event)) {
+            return;
         }
-        Ok(())
+        let written = match &mut self.writer {
+            Writer::Lines => line(out, envelope),
+            Writer::Native(_) => line(out, &self.shared.hub.made_whole(&self.conversation, envelope)),
+            Writer::Dialect(encoder) => {
+                encoder.event(&self.shared.hub.made_whole(&self.conversation, envelope), out);
+                Ok(())
+            }
+        };
+        // Memory takes all bytes, and an event holds nothing that cannot be written.
+        drop(written);
     }
 
-    /// The next piece; nothing when all is sent.
-    async fn next(&mut self) -> io::Result<Option<Bytes>> {
+    /// The next piece, of about [`PIECE_BYTES`] or one event; nothing when all is sent.
+    async fn next(&mut self) -> Result<Option<Bytes>, LogError> {
         if self.is_over {
             return Ok(None);
         }
@@ -219,13 +238,18 @@ impl Sending {
             Writer::Native(header) => std::mem::take(header),
             _ => Vec::new(),
         };
-        let left = usize::try_from(self.head.saturating_sub(self.at)).unwrap_or(usize::MAX);
-        if left > 0 {
-            let page = self.shared.hub.read(&self.conversation, self.at, left.min(PAGE)).await;
-            let envelopes = page.map_err(io::Error::other)?.envelopes;
-            self.write(&envelopes, &mut out)?;
-            let last = envelopes.last().ok_or_else(|| io::Error::other("the log has less than its head"))?;
-            self.at = last.seq;
+        while out.len() < PIECE_BYTES && self.at < self.head {
+            if self.page.is_empty() {
+                let left = usize::try_from(self.head.saturating_sub(self.at)).unwrap_or(usize::MAX);
+                let page = self.shared.hub.read(&self.conversation, self.at, left.min(PAGE)).await?;
+                self.page.extend(page.envelopes);
+            }
+            let next = self.page.pop_front().filter(|envelope| envelope.seq <= self.head);
+            let Some(envelope) = next else {
+                return Err(LogError::Unreadable(Arc::from("the log has less than its head")));
+            };
+            self.write(&envelope, &mut out);
+            self.at = envelope.seq;
         }
         if self.at >= self.head {
             self.is_over = true;

@@ -9,7 +9,7 @@ use shared::code::ErrorCode;
 
 use super::problem::Problem;
 use crate::clock;
-use crate::log::{Fault, Health};
+use crate::log::{Fault, Figures, Health, Missing};
 use crate::metrics;
 use crate::state::Shared;
 
@@ -18,15 +18,47 @@ pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: it takes work and keeps what it takes; not while it drains or its log cannot write.
+/// `GET /readyz`: it takes work and keeps what it takes; not while it drains, its log cannot write
+/// or lacks what came, and not in a life that began with less than was acked.
 pub(crate) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     if shared.is_draining() {
         return Problem::shutting_down().into_response();
     }
-    match &shared.hub.log().progress().borrow().health {
-        Health::Well => "ready\n".into_response(),
-        Health::Failing(fault) => failing(fault, clock::now_ms()).into_response(),
+    let log = shared.hub.log();
+    // One after the other: who borrows progress while it waits for the queue keeps the writer from letting the queue go.
+    let health = log.progress().borrow().health.clone();
+    if let Health::Failing(fault) = &health {
+        return failing(fault, clock::now_ms()).into_response();
     }
+    if let Some(missing) = log.missing() {
+        return lost(missing).into_response();
+    }
+    let figures = log.figures();
+    if figures.holed > 0 {
+        return holed(&figures).into_response();
+    }
+    "ready\n".into_response()
+}
+
+/// What the log had acked is not there.
+fn lost(missing: &Missing) -> Problem {
+    let Missing { commits, from, to } = missing;
+    let detail = format!(
+        "{commits} transactions that were acked are missing in the log: of those made after {from} and up to {to} \
+         (milliseconds since 1970); the database or its write-ahead log was lost, damaged or replaced. Bring both back from \
+         the same moment, or start the hub again to go on without; until then everything works"
+    );
+    Problem::new(ErrorCode::LogFailed, detail)
+}
+
+/// What the queue could not hold is not kept yet.
+fn holed(figures: &Figures) -> Problem {
+    let Figures { left_out, holed, .. } = figures;
+    let detail = format!(
+        "{left_out} publications in {holed} conversations are not kept yet, since the queue of the log was full when they \
+         came; their state is written within seconds"
+    );
+    Problem::new(ErrorCode::LogFailed, detail)
 }
 
 /// What is wrong with the log, and what is not.

@@ -4,20 +4,19 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use shared::code::ErrorCode;
-use shared::event::Class;
-use shared::limits::IMPORT_BYTES_MAX;
+use shared::event::{Class, EventError};
+use shared::limits::{IMPORT_BYTES_MAX, NUMBER_MAX};
 use shared::{ConversationId, Envelope, Seq, View, snapshot};
 
+use super::body;
 use super::native::Taken;
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::hub::{History, ImportError};
-use crate::log::reached;
 use crate::state::Shared;
 
 /// The version of the format.
@@ -69,35 +68,23 @@ pub(crate) async fn import(
     request: Request,
 ) -> Result<Json<Taken>, Problem> {
     let conversation = params::conversation(&conversation)?;
-    params::plain(request.headers())?;
     let durability = params::durability(request.headers(), shared.hub.log().durability())?;
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
-    let body = to_bytes(request.into_body(), IMPORT_BYTES_MAX).await.map_err(|error| {
-        let detail = format!("the body cannot be read within {IMPORT_BYTES_MAX} bytes: {error}");
-        Problem::new(ErrorCode::TooLarge, detail)
-    })?;
-    let hub = Arc::clone(&shared.hub);
-    let id = conversation.clone();
+    let body = body::plain(request, IMPORT_BYTES_MAX).await?;
     // Some seconds for the largest files: too long for a thread that serves sockets.
-    let work = tokio::task::spawn_blocking(move || {
-        let history = read(&body)?;
-        hub.import(&id, history).map_err(Problem::from)
-    });
-    let imported = work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??;
+    let work = tokio::task::spawn_blocking(move || read(&body));
+    let history = work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??;
+    let imported = shared.hub.import(&conversation, history).await?;
     shared.fanout.stir(&conversation);
-    reached(shared.hub.log(), imported.ticket, durability).await?;
+    // The log has promised all that it can by now, which is no less.
     Ok(Json(Taken::of(imported.position, imported.events, imported.anomalies, durability)))
 }
 
 impl From<ImportError> for Problem {
     fn from(error: ImportError) -> Self {
-        match error {
-            ImportError::Exists => Self::new(ErrorCode::ConversationExists, error.to_string()),
-            ImportError::Open(error) => error.into(),
-            ImportError::Append(error) => crate::hub::PublishError::from(error).into(),
-        }
+        Self::new(error.code(), error.to_string())
     }
 }
 
@@ -122,6 +109,7 @@ fn read(body: &[u8]) -> Result<History, Problem> {
         {
             let view =
                 snapshot::decode(begin.state.get().as_bytes()).map_err(|error| wrong(error.to_string()))?;
+            bounded("state.seq", view.seq).and_then(|()| bounded("at", begin.at)).map_err(wrong)?;
             seq = view.seq;
             history.state = Some((view, begin.at));
             continue;
@@ -136,6 +124,12 @@ fn read(body: &[u8]) -> Result<History, Problem> {
     }
 }
 
+/// Refuses what is larger than any number that is taken from outside.
+fn bounded(field: &'static str, number: u64) -> Result<(), String> {
+    let error = EventError::Number { field, number };
+    if number > NUMBER_MAX { Err(error.to_string()) } else { Ok(()) }
+}
+
 fn check(text: &str) -> Result<(), String> {
     let header: Header = serde_json::from_str(text)
         .map_err(|error| format!("this is not how an export of the format native begins: {error}"))?;
@@ -147,7 +141,7 @@ fn check(text: &str) -> Result<(), String> {
 }
 
 fn event(text: &str, expected: Seq) -> Result<Envelope, String> {
-    let envelope = Envelope::parse(text).map_err(|error| error.to_string())?;
+    let envelope = Envelope::received(text).map_err(|error| error.to_string())?;
     if envelope.seq != expected {
         return Err(format!("the event has the seq {}, {expected} is expected", envelope.seq));
     }

@@ -16,6 +16,7 @@ use shared::dialect::{DECODED, Decode, DecodeOptions, Decoded, decoder};
 use shared::frame::Durability;
 use shared::{ConversationId, Position, RunId};
 
+use super::body;
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::clock;
@@ -124,16 +125,22 @@ impl Stream {
 
     async fn read(&mut self, mut body: Body) -> Result<End, Problem> {
         let drain = self.shared.drain.clone();
+        let mut is_silent = true;
         loop {
             // Dropping the frame that is waited for loses nothing: the body is not read again after a drain.
             let frame = tokio::select! {
                 frame = body.frame() => frame,
+                // An agent may think for an hour between two words; who has nothing to say to begin with has no business here.
+                () = tokio::time::sleep(body::IDLE), if is_silent => return Err(body::idle()),
                 () = drain.cancelled() => return Ok(End::Draining),
             };
             match frame {
                 None => return Ok(End::Whole),
                 Some(Err(_broken)) => return Ok(End::Broken),
-                Some(Ok(frame)) => self.feed(frame.into_data().unwrap_or_default())?,
+                Some(Ok(frame)) => {
+                    is_silent = false;
+                    self.feed(frame.into_data().unwrap_or_default())?;
+                }
             }
             room(self.shared.hub.log()).await;
         }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -13,6 +12,7 @@ use shared::code::ErrorCode;
 use shared::frame::Durability;
 use shared::limits::EVENTS_PER_PUBLISH_MAX;
 
+use super::body;
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::hub::Publication;
@@ -51,12 +51,7 @@ pub(crate) async fn publish(
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
-    let body = to_bytes(request.into_body(), BODY_BYTES_MAX).await.map_err(|error| {
-        Problem::new(
-            ErrorCode::TooLarge,
-            format!("the body cannot be read within {BODY_BYTES_MAX} bytes: {error}"),
-        )
-    })?;
+    let body = body::plain(request, BODY_BYTES_MAX).await?;
     let text = std::str::from_utf8(&body)
         .map_err(|error| Problem::bad_request(format!("the body is no UTF-8: {error}")))?;
     let events = parse(text)?;
@@ -94,7 +89,7 @@ fn collect<'a>(
             let detail = format!("more than {EVENTS_PER_PUBLISH_MAX} events in one request");
             return Err(Problem::new(ErrorCode::TooMany, detail));
         }
-        let event = Envelope::parse(item);
+        let event = Envelope::received(item);
         events.push(
             event.map_err(|error| Problem::new(ErrorCode::BadEvent, format!("{place} {number}: {error}")))?,
         );

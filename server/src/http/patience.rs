@@ -1,5 +1,6 @@
 //! A connection that is cut when its peer takes no byte for too long, although there are some for it: a dead peer, not
-//! a slow one (invariant I8). For every answer over HTTP; sockets look after themselves.
+//! a slow one (invariant I8). For every answer over HTTP; sockets look after themselves. What counts is what the kernel takes
+//! when it is asked: it calls a socket writable only once a good part of what waits is gone.
 
 use std::future::Future as _;
 use std::io;
@@ -49,13 +50,36 @@ pub(crate) struct Patient<S> {
     limit: Duration,
     line: Arc<Line>,
     /// Runs while the peer takes nothing.
-    deadline: Option<Pin<Box<Sleep>>>,
+    waiting: Option<Waiting>,
+}
+
+/// How long a peer has taken nothing.
+#[derive(Debug)]
+struct Waiting {
+    look: Pin<Box<Sleep>>,
+    /// Looks that saw nothing.
+    looks: u32,
+}
+
+/// How often it is looked whether a peer takes anything, before it counts as one that does not.
+const LOOKS: u32 = 8;
+
+/// A stream whose kernel can be asked what it takes, whatever it said last.
+pub(crate) trait Press {
+    /// How many of `bytes` are taken at once; `WouldBlock` where none are.
+    fn press(&self, bytes: &[u8]) -> io::Result<usize>;
+}
+
+impl Press for tokio::net::TcpStream {
+    fn press(&self, bytes: &[u8]) -> io::Result<usize> {
+        socket2::SockRef::from(self).send(bytes)
+    }
 }
 
 impl<S> Patient<S> {
     /// Over `stream`, whose peer may take nothing for `limit`.
     pub(crate) fn new(stream: S, limit: Duration) -> Self {
-        Self { stream, limit, line: Arc::default(), deadline: None }
+        Self { stream, limit, line: Arc::default(), waiting: None }
     }
 
     /// What others may know of it.
@@ -67,16 +91,34 @@ impl<S> Patient<S> {
     pub(crate) fn into_inner(self) -> S {
         self.stream
     }
+}
 
-    /// Looks at what became of a write.
-    fn settle<T>(&mut self, context: &mut Context<'_>, wrote: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+impl<S: Press> Patient<S> {
+    /// Looks at what became of a write of `bytes`, or of more that begins with them.
+    fn settle(
+        &mut self,
+        context: &mut Context<'_>,
+        wrote: Poll<io::Result<usize>>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         if wrote.is_ready() || self.line.is_lenient.load(Ordering::Relaxed) {
-            self.deadline = None;
+            self.waiting = None;
             return wrote;
         }
-        let limit = self.limit;
-        let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(limit)));
-        ready!(deadline.as_mut().poll(context));
+        let step = self.limit / LOOKS;
+        let waiting = self.waiting.get_or_insert_with(|| Waiting { look: Box::pin(sleep(step)), looks: 0 });
+        while waiting.looks < LOOKS {
+            ready!(waiting.look.as_mut().poll(context));
+            match self.stream.press(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    *waiting = Waiting { look: Box::pin(sleep(step)), looks: waiting.looks + 1 };
+                }
+                pressed => {
+                    self.waiting = None;
+                    return Poll::Ready(pressed);
+                }
+            }
+        }
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer took no byte for too long")))
     }
 }
@@ -91,14 +133,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Press + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.settle(context, wrote)
+        self.settle(context, wrote, bytes)
     }
 
     fn poll_write_vectored(
@@ -107,7 +149,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
-        self.settle(context, wrote)
+        let first = pieces.iter().find(|piece| !piece.is_empty());
+        self.settle(context, wrote, first.map_or(&[], |piece| piece))
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -8,6 +8,7 @@ use serde::Serialize;
 use shared::code::ErrorCode;
 use shared::ids::ConversationIdError;
 
+use crate::agents::commands::Refusal;
 use crate::hub::{OpenError, PublishError};
 use crate::log::LogError;
 
@@ -27,6 +28,11 @@ impl Problem {
     /// `detail` says what and where, for a person.
     pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self { code, status: code.status(), title: code.as_str(), detail: detail.into(), expected: None }
+    }
+
+    /// Its status, and what is said of it to a person.
+    pub(crate) fn told(self) -> (StatusCode, String) {
+        (StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.detail)
     }
 
     /// The request is not what it should be.
@@ -54,19 +60,19 @@ impl From<OpenError> for Problem {
 
 impl From<LogError> for Problem {
     fn from(error: LogError) -> Self {
-        let code = match &error {
-            LogError::Gone { .. } | LogError::Unknown => ErrorCode::Gone,
-            LogError::BadQuery(_) => ErrorCode::BadRequest,
-            LogError::Failing(_) | LogError::Unreadable(_) => ErrorCode::LogFailed,
-            LogError::Conflict { .. } => ErrorCode::Internal,
-        };
-        Self::new(code, error.to_string())
+        Self::new(error.code(), error.to_string())
     }
 }
 
 impl From<ConversationIdError> for Problem {
     fn from(error: ConversationIdError) -> Self {
         Self::new(ErrorCode::BadConversation, error.to_string())
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self::new(problem.code, problem.detail)
     }
 }
 

@@ -1,8 +1,8 @@
 //! `GET /v1/conversations/{c}/results/{hash}`: the whole of a result that was too large for its event.
 
+use std::io::Write as _;
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -11,6 +11,7 @@ use shared::code::ErrorCode;
 use super::conversations::find;
 use super::params::Path;
 use super::problem::Problem;
+use super::spool::{Size, Spool, spooled};
 use crate::state::Shared;
 
 /// What has this name never changes. It may hold secrets: only the reader's own browser keeps it.
@@ -23,8 +24,11 @@ pub(crate) async fn result(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let conversation = find(&shared, &name)?;
-    if hash.len() != 16 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(Problem::bad_request(format!("{hash:?} is no hash: 16 hex digits are")));
+    // Older logs have names of 16.
+    if !matches!(hash.len(), 16 | 32) || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(Problem::bad_request(format!(
+            "{hash:?} is no hash: 32 hex digits are, or 16 in older logs"
+        )));
     }
     let tag = format!("\"{hash}\"");
     let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
@@ -40,14 +44,7 @@ pub(crate) async fn result(
         (header::CACHE_CONTROL, CACHE.to_owned()),
         (header::ETAG, tag),
     ];
-    Ok((headers, Body::from(Bytes::from_owner(Whole(json)))).into_response())
-}
-
-/// Lends its bytes, so that they are not copied for each reader.
-struct Whole(Arc<str>);
-
-impl AsRef<[u8]> for Whole {
-    fn as_ref(&self) -> &[u8] {
-        self.0.as_bytes()
-    }
+    let make = move |spool: &mut Spool| Ok(spool.write_all(json.as_bytes())?);
+    let ((), body) = spooled(&shared, Size::Small, make).await?;
+    Ok((headers, body).into_response())
 }

@@ -1,20 +1,26 @@
-//! `GET /v1/search` and `GET /v1/tools`: what the log can be asked across all conversations.
+//! `GET /v1/search` and `GET /v1/tools`: what the log can be asked across all conversations. Both may take long, so few of them
+//! go on at a time, each for a bounded time, and one whose client has left is ended.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use shared::ConversationId;
-use shared::limits::{HITS_MAX, SEARCH_QUERY_BYTES_MAX};
+use shared::code::ErrorCode;
+use shared::limits::{HITS_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
 
 use super::params::Query;
 use super::problem::Problem;
-use crate::log::{DocumentKind, Hit, SearchQuery, ToolFigures, blocking};
+use crate::log::{DocumentKind, Finds, Hit, LogError, SearchQuery, Stop, StopOnDrop, ToolFigures};
 use crate::state::Shared;
 
 /// Hits in one answer, unless the request says less.
 const HITS: usize = 50;
+
+/// How long one search may take, and how long another one waits for it.
+const TIME: Duration = Duration::from_millis(SEARCH_MS);
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Params {
@@ -32,6 +38,20 @@ pub(crate) struct Found {
     /// What to give as `before` for older ones; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
+    /// The time was up before everything was searched: `next` goes on from there. Absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    partial: bool,
+}
+
+impl Found {
+    /// The first `limit` of what was found; one more than that says that there are more.
+    fn of(found: Finds, limit: usize) -> Self {
+        let Finds { mut hits, stopped_at } = found;
+        let more = hits.len() > limit;
+        hits.truncate(limit);
+        let next = if more { hits.last().map(|hit| hit.id) } else { stopped_at };
+        Self { partial: !more && stopped_at.is_some(), hits, next }
+    }
 }
 
 /// `GET /v1/search?q&conversation&kind&before&limit`.
@@ -50,11 +70,37 @@ pub(crate) async fn search(
         before: params.before,
         limit: limit + 1,
     };
-    let mut hits = blocking(|| shared.hub.log().search(&query))?;
-    let more = hits.len() > limit;
-    hits.truncate(limit);
-    let next = hits.last().filter(|_| more).map(|hit| hit.id);
-    Ok(Json(Found { hits, next }))
+    let log = Arc::clone(&shared);
+    let found = asked(&shared, move |stop| log.hub.log().search(&query, stop)).await?;
+    Ok(Json(Found::of(found, limit)))
+}
+
+/// What `ask` finds, in its turn. It is stopped when its time is up, and when this is dropped: the client has left then.
+async fn asked<T: Send + 'static>(
+    shared: &Shared,
+    ask: impl FnOnce(&Stop) -> Result<T, LogError> + Send + 'static,
+) -> Result<T, Problem> {
+    let turn = tokio::time::timeout(TIME, Arc::clone(&shared.work.searches).acquire_owned()).await;
+    let Ok(Ok(turn)) = turn else {
+        let detail = format!("other searches took more than {SEARCH_MS} ms; try again in a moment");
+        return Err(Problem::new(ErrorCode::TooMany, detail));
+    };
+    let stop = StopOnDrop(Arc::default());
+    let asked = Arc::clone(&stop.0);
+    // A thread of its own: a task that is blocked does not see that its client has left. The turn ends with the search.
+    let asking = tokio::task::spawn_blocking(move || {
+        let found = ask(&asked);
+        drop(turn);
+        found
+    });
+    let mut asking = std::pin::pin!(asking);
+    let found = if let Ok(found) = tokio::time::timeout(TIME, asking.as_mut()).await {
+        found
+    } else {
+        stop.0.now();
+        asking.await
+    };
+    Ok(found.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??)
 }
 
 /// The tools that were called, by name.
@@ -65,6 +111,8 @@ pub(crate) struct Tools {
 
 /// `GET /v1/tools`: how often each tool was called, how often it failed, how long it took.
 pub(crate) async fn tools(State(shared): State<Arc<Shared>>) -> Result<Json<Tools>, Problem> {
-    let tools = blocking(|| shared.hub.log().tools())?;
+    let log = Arc::clone(&shared);
+    // Bounded by the number of tools that have figures of their own.
+    let tools = asked(&shared, move |_stop| log.hub.log().tools()).await?;
     Ok(Json(Tools { tools }))
 }

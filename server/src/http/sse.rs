@@ -93,7 +93,7 @@ impl Reader {
             let news = self.places.get_mut(number).map(Place::news).unwrap_or_default();
             for (event, moves) in news {
                 let id = moves.then(|| positions(self.places.iter().map(Place::position)));
-                self.ready.push_back(event.with_id(id.as_deref()));
+                self.ready.extend(event.with_id(id.as_deref()));
             }
         }
         !self.ready.is_empty()
@@ -104,7 +104,7 @@ impl Reader {
         for number in 0..self.places.len() {
             let Some(event) = self.places.get_mut(number).and_then(Place::cover) else { continue };
             let id = positions(self.places.iter().map(Place::position));
-            self.ready.push_back(event.with_id(Some(&id)));
+            self.ready.extend(event.with_id(Some(&id)));
         }
         if self.ready.is_empty() {
             self.ready.push_back(Bytes::from_static(b": \n\n"));

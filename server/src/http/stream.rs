@@ -6,6 +6,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -16,8 +17,10 @@ use futures_util::stream;
 use serde::Deserialize;
 use shared::code::ErrorCode;
 use shared::encode::{Caller, EncodeOptions, Encoding, encoding, names};
+use shared::limits::RUN_AWAITED_MS;
 use shared::{ConversationId, RunId};
 
+use super::body;
 use super::conversations::Seat;
 use super::params::{self, Path, Query};
 use super::problem::Problem;
@@ -47,6 +50,7 @@ pub(crate) async fn get(
     Query(said): Said,
 ) -> Result<Response, Problem> {
     let asked = Asked::read(&said, "all", None)?;
+    begun(&shared, &place, &asked).await?;
     answer(shared, &place, asked, None)
 }
 
@@ -62,7 +66,35 @@ pub(crate) async fn post(
     if asked.modes.is_empty() && encoding(&place.dialect).is_some_and(|encoding| !encoding.modes.is_empty()) {
         asked.modes = modes_in(body).await;
     }
+    begun(&shared, &place, &asked).await?;
     answer(shared, &place, asked, None)
+}
+
+/// Waits until the run that is asked for by its name has begun: who names it may be earlier than its first event. One that
+/// does not begin is not waited for without an end.
+async fn begun(shared: &Arc<Shared>, place: &Place, asked: &Asked) -> Result<(), Problem> {
+    let Wanted::Run(run) = &asked.wanted else { return Ok(()) };
+    let conversation = shared.hub.enter(&params::conversation(&place.conversation)?)?;
+    let seat = Seat { shared: Arc::clone(shared), conversation };
+    let begins = async {
+        loop {
+            let mut moved = std::pin::pin!(seat.conversation.moved());
+            moved.as_mut().enable();
+            if seat.conversation.look(|view| view.runs.contains_key(run)) {
+                return;
+            }
+            moved.await;
+        }
+    };
+    tokio::select! {
+        () = begins => Ok(()),
+        () = shared.drain.cancelled() => Err(Problem::shutting_down()),
+        () = tokio::time::sleep(Duration::from_millis(RUN_AWAITED_MS)) => {
+            let seconds = Duration::from_millis(RUN_AWAITED_MS).as_secs();
+            let detail = format!("the conversation has no run {run:?}, and none began in {seconds} s", run = run.as_str());
+            Err(Problem::new(ErrorCode::NotFound, detail))
+        }
+    }
 }
 
 /// What a request asks for.
@@ -88,7 +120,7 @@ impl Asked {
 
 /// The modes that a body asks for; none where it is not understood.
 async fn modes_in(body: Body) -> Vec<CompactString> {
-    let Ok(bytes) = axum::body::to_bytes(body, BODY_BYTES_MAX).await else { return Vec::new() };
+    let Ok(bytes) = body::whole(body, BODY_BYTES_MAX).await else { return Vec::new() };
     let body: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
     match body.get("stream_mode") {
         Some(serde_json::Value::String(mode)) => vec![CompactString::new(mode)],
@@ -135,7 +167,12 @@ fn answer(
     }
     let id = params::conversation(&place.conversation)?;
     let conversation = shared.hub.enter(&id)?;
-    let options = EncodeOptions { conversation: id.as_str().into(), caller, modes: asked.modes };
+    let options = EncodeOptions {
+        conversation: id.as_str().into(),
+        caller,
+        modes: asked.modes,
+        ..EncodeOptions::default()
+    };
     let encoder = encoding.encoder(&options);
     let seat = Seat { shared, conversation };
     let reader = Reader::new(seat, encoder, encoding, asked.wanted, asked.ends_with_run);

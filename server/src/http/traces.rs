@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::sync::Arc;
 
-use axum::body::{Bytes, to_bytes};
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
@@ -13,6 +13,7 @@ use shared::code::ErrorCode;
 use shared::limits::EXPORT_BYTES_MAX;
 use shared::spans::otlp::{self, Encoding};
 
+use super::body;
 use super::params;
 use super::problem::Problem;
 use crate::log::{blocking, reached, room};
@@ -27,7 +28,7 @@ pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) ->
         return Err(Problem::shutting_down());
     }
     room(shared.hub.log()).await;
-    let body = to_bytes(request.into_body(), EXPORT_BYTES_MAX).await.map_err(|_too_large| too_large())?;
+    let body = body::whole(request.into_body(), EXPORT_BYTES_MAX).await?;
     let (rejected, message, ticket) = blocking(|| {
         let body = if is_packed { unpacked(&body)?.into() } else { body };
         let export = otlp::read(encoding, &body).map_err(|error| Problem::bad_request(error.to_string()))?;

@@ -26,11 +26,98 @@ fn only_names_of_this_machine_are_served() {
     ] {
         assert!(check(&hosts, false, &request("GET", host, None)).is_ok(), "{host}");
     }
-    for host in
-        ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[fe80::1]:1", "localhost.evil.example", ""]
-    {
+    for host in [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "[fe80::1]:1",
+        "localhost.evil.example",
+        "",
+        "[127.0.0.1]evil.com",
+        "[::1]evil.com",
+        "[::1",
+        "evil.com#.localhost",
+        "evil.com/.localhost",
+        "evil.com@127.0.0.1",
+        "user@localhost",
+        "localhost:80:80",
+        "localhost:0x50",
+        "localhost:99999",
+        "127.0.0.1 evil.com",
+    ] {
         assert!(check(&hosts, false, &request("GET", host, None)).is_err(), "{host}");
     }
+}
+
+#[test]
+fn a_host_that_is_no_ascii_or_comes_twice_is_refused() {
+    // A Cyrillic letter in the middle.
+    let mut odd = request("GET", "localhost", None);
+    odd.headers_mut().insert(header::HOST, HeaderValue::from_bytes("l\u{43e}calhost".as_bytes()).unwrap());
+    assert!(check(&[], false, &odd).is_err());
+    let mut twice = request("GET", "localhost", None);
+    twice.headers_mut().append(header::HOST, HeaderValue::from_static("localhost"));
+    assert!(check(&[], false, &twice).is_err());
+    let mut whole = request("GET", "localhost", None);
+    *whole.uri_mut() = "http://evil.example/v1/search?q=a".parse().unwrap();
+    assert!(check(&[], false, &whole).is_err());
+    *whole.uri_mut() = "http://localhost/v1/search?q=a".parse().unwrap();
+    assert!(check(&[], false, &whole).is_ok());
+}
+
+/// A request as a browser sends it.
+fn fetched(method: &str, path: &str, said: &[(&'static str, &'static str)]) -> Request {
+    let mut request = request(method, "127.0.0.1:4600", None);
+    *request.uri_mut() = path.parse().unwrap();
+    for (name, value) in said {
+        request.headers_mut().insert(*name, HeaderValue::from_static(value));
+    }
+    request
+}
+
+#[test]
+fn what_works_is_refused_to_pages_of_other_origins_whatever_the_method() {
+    let image =
+        [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")];
+    let frame =
+        [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
+    let neighbour =
+        [("sec-fetch-site", "same-site"), ("sec-fetch-mode", "cors"), ("sec-fetch-dest", "empty")];
+    let moved =
+        [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+    let old = [("origin", "http://evil.example")];
+    for said in [&image[..], &frame, &neighbour, &moved, &old] {
+        for path in [
+            "/v1/search?q=a",
+            "/v1/conversations/c",
+            "/v1/conversations/c/export/md",
+            "/metrics",
+            "/compat/x",
+        ] {
+            for method in ["GET", "HEAD", "OPTIONS"] {
+                assert!(check(&[], false, &fetched(method, path, said)).is_err(), "{method} {path} {said:?}");
+            }
+        }
+    }
+    let own = [("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "cors"), ("sec-fetch-dest", "empty")];
+    let typed = [("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+    for said in [&own[..], &typed, &[]] {
+        assert!(check(&[], false, &fetched("GET", "/v1/search?q=a", said)).is_ok(), "{said:?}");
+    }
+    // A page of an origin that was set says so itself.
+    assert!(check(&[], true, &fetched("GET", "/v1/models", &neighbour)).is_ok());
+}
+
+#[test]
+fn the_page_is_opened_and_links_are_followed_from_anywhere() {
+    let opened =
+        [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+    for path in ["/", "/c/anything", "/wall", "/new"] {
+        assert!(check(&[], false, &fetched("GET", path, &opened)).is_ok(), "{path}");
+    }
+    let followed = [&opened[..], &[("sec-fetch-user", "?1")]].concat();
+    assert!(check(&[], false, &fetched("GET", "/v1/conversations/c/export/html", &followed)).is_ok());
+    assert!(check(&[], false, &fetched("POST", "/v1/conversations/c/events", &followed)).is_err());
 }
 
 #[test]

@@ -5,6 +5,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
 
+/// Nothing more than was said is known of it.
+impl Press for tokio::io::DuplexStream {
+    fn press(&self, _bytes: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+}
+
 const LIMIT: Duration = Duration::from_secs(30);
 
 #[tokio::test(start_paused = true)]
@@ -43,4 +50,36 @@ async fn it_is_known_when_everything_is_written_out() {
     assert_eq!(flushed.as_mut().now_or_never(), None);
     patient.flush().await.unwrap();
     assert_eq!(flushed.now_or_never(), Some(()));
+}
+
+/// A stream that is never called writable, and takes a byte whenever it is asked.
+#[derive(Default)]
+struct Crawling(std::sync::atomic::AtomicUsize);
+
+impl Press for Crawling {
+    fn press(&self, _bytes: &[u8]) -> io::Result<usize> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(1)
+    }
+}
+
+impl AsyncWrite for Crawling {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Pending
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_a_peer_that_takes_a_byte_now_and_then_is_never_cut() {
+    let mut patient = Patient::new(Crawling::default(), LIMIT);
+    patient.write_all(&[0; 100]).await.unwrap();
+    assert_eq!(patient.into_inner().0.into_inner(), 100);
 }

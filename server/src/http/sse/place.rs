@@ -12,19 +12,17 @@ use crate::http::conversations::Seat;
 use crate::hub::{Conversation, Cursor, Slice};
 use crate::wire;
 
-/// An event of the stream: its name and its JSON, which holds no line break.
+/// An event of the stream: its name and its JSON in pieces, which holds no line break. What others are sent too is shared.
 #[derive(Debug)]
-pub(super) struct Event(&'static str, Vec<u8>);
+pub(super) struct Event(&'static str, Vec<Bytes>);
 
 impl Event {
     /// It as it is sent. Without an id the client stays where it was.
-    pub(super) fn with_id(self, id: Option<&str>) -> Bytes {
+    pub(super) fn with_id(self, id: Option<&str>) -> impl Iterator<Item = Bytes> {
         let Self(name, json) = self;
         let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
-        let mut event = format!("{id}event: {name}\ndata: ").into_bytes();
-        event.extend_from_slice(&json);
-        event.extend_from_slice(b"\n\n");
-        Bytes::from(event)
+        let head = Bytes::from(format!("{id}event: {name}\ndata: "));
+        std::iter::once(head).chain(json).chain([Bytes::from_static(b"\n\n")])
     }
 }
 
@@ -71,7 +69,10 @@ impl Place {
         if times > 0 && !conversation.presence.is_stale() && viewers != self.viewers {
             self.viewers = viewers;
             let frame = ServerFrame::Presence { sub: self.sub, viewers: viewers as u64 };
-            news.push((Event("presence", serde_json::to_vec(&frame).unwrap_or_default()), false));
+            news.push((
+                Event("presence", vec![serde_json::to_vec(&frame).unwrap_or_default().into()]),
+                false,
+            ));
         }
         loop {
             let conversation = &self.seat.conversation;
@@ -101,7 +102,7 @@ impl Place {
 
     fn batch(&mut self, slice: &Slice) -> Event {
         self.told = slice.to;
-        Event("batch", self.sight.ready(slice, self.sub).json(self.sub))
+        Event("batch", vec![self.sight.ready(slice, self.sub).json(self.sub).into()])
     }
 
     fn snapshot(&mut self, news: &mut Vec<(Event, bool)>) {
@@ -112,7 +113,7 @@ impl Place {
         for (number, piece) in pieces.iter().enumerate() {
             let more = number + 1 < pieces.len();
             let json = wire::snapshot_json(self.sub, conversation.epoch(), seq, piece, more);
-            news.push((Event("snap", json), !more));
+            news.push((Event("snap", json.into()), !more));
         }
     }
 }

@@ -10,19 +10,24 @@ use shared::encode::{Encode, Encoding};
 use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolState};
 use shared::limits::BATCH_BYTES_TARGET;
 use shared::unfold::unfold;
-use shared::{Envelope, RunId, View};
+use shared::{Envelope, RunId, Seq, View};
 use tokio::sync::watch;
 
 use crate::agents::Started;
 use crate::clock;
+use crate::http::compat::ping;
 use crate::http::conversations::Seat;
 use crate::hub::Cursor;
 
 /// Events that are read back from the log at once.
 const EVENTS_AT_ONCE: usize = 2_000;
 
-/// Between two heartbeats on a silent stream.
-const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+/// What callers are told of runs that ended in a way for which their dialect has no words, or that can be told no further.
+pub(in crate::http) const TOLD_FAILURES: [&str; 4] = [INTERRUPTED, STOPPED, HUB_STOPS, FELL_BEHIND];
+const INTERRUPTED: &str = "the run was interrupted";
+const STOPPED: &str = "the run was stopped";
+const HUB_STOPS: &str = "the hub stops; the run goes on when it is back";
+const FELL_BEHIND: &str = "the reader fell behind what the hub keeps; connect again";
 
 /// For whom a run is told who asked for it.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +51,32 @@ pub(super) enum Wanted {
     Run(RunId),
 }
 
+/// Where the telling of a run begins for whoever asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::http) enum StartAt {
+    /// At its beginning.
+    Beginning,
+    /// Behind what was told before it waited for a person.
+    GoesOn,
+    /// At its newest event.
+    Now,
+    /// Behind the `told`-th thing that was told of the event `seq`.
+    Behind {
+        /// The event.
+        seq: Seq,
+        /// How much of it was told.
+        told: usize,
+    },
+}
+
+impl StartAt {
+    /// The place that an id of a told event names, as [`Reader::with_places`] makes them.
+    pub(in crate::http) fn place(id: &str) -> Option<Self> {
+        let (seq, told) = id.split_once('-')?;
+        Some(Self::Behind { seq: seq.parse().ok()?, told: told.parse().ok()? })
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(in crate::http) struct Reader {
@@ -59,9 +90,15 @@ pub(in crate::http) struct Reader {
     /// The next events are not in memory any more.
     is_behind: bool,
     is_over: bool,
+    /// How the run ended that was told last, as far as it was.
+    ended: Option<RunStatus>,
+    /// Between two signs of life on a silent stream.
+    ping: Duration,
     answering: Option<Answering>,
     /// Told right behind the beginning of the run.
     prologue: Option<Kind>,
+    /// Each told event has an id; of the event of that seq so many things were told before.
+    places: Option<(Seq, usize)>,
 }
 
 impl Reader {
@@ -72,6 +109,7 @@ impl Reader {
         wanted: Wanted,
         ends_with_run: bool,
     ) -> Self {
+        let ping = ping(&seat.shared.config, encoding, None);
         Self {
             seat,
             encoder,
@@ -81,8 +119,42 @@ impl Reader {
             cursor: None,
             is_behind: false,
             is_over: false,
+            ended: None,
+            ping,
             answering: None,
             prologue: None,
+            places: None,
+        }
+    }
+
+    /// Gives each told event an id from which the stream can be taken up again: the seq of its event, and which of the
+    /// things that are told of that it is. Texts are not joined then.
+    pub(in crate::http) fn with_places(mut self) -> Self {
+        self.places = Some((0, 0));
+        self
+    }
+
+    /// Goes to the place from which the run is told. What is to be told there at once.
+    pub(in crate::http) async fn begin_at(&mut self, from: StartAt) -> Option<Bytes> {
+        match from {
+            StartAt::Beginning => None,
+            StartAt::GoesOn => Some(self.go_on().await),
+            StartAt::Now => {
+                let head = self.seat.conversation.head();
+                self.cursor = Some(Cursor { seq: head, tick: 0 });
+                self.replay(head, &mut Vec::new()).await;
+                let Wanted::Run(run) = &self.wanted else { return None };
+                let is_over = |view: &View| view.runs.get(run).is_none_or(|run| !run.is_running());
+                self.is_over = self.seat.conversation.look(|view| view.seq <= head && is_over(view));
+                None
+            }
+            StartAt::Behind { seq, told } => {
+                let before = seq.saturating_sub(1);
+                self.cursor = Some(Cursor { seq: before, tick: 0 });
+                self.replay(before, &mut Vec::new()).await;
+                self.places = Some((seq, told));
+                None
+            }
         }
     }
 
@@ -106,11 +178,37 @@ impl Reader {
         self
     }
 
+    /// `ping` lies between two signs of life.
+    pub(in crate::http) fn with_ping(self, ping: Duration) -> Self {
+        Self { ping, ..self }
+    }
+
+    /// Whether all is told.
+    pub(in crate::http) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether what was told ended in a failure.
+    pub(in crate::http) fn has_failed(&self) -> bool {
+        self.ended.is_some_and(|status| status != RunStatus::Complete)
+    }
+
     /// Tells that the run goes on which was told up to the cursor, and came to no end: what it is told from then on fits
     /// what its caller has.
     pub(in crate::http) async fn go_on(&mut self) -> Bytes {
-        let (mut told, mut after) = (Vec::new(), 0);
-        let until = self.cursor.unwrap_or_default().seq;
+        let mut told = Vec::new();
+        self.replay(self.cursor.unwrap_or_default().seq, &mut told).await;
+        let Wanted::Run(run) = self.wanted.clone() else { return Bytes::new() };
+        let end = RunEnd { status: RunStatus::Complete, ..RunEnd::default() };
+        self.say(Event::new(&run, Kind::RunEnd(end)), &mut told);
+        let mut out = Vec::new();
+        self.say(Event::new(&run, Kind::RunStart(RunStart::default())), &mut out);
+        Bytes::from(out)
+    }
+
+    /// Tells again what was told up to `until`, into `told`: the encoder knows it then.
+    async fn replay(&mut self, until: Seq, told: &mut Vec<u8>) {
+        let mut after = 0;
         let (hub, conversation) = (Arc::clone(&self.seat.shared.hub), Arc::clone(&self.seat.conversation));
         while after < until {
             let Ok(page) = hub.read(&conversation, after, EVENTS_AT_ONCE).await else { break };
@@ -118,16 +216,11 @@ impl Reader {
             after = last.seq;
             for envelope in page.envelopes.iter().filter(|envelope| envelope.seq <= until) {
                 if self.wants(envelope) {
-                    self.tell(envelope, &mut told);
+                    self.tell(envelope, told);
                 }
             }
+            told.clear();
         }
-        let Wanted::Run(run) = self.wanted.clone() else { return Bytes::new() };
-        let end = RunEnd { status: RunStatus::Complete, ..RunEnd::default() };
-        self.say(Event::new(&run, Kind::RunEnd(end)), &mut told);
-        let mut out = Vec::new();
-        self.say(Event::new(&run, Kind::RunStart(RunStart::default())), &mut out);
-        Bytes::from(out)
     }
 
     /// The next piece of the stream; nothing at its end.
@@ -161,7 +254,7 @@ impl Reader {
             tokio::select! {
                 () = moved => {}
                 () = changed(is_waiting) => {}
-                () = tokio::time::sleep(HEARTBEAT_EVERY) => {
+                () = tokio::time::sleep(self.ping) => {
                     if let Some(heartbeat) = self.encoding.heartbeat(clock::now_ms()) {
                         return Some(Bytes::from(heartbeat.into_owned()));
                     }
@@ -169,7 +262,7 @@ impl Reader {
                 () = shared.drain.cancelled() => {
                     // Who only watches sees by a missing end that it was cut off.
                     self.answering.as_ref()?;
-                    self.fail("shutting_down", "the hub stops; the run goes on when it is back", &mut out);
+                    self.fail("shutting_down", HUB_STOPS, &mut out);
                     return Some(Bytes::from(out)).filter(|out| !out.is_empty());
                 }
             }
@@ -210,8 +303,14 @@ impl Reader {
             return false;
         }
         self.cursor = Some(slice.cursor);
-        for envelope in conflate(&slice.events) {
-            self.take(&envelope, out);
+        if self.places.is_some() {
+            for envelope in &slice.events {
+                self.take(envelope, out);
+            }
+        } else {
+            for envelope in conflate(&slice.events) {
+                self.take(&envelope, out);
+            }
         }
         for envelope in &slice.ephemera {
             self.take(envelope, out);
@@ -228,8 +327,14 @@ impl Reader {
             Ok(page) if !page.envelopes.is_empty() => {
                 let seq = page.envelopes.last().map_or(cursor.seq, |envelope| envelope.seq);
                 self.cursor = Some(Cursor { seq, ..cursor });
-                for envelope in conflate(&page.envelopes) {
-                    self.take(&envelope, out);
+                if self.places.is_some() {
+                    for envelope in &page.envelopes {
+                        self.take(envelope, out);
+                    }
+                } else {
+                    for envelope in conflate(&page.envelopes) {
+                        self.take(&envelope, out);
+                    }
                 }
             }
             _ => self.fell_behind(out),
@@ -238,11 +343,12 @@ impl Reader {
 
     /// Says that events are gone, in the dialect's own words for a failure.
     fn fell_behind(&mut self, out: &mut Vec<u8>) {
-        self.fail("fell_behind", "the reader fell behind what the hub keeps; connect again", out);
+        self.fail("fell_behind", FELL_BEHIND, out);
     }
 
     /// Ends the stream with a failure. Who asked for the run is told that it failed, since no more will be told of it.
     fn fail(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
+        self.ended = Some(RunStatus::Error);
         let run = match &self.wanted {
             Wanted::Run(id) => Some(id.clone()),
             _ => self.seat.conversation.look(|view| view.runs.last().map(|(id, _)| id.clone())),
@@ -305,6 +411,9 @@ impl Reader {
         {
             return self.fail(code, message, out);
         }
+        if let Kind::RunEnd(end) = &envelope.event.kind {
+            self.ended = Some(end.status);
+        }
         self.tell(envelope, out);
         if let Some(kind) = self.prologue.take_if(|_| matches!(envelope.event.kind, Kind::RunStart(_))) {
             self.say(Event::new(&envelope.event.run, kind), out);
@@ -316,7 +425,13 @@ impl Reader {
 
     fn tell(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         let envelope = self.seat.shared.hub.made_whole(&self.seat.conversation, envelope);
-        self.encoder.event(&envelope, out);
+        let Some((seq, told)) = self.places.filter(|_| envelope.seq > 0) else {
+            return self.encoder.event(&envelope, out);
+        };
+        let mut events = Vec::new();
+        self.encoder.event(&envelope, &mut events);
+        let skipped = if envelope.seq == seq { told } else { 0 };
+        number(&events, envelope.seq, skipped, out);
     }
 
     fn wants(&mut self, envelope: &Envelope) -> bool {
@@ -339,6 +454,19 @@ impl Reader {
     }
 }
 
+/// Adds `events` of the event `seq` to `out`, each with its id, but for the first `skipped`.
+fn number(events: &[u8], seq: Seq, skipped: usize, out: &mut Vec<u8>) {
+    let (mut rest, mut number) = (events, 0_usize);
+    while let Some(end) = rest.windows(2).position(|two| two == b"\n\n") {
+        let (event, after) = rest.split_at_checked(end.saturating_add(2)).unwrap_or((rest, &[]));
+        (rest, number) = (after, number.saturating_add(1));
+        if number > skipped {
+            out.extend_from_slice(format!("id: {seq}-{number}\n").as_bytes());
+            out.extend_from_slice(event);
+        }
+    }
+}
+
 /// Waits until it changes whether the run waits for a person; for ever where nobody says so.
 async fn changed(is_waiting: Option<&mut watch::Receiver<bool>>) {
     if let Some(is_waiting) = is_waiting
@@ -353,8 +481,8 @@ impl Answering {
     /// What is told of a run that ended in a way for which the dialect has no words.
     fn broken(&self, status: RunStatus) -> Option<(&'static str, &'static str)> {
         match status {
-            RunStatus::Interrupted => Some(("interrupted", "the run was interrupted")),
-            RunStatus::Cancelled if !self.says_cancelled => Some(("cancelled", "the run was stopped")),
+            RunStatus::Interrupted => Some(("interrupted", INTERRUPTED)),
+            RunStatus::Cancelled if !self.says_cancelled => Some(("cancelled", STOPPED)),
             _ => None,
         }
     }

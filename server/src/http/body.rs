@@ -1,0 +1,77 @@
+//! Bodies of requests that are read as a whole: within a number of bytes, and as long as bytes come.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody as _};
+use axum::extract::Request;
+use http_body_util::BodyExt as _;
+use shared::code::ErrorCode;
+use shared::limits::BODY_IDLE_MS;
+
+use super::params;
+use super::problem::Problem;
+
+/// How long a body may bring nothing.
+pub(crate) const IDLE: Duration = Duration::from_millis(BODY_IDLE_MS);
+
+/// How long, and how much, a body that is over its limit is still read and thrown away. A client that writes all of its body
+/// before it reads gets the answer so, and not a connection that was reset.
+const DISCARD: Duration = Duration::from_secs(2);
+
+/// See [`DISCARD`], in bytes.
+const DISCARD_BYTES_MAX: usize = 64 << 20;
+
+/// Room that is made at once for what a request says that it will send.
+const ROOM_BYTES_MAX: u64 = 1 << 20;
+
+/// The body of `request`, which must not be compressed.
+pub(crate) async fn plain(request: Request, bytes_max: usize) -> Result<Bytes, Problem> {
+    params::plain(request.headers())?;
+    whole(request.into_body(), bytes_max).await
+}
+
+/// All of `body`. A body over the limit, one that breaks off and one that brings nothing for too long are told apart.
+pub(crate) async fn whole(mut body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+    let announced = body.size_hint().lower();
+    if announced > bytes_max as u64 {
+        return Err(too_large(body, bytes_max).await);
+    }
+    let mut whole = Vec::with_capacity(usize::try_from(announced.min(ROOM_BYTES_MAX)).unwrap_or(0));
+    loop {
+        let Ok(frame) = tokio::time::timeout(IDLE, body.frame()).await else { return Err(idle()) };
+        let Some(frame) = frame else { return Ok(Bytes::from(whole)) };
+        let bytes = frame.map_err(|error| broken(&error))?.into_data().unwrap_or_default();
+        if whole.len().saturating_add(bytes.len()) > bytes_max {
+            return Err(too_large(body, bytes_max).await);
+        }
+        whole.extend_from_slice(&bytes);
+    }
+}
+
+/// The body has more than `bytes_max` bytes. What is left of it is read and thrown away, within [`DISCARD`].
+async fn too_large(mut body: Body, bytes_max: usize) -> Problem {
+    let discard = async {
+        let mut bytes = 0_usize;
+        while bytes < DISCARD_BYTES_MAX
+            && let Some(Ok(frame)) = body.frame().await
+        {
+            bytes = bytes.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+        }
+    };
+    // Whoever is slower than that may miss the answer, and nothing else.
+    drop(tokio::time::timeout(DISCARD, discard).await);
+    Problem::new(ErrorCode::TooLarge, format!("the body has more than {bytes_max} bytes"))
+}
+
+/// The body broke off.
+pub(crate) fn broken(error: &axum::Error) -> Problem {
+    Problem::bad_request(format!("the body stopped half-way: {error}"))
+}
+
+/// The body brings nothing.
+pub(crate) fn idle() -> Problem {
+    Problem::bad_request(format!("no byte of the body came for {} s", IDLE.as_secs()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! Tests of bodies.
+
+use std::io;
+
+use futures_util::{StreamExt as _, stream};
+
+use super::*;
+
+/// A body of these pieces, which then ends, breaks off or stays open.
+fn body(pieces: &'static [&'static str], end: Option<io::Result<&'static str>>) -> Body {
+    let pieces = stream::iter(pieces.iter().map(|piece| Ok::<_, io::Error>(*piece)));
+    match end {
+        Some(end) => Body::from_stream(pieces.chain(stream::iter([end]))),
+        None => Body::from_stream(pieces.chain(stream::pending())),
+    }
+}
+
+async fn refusal(body: Body) -> String {
+    format!("{:?}", whole(body, 8).await.unwrap_err())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_is_read_within_its_limit() {
+    assert_eq!(whole(body(&["1234", "567"], Some(Ok("8"))), 8).await.unwrap(), "12345678");
+    assert!(refusal(body(&["1234", "5678"], Some(Ok("9")))).await.contains("TooLarge"));
+    assert!(refusal(Body::from("123456789")).await.contains("TooLarge"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_breaks_off_is_not_called_too_large() {
+    let end = io::Error::new(io::ErrorKind::ConnectionReset, "cut");
+    let refused = refusal(body(&["1234"], Some(Err(end)))).await;
+    assert!(refused.contains("BadRequest") && refused.contains("half-way"), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn i7_a_body_that_brings_nothing_does_not_stay_open() {
+    for pieces in [&[][..], &["1234"]] {
+        let refused = refusal(body(pieces, None)).await;
+        assert!(refused.contains("no byte of the body came for 30 s"), "{refused}");
+    }
+}
