@@ -19,7 +19,7 @@ use shared::{ConversationId, MessageId, Position, RunId, ToolCallId};
 use tokio::sync::watch;
 
 use crate::clock;
-use crate::config::{AgentConfig, AgentKind, RemoteConfig, RunnerConfig};
+use crate::config::{AgentConfig, AgentKind, RemoteConfig, RemoteKind, RunnerConfig};
 use crate::hub::{Publication, PublishError};
 use crate::runner::{Answer, NAME, Place, Way, Word};
 use crate::state::Shared;
@@ -31,9 +31,11 @@ pub(crate) mod fork;
 pub(crate) mod remote;
 mod seat;
 pub(crate) mod settings;
+mod terms;
 
 pub(crate) use error::StartError;
 use seat::{Going, Seat, go_on};
+pub(crate) use terms::Terms;
 
 /// All agents, and the runs that they do.
 #[derive(Debug)]
@@ -84,12 +86,15 @@ pub(crate) struct Turn {
     pub(crate) tools: Vec<Offered>,
     /// What whoever asks keeps for itself in the run.
     pub(crate) note: Option<Kind>,
+    /// Who asks, and how the run is to go.
+    pub(crate) terms: Terms,
 }
 
 impl Turn {
     /// `messages` are said to `agent`, and no more is wanted.
     pub(crate) fn new(agent: CompactString, conversation: ConversationId, messages: Vec<Spoken>) -> Self {
-        Self { agent, conversation, messages, run: None, tools: Vec::new(), note: None }
+        let (tools, terms) = (Vec::new(), Terms::default());
+        Self { agent, conversation, messages, run: None, tools, note: None, terms }
     }
 }
 
@@ -174,15 +179,16 @@ impl Agents {
     /// goes on by itself. Never waits for the model.
     pub(crate) fn start(shared: &Arc<Shared>, turn: Turn) -> Result<Started, StartError> {
         let agents = &shared.agents;
-        let Turn { agent, conversation, messages, run, tools, note } = turn;
+        let Turn { agent, conversation, messages, run, tools, note, terms } = turn;
         let found = agents.find(shared, &agent)?;
         let place = Place { run: name(shared, &conversation, run), conversation };
         let (seat, reins) = Seat::take(shared, &place, agent)?;
         let after = say(shared, &place.conversation, messages)?;
-        let work = seat.work(found, reins, tools.into(), false)?;
-        if let Some(note) = note {
-            let mut said = Decoded::default();
-            said.push(&place.run, note);
+        let notes = terms.note().into_iter().chain(note);
+        let work = seat.work(found, reins, (tools.into(), terms), false)?;
+        let mut said = Decoded::default();
+        notes.for_each(|note| said.push(&place.run, note));
+        if !said.envelopes.is_empty() {
             shared.fanout.publish(&place.conversation, Publication::of(said.envelopes))?;
         }
         go_on(shared, work, seat);
@@ -193,7 +199,8 @@ impl Agents {
     /// request what was said.
     pub(crate) fn say(shared: &Arc<Shared>, turn: Turn) -> Result<Started, StartError> {
         let agents = &shared.agents;
-        let Some(place) = agents.at_work(&turn.conversation, &turn.agent) else {
+        let at_work = agents.at_work(&turn.conversation, &turn.agent);
+        let Some(place) = at_work.filter(|place| !is_over(shared, place)) else {
             return Self::start(shared, turn);
         };
         let after = say(shared, &turn.conversation, turn.messages)?;
@@ -204,10 +211,25 @@ impl Agents {
         Ok(Started { after, ..Self::start(shared, Turn { messages: Vec::new(), ..turn })? })
     }
 
+    /// Waits until the task of a run has ended, where the conversation says already that the run is over. The end of a run is
+    /// published by its task, so that others hear of it before the run's place is free; what the task does after it waits for
+    /// nothing.
+    pub(crate) async fn left(shared: &Shared, place: &Place) {
+        let left = shared.agents.going.lock().get(place).map(|going| going.left.clone());
+        if let Some(left) = left.filter(|_| is_over(shared, place)) {
+            left.cancelled().await;
+        }
+    }
+
     /// Stops a run. False where it does not go on.
     pub(crate) fn stop(&self, place: &Place) -> bool {
         let going = self.going.lock();
         going.get(place).map(|going| going.stop.cancel()).is_some()
+    }
+
+    /// Whether a run goes on that was told to stop.
+    pub(crate) fn is_stopping(&self, place: &Place) -> bool {
+        self.going.lock().get(place).is_some_and(|going| going.stop.is_cancelled())
     }
 
     /// A person answers whether a call may be executed. False where the run does not go on, or has too much to hear.
@@ -230,6 +252,14 @@ impl Agents {
     pub(crate) fn takes_tools(&self, name: &str) -> bool {
         match self.known.get(name).map(|known| &known.kind) {
             Some(KnownKind::Remote(config)) => config.speaks.takes_tools(),
+            Some(KnownKind::Runner(_)) | None => true,
+        }
+    }
+
+    /// Whether an agent can be told that it is to call no tools.
+    pub(crate) fn can_do_without_tools(&self, name: &str) -> bool {
+        match self.known.get(name).map(|known| &known.kind) {
+            Some(KnownKind::Remote(config)) => config.speaks == RemoteKind::Forge,
             Some(KnownKind::Runner(_)) | None => true,
         }
     }
@@ -264,6 +294,14 @@ impl Agents {
         let way = way.clone().map_err(|error| StartError::NoWay(name.clone(), error))?;
         Ok((known.kind.clone(), way))
     }
+}
+
+/// Whether the conversation says that the run is over.
+fn is_over(shared: &Shared, place: &Place) -> bool {
+    let found = shared.hub.find(&place.conversation).ok().flatten();
+    found.is_some_and(|found| {
+        found.look(|view| view.runs.get(&place.run).is_some_and(|run| !run.is_running()))
+    })
 }
 
 /// The name of a new run: `wanted` where no other run of the conversation has it.

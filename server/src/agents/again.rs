@@ -7,7 +7,7 @@ use shared::view::RunView;
 use shared::{ConversationId, Position, RunId};
 
 use super::seat::go_on;
-use super::{Agents, KnownKind, Seat, StartError, Started, remote};
+use super::{Agents, KnownKind, Seat, StartError, Started, Terms, remote};
 use crate::hub::PublishError;
 use crate::log::{ListQuery, blocking};
 use crate::runner::{HUB_STOPPED, NAME, Place};
@@ -24,9 +24,9 @@ impl Agents {
         let found = found.ok_or_else(|| wrong("there is no such conversation"))?;
         let known = found.look(|view| {
             let run = view.runs.get(&place.run)?;
-            Some((shared.agents.did(run), run.status, run.name.clone(), view.seq))
+            Some((shared.agents.did(run), run.status, run.name.clone(), Terms::of(run), view.seq))
         });
-        let (is_ours, status, name, seq) = known.ok_or_else(|| wrong("there is no such run"))?;
+        let (is_ours, status, name, terms, seq) = known.ok_or_else(|| wrong("there is no such run"))?;
         let name = name.filter(|_| is_ours);
         let name = name.ok_or_else(|| wrong("the run is not one of an agent of this hub"))?;
         if status == RunStatus::Complete {
@@ -36,7 +36,7 @@ impl Agents {
         let (seat, reins) = Seat::take(shared, place, name)?;
         let after = Position { epoch: found.epoch().clone(), seq };
         // Whoever had tools of their own is not there any more.
-        go_on(shared, seat.work(agent, reins, Arc::default(), true)?, seat);
+        go_on(shared, seat.work(agent, reins, (Arc::default(), terms), true)?, seat);
         Ok(Started { place: place.clone(), after })
     }
 

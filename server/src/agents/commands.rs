@@ -15,7 +15,7 @@ use shared::view::RunView;
 use shared::{ConversationId, Position, RunId, ToolCallId, View};
 
 use super::fork::{Cut, fork};
-use super::{Agents, Spoken, StartError, Started, Turn};
+use super::{Agents, Spoken, StartError, Started, Turn, is_over};
 use crate::hub::Conversation;
 use crate::log::blocking;
 use crate::runner::{Answer, NAME, Place};
@@ -84,7 +84,13 @@ pub(crate) async fn carry_out(
                 Some((agent, text)) => done(id, blocking(|| say(shared, &into, agent, &text))?),
             }
         }
-        deed => done(id, blocking(|| act(shared, conversation, deed))?),
+        deed => {
+            if let Deed::Retry { run } = &deed {
+                let target = blocking(|| Target::find(shared, conversation, run.clone()))?;
+                Agents::left(shared, &target.started.place).await;
+            }
+            done(id, blocking(|| act(shared, conversation, deed))?)
+        }
     };
     let mut done = remembered.done.lock();
     if done.len() >= COMMANDS_REMEMBERED_MAX {
@@ -116,7 +122,8 @@ fn act(shared: &Arc<Shared>, id: &ConversationId, deed: Deed) -> Result<Started,
         Deed::Say { agent, text } => say(shared, id, agent, &text)?,
         Deed::Stop { run } => {
             let target = Target::find(shared, id, run)?;
-            let heard = shared.agents.stop(&target.started.place);
+            let place = &target.started.place;
+            let heard = !is_over(shared, place) && shared.agents.stop(place);
             target.heard(heard)?
         }
         Deed::Approve { run, tool, arguments } => {

@@ -6,11 +6,13 @@ use compact_str::format_compact;
 use shared::code::ErrorCode;
 use shared::dialect::Decoded;
 use shared::event::{Event, Kind, Origin, RunEnd, RunStatus};
+use shared::frame::Durability;
 use shared::{ConversationId, Envelope, MessageId, RunId, Seq};
 
 use super::commands::Refusal;
 use crate::clock;
-use crate::hub::{Conversation, History, ImportError, OpenError, Publication};
+use crate::hub::{Conversation, History, Publication};
+use crate::log::reached;
 use crate::state::Shared;
 
 /// Events that are read at once.
@@ -57,15 +59,9 @@ pub(crate) async fn fork(
     }
     envelopes.push(mark(from, envelopes.last().map_or(0, |last| last.seq)));
     let history = History::of(envelopes);
-    shared.hub.import(&into, history).map_err(|error| {
-        let code = match &error {
-            ImportError::Exists => ErrorCode::ConversationExists,
-            ImportError::Open(error) => OpenError::code(error),
-            ImportError::Append(_) => ErrorCode::LogFailed,
-        };
-        Refusal::new(code, format!("{into}: {error}"))
-    })?;
-    close(shared, &into)?;
+    let imported = shared.hub.import(&into, history).await;
+    imported.map_err(|error| Refusal::new(error.code(), format!("{into}: {error}")))?;
+    close(shared, &into).await?;
     Ok(into)
 }
 
@@ -101,7 +97,7 @@ async fn read(shared: &Shared, from: &Arc<Conversation>, at: Seq) -> Result<Vec<
             return Ok(envelopes);
         }
         let page = shared.hub.read(from, after, EVENTS_AT_ONCE).await;
-        let page = page.map_err(|error| Refusal::new(ErrorCode::Gone, error.to_string()))?;
+        let page = page.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
         if page.envelopes.is_empty() {
             return Err(Refusal::new(ErrorCode::Gone, "the log has less than was said"));
         }
@@ -110,8 +106,8 @@ async fn read(shared: &Shared, from: &Arc<Conversation>, at: Seq) -> Result<Vec<
     }
 }
 
-/// Ends what went on when the fork was cut off.
-fn close(shared: &Shared, id: &ConversationId) -> Result<(), Refusal> {
+/// Ends what went on when the fork was cut off, and waits until that is stored too.
+async fn close(shared: &Shared, id: &ConversationId) -> Result<(), Refusal> {
     let found = shared.hub.find(id).ok().flatten();
     let open: Vec<RunId> = found.map_or_else(Vec::new, |found| {
         found.look(|view| {
@@ -124,7 +120,10 @@ fn close(shared: &Shared, id: &ConversationId) -> Result<(), Refusal> {
     }
     if !ends.envelopes.is_empty() {
         let ended = shared.fanout.publish(id, Publication::of(ends.envelopes));
-        ended.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+        let ended = ended.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+        let log = shared.hub.log();
+        let stored = reached(log, ended.ticket, Durability::Stored.min(log.durability())).await;
+        stored.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::Terms;
 use crate::clock;
 use crate::config::{RemoteConfig, RemoteKind};
 use crate::hub::PublishError;
@@ -96,6 +97,8 @@ pub(super) struct Parts {
     pub(super) waits: watch::Sender<bool>,
     /// Tools that whoever asked for the run executes.
     pub(super) tools: Arc<[Offered]>,
+    /// Who asked for the run, and how it is to go.
+    pub(super) terms: Terms,
 }
 
 impl Errand {
@@ -185,7 +188,7 @@ impl Errand {
 
     /// Asks for an answer to what was said last.
     fn ask(&mut self) {
-        let Parts { config, agent, place, tools, .. } = &self.parts;
+        let Parts { config, agent, place, tools, terms, .. } = &self.parts;
         let mut view = self.view();
         let before = without(&mut view, place);
         let fresh = clock::fresh_name();
@@ -198,6 +201,7 @@ impl Errand {
             view: &view,
             fresh: &fresh,
             tools,
+            terms,
         });
         self.session.clone_from(&asked.session);
         let tale = Tale::new(run.clone(), before.as_ref());
@@ -298,10 +302,11 @@ impl Errand {
             self.parts.waits.send_replace(true);
             return Ok(true);
         };
-        let Parts { config, agent, place, tools, .. } = &self.parts;
+        let Parts { config, agent, place, tools, terms, .. } = &self.parts;
         let (view, fresh) = (self.view(), clock::fresh_name());
         let (conversation, run) = (&place.conversation, &place.run);
-        let occasion = Occasion { config, agent, conversation, run, view: &view, fresh: &fresh, tools };
+        let occasion =
+            Occasion { config, agent, conversation, run, view: &view, fresh: &fresh, tools, terms };
         let Some(asked) = contract::goes_on(&occasion, standing) else {
             // What was answered cannot be said in its words: nobody waits any more.
             self.cancel();

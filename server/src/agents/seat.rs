@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::remote::{self, Errand};
-use super::{Agents, KnownKind, StartError, Turn};
+use super::{Agents, KnownKind, StartError, Terms, Turn};
 use crate::hub::PublishError;
 use crate::runner::{Parts, Place, Shell, Way, Word};
 use crate::state::Shared;
@@ -32,6 +32,8 @@ pub(super) struct Going {
     pub(super) words: mpsc::Sender<Word>,
     /// Whether it goes on only when a person has answered.
     pub(super) is_waiting: watch::Receiver<bool>,
+    /// Cancelled when its place is free again.
+    pub(super) left: CancellationToken,
 }
 
 /// What a run that goes on is led by.
@@ -69,30 +71,34 @@ impl Seat {
         if going.contains_key(place) {
             return Err(StartError::NotResumable(String::from("the run goes on")));
         }
-        going.insert(place.clone(), Going { agent: agent.clone(), stop: stop.clone(), words, is_waiting });
+        let left = CancellationToken::new();
+        let of_it = Going { agent: agent.clone(), stop: stop.clone(), words, is_waiting, left };
+        going.insert(place.clone(), of_it);
         drop(going);
         let seat = Self { shared: Arc::clone(shared), place: place.clone(), agent };
         Ok((seat, Reins { stop, words: heard, waits }))
     }
 
-    /// The run, which begins, or goes on where it is there; `tools` are those of whoever asked. That it does is in the conversation when this returns.
+    /// The run, which begins, or goes on where it is there; `tools` are those of whoever asked, on these `terms`. That it does
+    /// is in the conversation when this returns.
     pub(super) fn work(
         &self,
         (kind, way): (KnownKind, Way),
         Reins { stop, words, waits }: Reins,
-        tools: Arc<[Offered]>,
+        (tools, terms): (Arc<[Offered]>, Terms),
         is_there: bool,
     ) -> Result<Work, PublishError> {
         let (shared, place) = (Arc::clone(&self.shared), self.place.clone());
         Ok(match kind {
             KnownKind::Runner(config) => {
-                let parts = Parts { shared, config, way, place, stop, words, waits, tools };
+                let parts = Parts { shared, config, way, place, stop, words, waits, tools, terms };
                 let shell = if is_there { Shell::resume(parts)? } else { Shell::begin(parts)? };
                 Work::Own(Box::new(shell))
             }
             KnownKind::Remote(config) => {
                 let agent = self.agent.clone();
-                let parts = remote::Parts { shared, config, agent, way, place, stop, words, waits, tools };
+                let parts =
+                    remote::Parts { shared, config, agent, way, place, stop, words, waits, tools, terms };
                 Work::Elsewhere(Box::new(Errand::begin(parts)?))
             }
         })
@@ -101,7 +107,10 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.shared.agents.going.lock().remove(&self.place);
+        let gone = self.shared.agents.going.lock().remove(&self.place);
+        if let Some(gone) = gone {
+            gone.left.cancel();
+        }
     }
 }
 

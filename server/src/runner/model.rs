@@ -31,6 +31,7 @@ mod request;
 pub(crate) use failure::failure;
 pub(crate) use hearing::{Heard, Hearing};
 pub(crate) use post::{no_key, post, put_key, unanswered};
+use request::Tools;
 pub(super) use request::tool;
 
 /// A way to a model.
@@ -53,6 +54,8 @@ pub(super) struct Call {
     pub(super) ask: Ask,
     /// Tools that whoever asked for the run executes.
     pub(super) tools: Arc<[Offered]>,
+    /// The model is to call no tools.
+    pub(super) without_tools: bool,
     /// Tells the answer from others.
     pub(super) number: u64,
     /// Reached when the log has all that the model is told.
@@ -77,11 +80,15 @@ impl Call {
         reached(log, self.ticket, level)
             .await
             .map_err(|error| failure("log_failed", &error.to_string(), true))?;
-        let offer = self.shared.tools.offer(&self.config.tools, self.config.provider.api).await;
+        let api = self.config.provider.api;
+        // Only Anthropic's API is told of tools that may not be called.
+        let needs_none = self.without_tools && api != ModelApi::Anthropic;
+        let servers: &[CompactString] = if needs_none { &[] } else { &self.config.tools };
+        let offer = self.shared.tools.offer(servers, api).await;
         if !offer.missing.is_empty() {
             drop(self.inbox.send(Note::Missing(offer.missing)).await);
         }
-        let request = self.request(&self.offered(offer.tools))?;
+        let request = self.request(self.offered(offer.tools))?;
         let answer = self.way.send(request).await;
         let answer = answer.map_err(|fault| unanswered(WHO, &self.config.provider.upstream, &fault))?;
         let dialect = match self.config.provider.api {
@@ -149,9 +156,10 @@ impl Call {
         }
     }
 
-    fn request(&self, tools: &[Value]) -> Result<Request<Full<Bytes>>, ErrorFact> {
+    fn request(&self, tools: Vec<Value>) -> Result<Request<Full<Bytes>>, ErrorFact> {
         let found = self.shared.hub.find(&self.conversation).ok().flatten();
         let view = found.ok_or_else(|| failure("internal", "the conversation is gone", false))?.view();
+        let tools = if self.without_tools { Tools::Closed(tools) } else { Tools::Open(tools) };
         let body = request::body(&view, &self.config, self.ask.broke_off, tools);
         drop(view);
         let Provider { upstream, path, api, key_env, needs_key } = &self.config.provider;

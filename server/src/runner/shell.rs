@@ -18,6 +18,7 @@ use super::agent::failed;
 use super::model::{Call, Way};
 use super::sinks::Sinks;
 use super::{Agent, Answer, Ask, Command, Execute, HUB_STOPPED, Input, NAME, Plan, Scribe};
+use crate::agents::Terms;
 use crate::clock;
 use crate::config::RunnerConfig;
 use crate::hub::PublishError;
@@ -89,6 +90,8 @@ pub(crate) struct Shell {
     notes: mpsc::Sender<Note>,
     /// Tools that whoever asked for the run executes.
     tools: Arc<[Offered]>,
+    /// How the run is to go.
+    terms: Terms,
     /// The calls that are executed. To drop one of these lets it be.
     calls: HashMap<ToolCallId, DropGuard>,
     /// The servers of which it was said that their tools are not there.
@@ -119,6 +122,8 @@ pub(crate) struct Parts {
     pub(crate) waits: watch::Sender<bool>,
     /// Tools that whoever asked for the run executes.
     pub(crate) tools: Arc<[Offered]>,
+    /// How the run is to go.
+    pub(crate) terms: Terms,
 }
 
 impl Shell {
@@ -156,7 +161,7 @@ impl Shell {
     }
 
     fn new(parts: Parts, agent: Agent) -> Self {
-        let Parts { shared, config, way, place, stop, words, waits, tools } = parts;
+        let Parts { shared, config, way, place, stop, words, waits, tools, terms } = parts;
         let (notes, inbox) = mpsc::channel(NOTES_MAX);
         let scribe = Scribe::new(&shared, place.clone()).at(config.price);
         let sinks = Sinks::open(&shared, &place, &config.sinks);
@@ -175,6 +180,7 @@ impl Shell {
             notes,
             calls: HashMap::new(),
             tools,
+            terms,
             missing: HashSet::new(),
             model: None,
             asked: 0,
@@ -285,6 +291,7 @@ impl Shell {
             run: self.place.run.clone(),
             ask,
             tools: Arc::clone(&self.tools),
+            without_tools: self.terms.without_tools,
             number: self.asked,
             ticket: self.scribe.ticket(),
             inbox: self.notes.clone(),
@@ -299,9 +306,14 @@ impl Shell {
         self.calls.insert(call.tool.clone(), abort.clone().drop_guard());
         let (shared, config) = (Arc::clone(&self.shared), Arc::clone(&self.config));
         let (notes, ticket) = (self.notes.clone(), self.scribe.ticket());
+        // A model may call what it was not offered.
+        let without_tools = self.terms.without_tools;
         tokio::spawn(async move {
             let log = shared.hub.log();
             let result = match reached(log, ticket, Durability::Stored.min(log.durability())).await {
+                Ok(()) if without_tools => {
+                    Some(failed(call.tool, "not executed: no tools are offered in this run"))
+                }
                 Ok(()) => shared.tools.execute(&config.tools, &call, &notes, &abort).await,
                 Err(error) => Some(failed(call.tool, &format!("not executed: {error}"))),
             };

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use compact_str::CompactString;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, JsonObject, ServerResult, Tool};
 use rmcp::service::{PeerRequestOptions, ServiceError};
-use serde_json::Value;
+use serde_json::{Value, json};
 use shared::ToolCallId;
 use shared::event::{ToolProgress, ToolResult};
 use shared::limits::OFFERED_TOOLS_MAX;
@@ -23,7 +23,7 @@ use super::Execute;
 use super::agent::failed;
 use super::model::tool;
 use super::shell::Note;
-use crate::config::{ModelApi, ToolServer};
+use crate::config::{Api, FilledHeader, ModelApi, Reach, ToolServer, Upstream};
 use crate::proxy::Proxy;
 
 mod nursery;
@@ -38,8 +38,10 @@ use session::Session;
 const LEFT_ALONE: Duration = Duration::from_secs(5);
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Toolbox {
+    /// The way out.
+    proxy: Arc<Proxy>,
     servers: BTreeMap<CompactString, Server>,
 }
 
@@ -79,7 +81,7 @@ impl Toolbox {
             let server = Server { config, launcher, proxy, state: Mutex::default() };
             (server.config.name.clone(), server)
         });
-        Self { servers: servers.collect() }
+        Self { servers: servers.collect(), proxy: Arc::clone(proxy) }
     }
 
     /// The tools of the servers `names`, for a model that speaks `api`.
@@ -117,6 +119,28 @@ impl Toolbox {
             }
         }
         tools
+    }
+
+    /// The tools of the server at `url`, reached with this key for once: `name`, `description`, `inputSchema`. Else why there
+    /// are none.
+    pub(crate) async fn probe(
+        &self,
+        url: &str,
+        key: Option<&str>,
+        patience: Duration,
+    ) -> Result<Vec<Value>, String> {
+        let upstream = Upstream::new("tools", url, Api::OpenAi).map_err(|error| error.to_string())?;
+        let headers = key.map(FilledHeader::bearer).into_iter().collect();
+        let reach = Reach::Http { url: url.to_owned(), upstream: Box::new(upstream), key_env: None, headers };
+        let config = ToolServer { name: "tools".into(), reach, patience };
+        let begun = tokio::time::timeout(patience, Session::begin(&config, &[], &self.proxy)).await;
+        let session =
+            begun.map_err(|_elapsed| format!("it does not answer within {} s", patience.as_secs()))??;
+        let told = |tool: &Tool| {
+            let description = tool.description.as_deref().unwrap_or_default();
+            json!({"name": tool.name, "description": description, "inputSchema": *tool.input_schema})
+        };
+        Ok(session.tools.iter().take(OFFERED_TOOLS_MAX).map(told).collect())
     }
 
     /// Executes a call with a tool of the servers `names`, until it is over or `abort` is cancelled. Gives a result in any
@@ -250,5 +274,5 @@ fn progress(tool: ToolCallId, current: f64, total: Option<f64>, text: Option<Str
     let is_fraction = total.is_some_and(|total| total <= 1.0);
     let factor = if is_fraction { 100.0 } else { 1.0 };
     let whole = |number: f64| format!("{:.0}", number * factor).parse().ok();
-    ToolProgress { tool, text, current: whole(current), total: total.and_then(whole) }
+    ToolProgress { text, current: whole(current), total: total.and_then(whole), ..ToolProgress::new(tool) }
 }

@@ -9,6 +9,7 @@ use shared::reconstruct::{Unfinished, anthropic, openai};
 use shared::{ConversationId, Json, RunId, View};
 
 use super::words;
+use crate::agents::Terms;
 use crate::config::{RemoteConfig, RemoteKind};
 
 mod goes_on;
@@ -35,6 +36,8 @@ pub(super) struct Occasion<'a> {
     pub(super) fresh: &'a str,
     /// Tools that whoever asked executes.
     pub(super) tools: &'a [Offered],
+    /// Who asked, and how the run is to go.
+    pub(super) terms: &'a Terms,
 }
 
 /// A request.
@@ -61,7 +64,8 @@ pub(super) fn asked(of: &Occasion<'_>) -> Asked {
         RemoteKind::Forge => forge(of),
         RemoteKind::Ralph => {
             let messages = words::plain(of.view);
-            json!({"user_id": USER, "chat_id": of.conversation, "messages": messages})
+            let (user, chat) = whose(of);
+            json!({"user_id": user, "chat_id": chat, "messages": messages})
         }
         RemoteKind::OpenAi => {
             let messages = openai::request(of.view, Unfinished::Answer).messages;
@@ -114,6 +118,16 @@ fn json_body(of: &Occasion<'_>, body: &Value) -> Asked {
 
 fn model<'a>(of: &Occasion<'a>) -> &'a str {
     of.config.model.as_deref().unwrap_or_default()
+}
+
+/// The user and the chat that Ralph is told: those that the caller named; where it named none, those of the newest run of the
+/// conversation whose caller did, so that who goes on with it finds what the agent has made for them.
+fn whose(of: &Occasion<'_>) -> (CompactString, CompactString) {
+    let named = |terms: &Terms| terms.user.is_some();
+    let before = || of.view.runs.values().rev().map(Terms::of).find(named);
+    let terms = Some(of.terms.clone()).filter(named).or_else(before).unwrap_or_default();
+    let chat = terms.chat.unwrap_or_else(|| of.conversation.as_str().into());
+    (terms.user.unwrap_or_else(|| USER.into()), chat)
 }
 
 /// `AgentOS` takes forms, and keeps the history by the name of the session.
@@ -228,7 +242,7 @@ fn forge(of: &Occasion<'_>) -> Value {
             fields.insert(name.to_owned(), value.into());
         }
     }
-    fields.insert("enable_tools".to_owned(), true.into());
+    fields.insert("enable_tools".to_owned(), (!of.terms.without_tools).into());
     fields.into()
 }
 

@@ -102,11 +102,8 @@ impl Tale {
                 self.end = Some(std::mem::take(end));
                 return None;
             }
-            // Told when the answer is over.
-            Kind::Error(fact) if is_main => {
-                self.failure = Some(fact.clone());
-                return None;
-            }
+            // Told when the answer is over. One that was followed by another did not end it.
+            Kind::Error(fact) if is_main => kind = Kind::Error(self.failure.replace(fact.clone())?),
             // What was said before is in the conversation.
             Kind::Message(_) => return None,
             // Told once it is over that nothing but this is missing.

@@ -33,6 +33,11 @@ impl Filled {
         Ok(Self(pieces))
     }
 
+    /// `text` to the letter, whatever it looks like.
+    pub(crate) fn literal(text: &str) -> Self {
+        Self(vec![Piece::Text(text.to_owned())])
+    }
+
     /// What of it stands there whatever the environment knows.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|piece| match piece {

@@ -41,6 +41,11 @@ impl FilledHeader {
         Ok(Self { name: known, value })
     }
 
+    /// The header that keys are usually in, with this key to the letter.
+    pub(crate) fn bearer(key: &str) -> Self {
+        Self { name: AUTHORIZATION, value: Filled::literal(&format!("Bearer {key}")) }
+    }
+
     /// Whether it is the one that keys are usually in.
     pub fn is_authorization(&self) -> bool {
         self.name == AUTHORIZATION

@@ -9,20 +9,46 @@ use crate::config::{ModelApi, RunnerConfig};
 /// Most tokens of an answer where nobody says how many: Anthropic's API wants a number.
 const TOKENS_MAX: u64 = 8_192;
 
+/// The tools of an agent in a request, each as the API wants it.
+#[derive(Debug)]
+pub(super) enum Tools {
+    /// The model may call them.
+    Open(Vec<Value>),
+    /// It may not.
+    Closed(Vec<Value>),
+}
+
+impl Tools {
+    fn put(self, api: ModelApi, fields: &mut Map<String, Value>) {
+        let tools = match self {
+            Self::Open(tools) => tools,
+            // Anthropic's API refuses a history with calls and no tools.
+            Self::Closed(tools) if api == ModelApi::Anthropic && has_calls(fields) => {
+                fields.insert("tool_choice".to_owned(), json!({"type": "none"}));
+                tools
+            }
+            Self::Closed(_) => return,
+        };
+        if !tools.is_empty() {
+            fields.insert("tools".to_owned(), tools.into());
+        }
+    }
+}
+
+/// Whether a request to Anthropic's API tells of calls.
+fn has_calls(fields: &Map<String, Value>) -> bool {
+    let messages = fields.get("messages").and_then(Value::as_array).into_iter().flatten();
+    let mut blocks = messages.filter_map(|message| message.get("content")?.as_array()).flatten();
+    blocks.any(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"))
+}
+
 /// The request, as JSON.
-pub(super) fn body(
-    view: &View,
-    config: &RunnerConfig,
-    broke_off: Option<Partial>,
-    tools: &[Value],
-) -> Vec<u8> {
+pub(super) fn body(view: &View, config: &RunnerConfig, broke_off: Option<Partial>, tools: Tools) -> Vec<u8> {
     let mut fields = match config.provider.api {
         ModelApi::OpenAi => openai(view, config, broke_off),
         ModelApi::Anthropic => anthropic(view, config, broke_off),
     };
-    if !tools.is_empty() {
-        fields.insert("tools".to_owned(), tools.into());
-    }
+    tools.put(config.provider.api, &mut fields);
     for (name, value) in &config.request {
         fields.insert(name.clone(), value.clone());
     }

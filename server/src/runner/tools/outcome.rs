@@ -1,20 +1,33 @@
-//! What a tool gave back, of every kind of content that the protocol has: texts for the model, files beside them.
+//! What a tool gave back, of every kind of content that the protocol has: texts for the model, files and pages beside them.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 use shared::event::ToolResult;
 use shared::limits::TOOL_FILES_BYTES_MAX;
 use shared::{Json, ToolCallId};
 
+/// The scheme of resources that a tool made for the person alone, to be looked at and not to be read by the model.
+const FOR_PERSONS: &str = "ui://";
+
+/// What stands beside the texts of a result.
+struct Beside {
+    files: Vec<Value>,
+    /// Pages of HTML, or the addresses of pages.
+    embeds: Vec<Value>,
+    /// Bytes that files and pages may still have together.
+    room: usize,
+}
+
 /// The result of a call. Its output is a text where there is one, a list of texts where there are several, and what is
-/// structured where there is nothing else. Images, sounds and other files stand beside it; their places in the list say what
-/// they are.
+/// structured where there is nothing else. Images, sounds, pages and other files stand beside it; their places in the list say
+/// what they are.
 pub(super) fn outcome(tool: ToolCallId, result: CallToolResult) -> ToolResult {
     let mut texts = Vec::new();
-    let mut files = Vec::new();
-    let mut room = TOOL_FILES_BYTES_MAX;
+    let mut beside = Beside { files: Vec::new(), embeds: Vec::new(), room: TOOL_FILES_BYTES_MAX };
     for block in result.content {
-        texts.push(text(block, &mut files, &mut room));
+        texts.push(beside.text(block));
     }
     let output = match (texts.as_slice(), result.structured_content) {
         ([], Some(structured)) => Json::of(&structured),
@@ -25,42 +38,95 @@ pub(super) fn outcome(tool: ToolCallId, result: CallToolResult) -> ToolResult {
             Json::of(&texts.iter().map(block).collect::<Vec<_>>())
         }
     };
-    let files = (!files.is_empty()).then(|| Json::of(&files));
+    let list = |items: Vec<Value>| (!items.is_empty()).then(|| Json::of(&items));
+    let (files, embeds) = (list(beside.files), list(beside.embeds));
     let is_error = result.is_error.unwrap_or_default();
-    ToolResult { files, ..ToolResult::new(tool, output, is_error) }
+    ToolResult { files, embeds, ..ToolResult::new(tool, output, is_error) }
 }
 
-/// What the model is told of a piece. What is no text is put with the files.
-fn text(block: ContentBlock, files: &mut Vec<Value>, room: &mut usize) -> String {
-    let mut keep = |kind: &str, mime: &str, data: &str, name: Option<&str>| {
-        let place = name.map(|name| format!(" {name}")).unwrap_or_default();
-        let bytes = data.len() / 4 * 3;
-        if data.len() > *room {
-            return format!("[{kind}{place}: {mime}, {bytes} bytes, left out]");
+impl Beside {
+    /// What the model is told of a piece. What is no text is put beside.
+    fn text(&mut self, block: ContentBlock) -> String {
+        match block {
+            ContentBlock::Text(it) => it.text,
+            ContentBlock::Image(it) => self.keep("image", &it.mime_type, &it.data, None),
+            ContentBlock::Audio(it) => self.keep("audio", &it.mime_type, &it.data, None),
+            ContentBlock::Resource(it) => self.resource(it.resource),
+            ContentBlock::ResourceLink(it) => {
+                let link = json!({"type": "link", "mime_type": it.mime_type, "name": it.name, "url": it.uri});
+                self.files.push(link);
+                let description = it.description.map(|text| format!(": {text}")).unwrap_or_default();
+                format!("[{} {}{description}]", it.name, it.uri)
+            }
+            _ => String::from("[content of a kind that is not known here]"),
         }
-        *room -= data.len();
-        let url = format!("data:{mime};base64,{data}");
-        files.push(json!({"type": kind, "mime_type": mime, "name": name, "url": url}));
-        format!("[{kind}{place}: {mime}, {bytes} bytes]")
-    };
-    match block {
-        ContentBlock::Text(it) => it.text,
-        ContentBlock::Image(it) => keep("image", &it.mime_type, &it.data, None),
-        ContentBlock::Audio(it) => keep("audio", &it.mime_type, &it.data, None),
-        ContentBlock::Resource(it) => match it.resource {
-            ResourceContents::TextResourceContents { uri, text, .. } => format!("[{uri}]\n{text}"),
+    }
+
+    fn resource(&mut self, resource: ResourceContents) -> String {
+        match resource {
+            ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
+                match Page::of(mime_type.as_deref(), &text) {
+                    Some(page) => self.page(&uri, page, &text),
+                    None => format!("[{uri}]\n{text}"),
+                }
+            }
             ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
                 let mime = mime_type.unwrap_or_else(|| String::from("application/octet-stream"));
-                keep("file", &mime, &blob, Some(&uri))
+                let text = BASE64.decode(&blob).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+                match text.as_deref().and_then(|text| Page::of(Some(&mime), text)) {
+                    Some(page) => self.page(&uri, page, &format!("{} bytes of {mime}", blob.len() / 4 * 3)),
+                    None => self.keep("file", &mime, &blob, Some(&uri)),
+                }
             }
             _ => String::from("[a resource of a kind that is not known here]"),
-        },
-        ContentBlock::ResourceLink(it) => {
-            files.push(json!({"type": "link", "mime_type": it.mime_type, "name": it.name, "url": it.uri}));
-            let description = it.description.map(|text| format!(": {text}")).unwrap_or_default();
-            format!("[{} {}{description}]", it.name, it.uri)
         }
-        _ => String::from("[content of a kind that is not known here]"),
+    }
+
+    /// Puts a page beside; what the model is told of it: `text`, unless the page was made for the person.
+    fn page(&mut self, uri: &str, page: Page, text: &str) -> String {
+        let Page(page) = page;
+        let bytes = page.len();
+        let is_left_out = bytes > self.room;
+        if !is_left_out {
+            self.room -= bytes;
+            self.embeds.push(Value::from(page));
+        }
+        let note = if is_left_out { ", left out" } else { "" };
+        if uri.starts_with(FOR_PERSONS) {
+            return format!("[page {uri}: {bytes} bytes, for the user{note}]");
+        }
+        format!("[{uri}]\n{text}")
+    }
+
+    fn keep(&mut self, kind: &str, mime: &str, data: &str, name: Option<&str>) -> String {
+        let place = name.map(|name| format!(" {name}")).unwrap_or_default();
+        let bytes = data.len() / 4 * 3;
+        if data.len() > self.room {
+            return format!("[{kind}{place}: {mime}, {bytes} bytes, left out]");
+        }
+        self.room -= data.len();
+        let url = format!("data:{mime};base64,{data}");
+        self.files.push(json!({"type": kind, "mime_type": mime, "name": name, "url": url}));
+        format!("[{kind}{place}: {mime}, {bytes} bytes]")
+    }
+}
+
+/// A page of HTML, or the address of one.
+struct Page(String);
+
+impl Page {
+    /// The page that a resource of this media type is, if it is one: HTML, or a list of addresses, of which the first counts.
+    fn of(mime: Option<&str>, text: &str) -> Option<Self> {
+        let mime = mime?.split(';').next()?.trim().to_ascii_lowercase();
+        match mime.as_str() {
+            "text/html" | "application/xhtml+xml" => Some(Self(text.to_owned())),
+            "text/uri-list" => {
+                let address =
+                    text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+                address.map(|address| Self(address.to_owned()))
+            }
+            _ => None,
+        }
     }
 }
 

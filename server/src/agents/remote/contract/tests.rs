@@ -31,6 +31,7 @@ fn of(config: &RemoteConfig, conversation: &str, lines: &str) -> Asked {
         view: &view,
         fresh: "f",
         tools: &[],
+        terms: &Terms::default(),
     })
 }
 

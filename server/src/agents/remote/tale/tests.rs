@@ -123,3 +123,16 @@ fn calls_of_a_member_belong_to_the_pause_that_comes_behind_them() {
     let (_, asks) = tale.end();
     assert_eq!(asks[0].calls.iter().map(|call| call.given.as_str()).collect::<Vec<_>>(), ["a"]);
 }
+
+#[test]
+fn a_failure_that_was_followed_by_another_is_told_and_the_last_one_ends_the_answer() {
+    let run = RunId::new("r");
+    let mut tale = Tale::new(run.clone(), None);
+    let error = |code: &str| {
+        let (code, message) = (code.into(), String::from("no"));
+        Event::new(&run, Kind::Error(ErrorFact { code, message, retryable: false, retry_after_ms: None }))
+    };
+    let said = told(&mut tale, vec![error("tools_unavailable"), error("model_error")]);
+    assert_eq!(said, [error("tools_unavailable")]);
+    assert_eq!(tale.heard().failure.unwrap().code, "model_error");
+}

@@ -53,3 +53,29 @@ fn i7_files_that_are_too_large_are_named_and_left_out() {
     assert!(result.output.to_text().ends_with("bytes, left out]"), "{}", result.output.to_text());
     assert_eq!(result.files, None);
 }
+
+#[test]
+fn pages_are_embeds_and_the_model_reads_those_that_were_not_made_for_the_person() {
+    let html = "<!doctype html><p>Hello";
+    let result = of(json!({"content": [
+        {"type": "resource", "resource": {"uri": "ui://chart/1", "mimeType": "text/html;profile=mcp-app", "text": html}},
+        {"type": "resource", "resource": {"uri": "https://example.org/", "mimeType": "text/html", "text": html}},
+        {"type": "resource", "resource": {"uri": "ui://b", "mimeType": "text/html", "blob": "PHA+SGk="}},
+        {"type": "resource", "resource": {"uri": "ui://c", "mimeType": "text/uri-list", "text": "# one\nhttps://example.org/c\n"}},
+    ]}));
+    let texts: Vec<_> =
+        result.output.to_value().as_array().unwrap().iter().map(|it| it["text"].clone()).collect();
+    assert_eq!(texts[0], "[page ui://chart/1: 23 bytes, for the user]");
+    assert_eq!(texts[1], format!("[https://example.org/]\n{html}"));
+    assert_eq!(result.embeds.unwrap().to_value(), json!([html, html, "<p>Hi", "https://example.org/c"]));
+    assert_eq!(result.files, None);
+}
+
+#[test]
+fn i7_pages_that_are_too_large_are_named_and_left_out() {
+    let html = "<".repeat(TOOL_FILES_BYTES_MAX + 1);
+    let page = json!({"uri": "ui://p", "mimeType": "text/html", "text": html});
+    let result = of(json!({"content": [{"type": "resource", "resource": page}]}));
+    assert!(result.output.to_text().ends_with("for the user, left out]"), "{}", result.output.to_text());
+    assert_eq!(result.embeds, None);
+}

@@ -1,0 +1,41 @@
+//! What whoever asks for a run says beside the messages: who asks, and how the run is to go.
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+use shared::Json;
+use shared::event::Kind;
+use shared::view::{NoteBody, RunView};
+
+/// The agent's own event in a run that holds its terms.
+const NAME: &str = "remote_terms";
+
+/// See the module. They stand in the run, so that they hold too when it is resumed by somebody else.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Terms {
+    /// The user that the caller names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) user: Option<CompactString>,
+    /// What the caller calls the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) chat: Option<CompactString>,
+    /// The agent is offered no tools.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) without_tools: bool,
+}
+
+impl Terms {
+    /// Those of a run that is there; the usual ones where it has none.
+    pub(crate) fn of(run: &RunView) -> Self {
+        let terms = run.notes.iter().rev().find_map(|note| match &note.body {
+            NoteBody::Custom { name, value } if name == NAME => serde_json::from_str(value.as_str()).ok(),
+            _ => None,
+        });
+        terms.unwrap_or_default()
+    }
+
+    /// As they stand in the run; nothing where they are the usual ones.
+    pub(crate) fn note(&self) -> Option<Kind> {
+        (*self != Self::default()).then(|| Kind::Custom { name: NAME.into(), value: Json::of(self) })
+    }
+}
