@@ -24,7 +24,7 @@ use crate::http::{
     schema, search, stream, traces as spans, upstreams,
 };
 use crate::hub::Bounds;
-use crate::log::blocking;
+use crate::log::{Unwritten, blocking};
 use crate::state::Shared;
 use crate::ws;
 use crate::{proxy, retention, sink, traces};
@@ -32,13 +32,16 @@ use crate::{proxy, retention, sink, traces};
 /// How long a connection may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Serves until `shutdown`, then drains.
+/// How long a connection is silent before the kernel asks whether its peer is still there.
+const KEEP_ALIVE: Duration = Duration::from_mins(1);
+
+/// Serves until `shutdown`, then drains. Fails when something was not written by then.
 pub(crate) async fn run(
     shared: Arc<Shared>,
     listener: TcpListener,
     address: SocketAddr,
     shutdown: impl Future<Output = ()> + Send,
-) {
+) -> Result<(), Unwritten> {
     let router = router(&shared);
     tracing::info!(%address, "listening");
     let mut shutdown = std::pin::pin!(shutdown);
@@ -77,8 +80,9 @@ pub(crate) async fn run(
         proxy::close(&shared);
         shared.traces.flush(&shared.fanout);
         shared.hub.tell_rows();
-        shared.hub.log().close();
-    });
+        shared.hub.heal();
+        shared.hub.log().close()
+    })
 }
 
 /// What the hub does beside the traffic.
@@ -86,7 +90,12 @@ async fn upkeep(shared: &Shared) {
     let bounds = Bounds::idle_after(shared.config.idle);
     loop {
         tokio::time::sleep(shared.config.upkeep).await;
-        blocking(|| shared.hub.keep_up(clock::now_ms(), bounds));
+        let hub = Arc::clone(&shared.hub);
+        // Beside the task that accepts. It is seen to its end even when the hub stops meanwhile.
+        let work = tokio::task::spawn_blocking(move || hub.keep_up(clock::now_ms(), bounds));
+        if let Err(error) = work.await {
+            tracing::error!(%error, "the upkeep of the hub broke off");
+        }
     }
 }
 
@@ -130,6 +139,9 @@ async fn drain(shared: &Shared) {
 fn tune(stream: &TcpStream) -> std::io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     socket2::SockRef::from(stream).set_tcp_notsent_lowat(shared::limits::UNSENT_BYTES_MAX)?;
+    // A body may be silent for hours; whether its sender is still there, the kernel asks.
+    let alive = socket2::TcpKeepalive::new().with_time(KEEP_ALIVE);
+    socket2::SockRef::from(stream).set_tcp_keepalive(&alive)?;
     stream.set_nodelay(true)
 }
 

@@ -8,6 +8,7 @@ mod amount;
 mod client;
 mod dialect;
 mod doctor;
+mod doors;
 mod price;
 mod serve;
 mod sinks;

@@ -20,6 +20,7 @@ mod runtime;
 mod serve;
 mod tail;
 mod tee;
+mod terminal;
 
 use output::Output;
 

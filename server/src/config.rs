@@ -13,7 +13,7 @@ pub use crate::agents::settings::{
     AgentConfig, AgentKind, Filled, FilledHeader, ModelApi, Provider, ProviderError, Reach, RemoteConfig,
     RemoteKind, RunnerConfig, StreamFile, StreamSink, StreamSocket, StreamTarget, ToolServer,
 };
-pub use crate::http::compat::DOORS;
+pub use crate::http::compat::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
 pub use crate::hub::Prices;
 pub use crate::proxy::{Api, Upstream, UpstreamError};
 pub use crate::retention::Retain;
@@ -33,8 +33,10 @@ pub struct Config {
     pub upstreams: Vec<Upstream>,
     /// Agents that can be asked.
     pub agents: Vec<AgentConfig>,
-    /// The agents behind doors whose clients name none: by the name of the door, see [`DOORS`].
-    pub compat: BTreeMap<CompactString, CompactString>,
+    /// What was set about doors, by their names: see [`DOORS`].
+    pub compat: BTreeMap<CompactString, Door>,
+    /// Between two signs of life on a silent stream of server-sent events; nothing for what is usual in its dialect.
+    pub sse_ping: Option<Duration>,
     /// Origins besides the hub's own whose pages may call the served contracts.
     pub origins: Vec<String>,
     /// What models cost.
@@ -97,6 +99,7 @@ impl Default for Config {
             upstreams: Vec::new(),
             agents: Vec::new(),
             compat: BTreeMap::new(),
+            sse_ping: None,
             origins: Vec::new(),
             prices: Prices::default(),
             tools: Vec::new(),

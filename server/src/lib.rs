@@ -33,6 +33,7 @@ pub mod telemetry;
 mod traces;
 mod weigh;
 mod wire;
+mod work;
 mod ws;
 
 pub use config::Config;
@@ -51,6 +52,9 @@ pub enum ServeError {
     /// The log was not opened; nothing was served.
     #[error(transparent)]
     Log(Box<dyn std::error::Error + Send + Sync>),
+    /// The hub has ended, and its log did not write everything.
+    #[error("{0}")]
+    Unwritten(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// A hub that has its log and serves nobody yet.
@@ -74,8 +78,8 @@ impl Ready {
         if !address.ip().is_loopback() {
             return Err(ServeError::PublicAddress(address));
         }
-        app::run(self.0, listener, address, shutdown).await;
-        Ok(())
+        let ended = app::run(self.0, listener, address, shutdown).await;
+        ended.map_err(|unwritten| ServeError::Unwritten(Box::new(unwritten)))
     }
 }
 

@@ -189,7 +189,7 @@ async fn tail_shows_what_is_published_and_ends_with_the_run() {
     let mut text = String::new();
     within("tail's output", stdout.read_to_string(&mut text)).await.unwrap();
     assert!(within("tail's end", tail.wait()).await.unwrap().success());
-    assert!(text.contains("line 0\nline 1\nline 2\n── complete"), "{text}");
+    assert!(text.contains("│ line 0\n│ line 1\n│ line 2\n└─ complete"), "{text}");
     assert!(!text.contains('\u{1b}'), "colours in a pipe: {text}");
 }
 

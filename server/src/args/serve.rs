@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::SinkSettings;
 use super::agents::{AgentSettings, McpSettings};
 use super::amount::{ByteSize, Span};
+use super::doors::DoorSettings;
 use super::price::PriceSettings;
 use super::upstreams::{UpstreamSettings, as_tables, named};
-use shared::limits::{IDLE_MS, INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
+use shared::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
 
 /// Where a hub listens when nobody says otherwise.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);
@@ -89,6 +90,15 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_INTERRUPTED_AFTER")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) interrupted_after: Option<u64>,
+    /// How many seconds a stream of server-sent events is silent before it shows that it is alive [default: 15; 30 in Forge's
+    /// dialect]
+    #[arg(long, value_name = "SECONDS", env = "FANLIGHT_SSE_PING", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sse_ping: Option<u64>,
+    /// How many seconds lie between two heartbeats of a WebSocket; one that leaves two unanswered is closed [default: 20]
+    #[arg(long, value_name = "SECONDS", env = "FANLIGHT_WS_PING", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ws_ping: Option<u64>,
     /// What the trace on stderr tells: error, warn, info, debug or trace [default: info]
     #[arg(long, value_name = "LEVEL", env = "FANLIGHT_TRACE")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,8 +144,8 @@ pub(crate) struct Settings {
     pub(crate) hosts: Vec<String>,
     /// Origins of pages that may call the served contracts.
     pub(crate) origins: Vec<String>,
-    /// The agents behind doors whose clients name none; in the file alone, as the table `[compat]`.
-    pub(crate) compat: BTreeMap<String, String>,
+    /// What is set about doors; in the file alone, as the table `[compat]`.
+    pub(crate) compat: BTreeMap<String, DoorSettings>,
     /// Files that describe dialects.
     pub(crate) dialects: Vec<PathBuf>,
     /// Model APIs that calls are passed on to, by name.
@@ -146,6 +156,10 @@ pub(crate) struct Settings {
     pub(crate) stalled_after: u64,
     /// Seconds until it is interrupted; 0 is for ever.
     pub(crate) interrupted_after: u64,
+    /// Seconds until a silent stream of server-sent events shows that it is alive; nothing for what is usual in its dialect.
+    pub(crate) sse_ping: Option<u64>,
+    /// Seconds between two heartbeats of a WebSocket.
+    pub(crate) ws_ping: u64,
     /// Where what is taken in goes out again; in the file alone, as tables `[[sinks]]`.
     pub(crate) sinks: Vec<SinkSettings>,
     /// The hub's agents, by name; in the file alone, as tables `[agents.NAME]`.
@@ -183,6 +197,8 @@ impl Default for Settings {
             idle_after: IDLE_MS / 1000,
             stalled_after: STALLED_AFTER_MS / 1000,
             interrupted_after: INTERRUPTED_AFTER_MS / 1000,
+            sse_ping: None,
+            ws_ping: HEARTBEAT_MS / 1000,
             trace: String::from("info"),
             trace_format: TraceFormat::Lines,
         }

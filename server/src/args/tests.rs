@@ -4,6 +4,8 @@ use clap::CommandFactory as _;
 
 use super::*;
 
+mod options; // the tables of docs/commands.md
+
 fn parse(line: &str) -> Result<Args, clap::Error> {
     Args::try_parse_from(std::iter::once("fanlight").chain(line.split_whitespace()))
 }

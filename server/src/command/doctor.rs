@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Failure, Output, runtime};
+use super::{Failure, Output, runtime, terminal};
 use crate::args::DoctorArgs;
 
 mod environment;
@@ -41,7 +41,9 @@ impl Finding {
 
     fn line(&self) -> String {
         let Self { check, seen, .. } = self;
-        match &self.mend {
+        // What was seen is what others said: no line of it may look like a finding of its own.
+        let (seen, mend) = (terminal::line(seen), self.mend.as_deref().map(terminal::line));
+        match mend {
             None => format!("ok       {check}: {seen}"),
             Some(mend) => format!("problem  {check}: {seen}\n         {mend}"),
         }
@@ -93,8 +95,11 @@ pub(crate) fn run(args: &DoctorArgs, mut output: Output) -> Result<(), Failure> 
     });
     findings.extend(environment::look(base, &environment));
     for finding in &findings {
-        let line =
-            if args.json { serde_json::to_string(finding).unwrap_or_default() } else { finding.line() };
+        let line = if args.json {
+            terminal::json(serde_json::to_string(finding).unwrap_or_default())
+        } else {
+            finding.line()
+        };
         output.line(&line)?;
     }
     match findings.iter().filter(|finding| !finding.ok).count() {

@@ -1,8 +1,11 @@
 //! `fanlight export`: a conversation as a file, on stdout.
 
+use std::io::IsTerminal as _;
+
+use bytes::Bytes;
 use server::client::{PublishError, download};
 
-use super::{Failure, Output, runtime};
+use super::{Failure, Output, runtime, terminal};
 use crate::args::ExportArgs;
 
 /// Writes the file as it comes.
@@ -20,7 +23,13 @@ pub(crate) fn run(args: &ExportArgs, mut output: Output) -> Result<(), Failure> 
             url.query_pairs_mut().append_pair(name, value);
         }
     }
-    runtime::one_thread()?.block_on(download(&address, url, |piece| output.bytes(&piece)))
+    // Into a file or another program it goes byte for byte.
+    let mut shown = std::io::stdout().is_terminal().then(terminal::Pieces::default);
+    let write = |piece: Bytes| match &mut shown {
+        Some(shown) => output.bytes(shown.next(&piece).as_bytes()),
+        None => output.bytes(&piece),
+    };
+    runtime::one_thread()?.block_on(download(&address, url, write))
 }
 
 impl From<PublishError> for Failure {

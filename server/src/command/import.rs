@@ -10,7 +10,7 @@ use shared::ConversationId;
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 
-use super::{Failure, Output, runtime};
+use super::{Failure, Output, runtime, terminal};
 use crate::args::ImportArgs;
 
 /// Longest first line, in bytes.
@@ -59,7 +59,8 @@ pub(crate) fn run(args: &ImportArgs, mut output: Output) -> Result<(), Failure> 
         let taken = Publisher::new(args.hub.address()).import(&conversation, body).await;
         Ok::<_, Failure>((conversation, taken.map_err(|error| failure(&error))?))
     })?;
-    output.line(&format!("imported {} events; {conversation} stands at {}", taken.events, taken.position))
+    let done = format!("imported {} events; {conversation} stands at {}", taken.events, taken.position);
+    output.line(&terminal::line(&done))
 }
 
 fn named(first: &[u8]) -> Result<ConversationId, Failure> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::Failure;
+use super::{Failure, terminal};
 
 /// Where a command writes its results.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ fn failure(error: &io::Error) -> Failure {
 
 /// Says something on stderr.
 pub(crate) fn complain(text: &str) {
+    // What a hub says is among it.
+    let text = terminal::lines(text);
     // A stderr that nobody reads is no reason to stop, and there is no third place to say so.
     drop(writeln!(io::stderr(), "fanlight: {text}"));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use compact_str::CompactString;
 use server::client::HubAddress;
-use server::config::{AgentConfig, Config, DOORS, LogChoice, Prices, Retain, ToolServer, Upstream};
+use server::config::{AgentConfig, Config, Door, LogChoice, Prices, Retain, ToolServer, Upstream};
 use server::telemetry;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
@@ -65,6 +65,8 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         hosts,
         origins: origins(settings)?,
         compat,
+        sse_ping: settings.sse_ping.map(|seconds| ping("sse_ping", seconds)).transpose()?,
+        heartbeat: ping("ws_ping", settings.ws_ping)?,
         dialects,
         sinks,
         upstreams,
@@ -94,24 +96,27 @@ fn prices(settings: &Settings) -> Result<Prices, Failure> {
     Ok(Prices::new(prices))
 }
 
-/// The agents behind doors: both must be there.
-fn compat(settings: &Settings) -> Result<BTreeMap<CompactString, CompactString>, Failure> {
-    let named = settings.compat.iter().map(|(door, agent)| {
-        let wrong = |what: String| Failure::Usage {
-            what,
-            mend: String::from("docs/integrations/clients.md says what the table [compat] looks like"),
-        };
-        if !DOORS.contains(&door.as_str()) {
-            return Err(wrong(format!("[compat] has {door:?}, and the doors are {}", DOORS.join(", "))));
-        }
-        if !settings.agents.contains_key(agent) {
-            return Err(wrong(format!(
-                "[compat] {door} names {agent:?}, and there is no table [agents.{agent}]"
-            )));
-        }
-        Ok((CompactString::new(door), CompactString::new(agent)))
+/// What is set about doors.
+fn compat(settings: &Settings) -> Result<BTreeMap<CompactString, Door>, Failure> {
+    let doors = settings.compat.iter().map(|(name, door)| {
+        let door = door.door(name, |agent| settings.agents.contains_key(agent));
+        door.map(|door| (CompactString::new(name), door))
     });
-    named.collect()
+    doors.collect::<Result<_, _>>().map_err(|what| Failure::Usage {
+        what,
+        mend: String::from("docs/integrations/clients.md says what the table [compat] looks like"),
+    })
+}
+
+/// The time between two signs of life: never none, and an hour at most.
+fn ping(name: &str, seconds: u64) -> Result<Duration, Failure> {
+    if (1..=3_600).contains(&seconds) {
+        return Ok(Duration::from_secs(seconds));
+    }
+    Err(Failure::Usage {
+        what: format!("{name} is {seconds} seconds"),
+        mend: String::from("it is a number of seconds from 1 to 3600"),
+    })
 }
 
 /// The origins of pages that may call.
@@ -212,7 +217,13 @@ async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Resu
     // What it publishes while the hub drains is refused; here it ends for good.
     drop(demo);
     served.map_err(|error| {
-        Failure::new(format!("the hub at {address} stopped: {error}"), "see the trace above")
+        let mend = match &error {
+            server::ServeError::Unwritten(_) => {
+                "what was acked as stored is kept; publishers that wait for that send the rest again"
+            }
+            _ => "see the trace above",
+        };
+        Failure::new(format!("the hub at {address} stopped: {error}"), mend)
     })
 }
 

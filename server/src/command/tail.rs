@@ -7,7 +7,7 @@ use shared::frame::{SnapshotReason, Sub, Wish};
 use shared::until::{Until, Watch};
 use shared::{Envelope, Kind, Lens, Position, View};
 
-use super::{Failure, Output, output, runtime};
+use super::{Failure, Output, output, runtime, terminal};
 use crate::args::TailArgs;
 
 mod paint;
@@ -133,7 +133,7 @@ impl<W: Write> Tail<W> {
             match &mut self.printer {
                 Printer::Json => {
                     // Every envelope can be written: it came as JSON.
-                    text.push_str(&serde_json::to_string(&envelope).unwrap_or_default());
+                    text.push_str(&terminal::json(serde_json::to_string(&envelope).unwrap_or_default()));
                     text.push('\n');
                 }
                 Printer::Pretty(pretty) => pretty.event(&envelope, view, &mut text),

@@ -166,10 +166,9 @@ impl<'a> Score<'a> {
             for tenth in 1..10 {
                 let at = place.at.saturating_add(takes / 10 * tenth);
                 let progress = ToolProgress {
-                    tool: tool.clone(),
-                    text: None,
                     current: Some(u64::from(tenth) * 10),
                     total: Some(100),
+                    ..ToolProgress::new(tool.clone())
                 };
                 self.put(&Place { at, ..place.clone() }, Kind::ToolProgress(progress));
             }

@@ -1,5 +1,7 @@
 //! Colours of a terminal, or none; and text that cannot do anything to a terminal.
 
+use crate::command::terminal::harmless;
+
 /// What a piece of text stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
@@ -60,14 +62,5 @@ impl Paint {
         if coloured {
             out.push_str("\x1b[0m");
         }
-    }
-}
-
-/// Models and tools write whatever they like, but a terminal obeys control characters.
-fn harmless(c: char) -> char {
-    match c {
-        '\n' | '\t' => c,
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
-        c => c,
     }
 }

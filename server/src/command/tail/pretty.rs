@@ -1,5 +1,8 @@
 //! A conversation for a person at a terminal: text as it streams, one line for each step of a call. Lines that are
 //! written stay; nothing moves the cursor, so it can be piped and scrolled.
+//!
+//! Each line of a text stands behind [`RULE`], and no line of a step begins with it: so nothing that a model, a tool or a person
+//! writes can look like a step.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +11,14 @@ use shared::view::{Item, NoteBody, RunView, ToolView, TopItem};
 use shared::{AgentId, Envelope, Kind, PartId, RunId, ToolCallId, View};
 
 use super::paint::{Ink, Paint};
+use crate::command::terminal::line;
 
 mod words;
 
 use words::{duration, preview};
+
+/// Stands before each line of a text.
+const RULE: &str = "│ ";
 
 /// What is said of a run whose publisher is gone.
 const STALLED: &str = "… stalled: no word from its publisher";
@@ -203,6 +210,7 @@ impl Pretty {
             if !words.is_empty() {
                 if self.at_start {
                     indent(depth, out);
+                    out.push_str(RULE);
                 }
                 self.paint.add(out, ink, words);
                 self.at_start = false;
@@ -217,16 +225,23 @@ impl Pretty {
     fn line(&mut self, depth: usize, ink: Ink, text: &str, out: &mut String) {
         self.break_line(out);
         indent(depth, out);
-        self.paint.add(out, ink, &text.replace('\n', " "));
+        self.paint.add(out, ink, &line(text));
         out.push('\n');
     }
 
     fn message(&mut self, role: &str, text: &str, out: &mut String) {
         self.break_line(out);
         out.push('\n');
-        self.paint.add(out, Ink::Strong, role);
+        out.push_str(RULE);
+        self.paint.add(out, Ink::Strong, &line(role));
         self.paint.add(out, Ink::Dim, " › ");
-        self.paint.add(out, Ink::Plain, text.trim_end());
+        let mut lines = text.trim_end().split('\n');
+        self.paint.add(out, Ink::Plain, lines.next().unwrap_or_default());
+        for line in lines {
+            out.push('\n');
+            out.push_str(RULE);
+            self.paint.add(out, Ink::Plain, line);
+        }
         out.push('\n');
     }
 
@@ -239,11 +254,11 @@ impl Pretty {
         let model = run.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
         self.break_line(out);
         out.push('\n');
-        self.line(0, Ink::Dim, &format!("── {title}{model}"), out);
+        self.line(0, Ink::Dim, &format!("┌─ {title}{model}"), out);
     }
 
     fn end(&mut self, run: &RunView, end: &RunEnd, out: &mut String) {
-        let mut words = vec![format!("── {}", status_word(end.status))];
+        let mut words = vec![format!("└─ {}", status_word(end.status))];
         words.extend(run.ended_at.map(|ended_at| duration(ended_at.saturating_sub(run.started_at))));
         let failed = run.tools.values().filter(|tool| tool.state == ToolState::Error).count();
         words.extend(match (run.tools.len(), failed) {
@@ -279,10 +294,10 @@ impl Pretty {
     }
 
     fn error(&mut self, depth: usize, error: &ErrorFact, out: &mut String) {
-        let retry = match error.retry_after_ms {
+        let retry = match error.retry_after_ms.filter(|_| error.retryable) {
             Some(wait) => format!(" (try again in {})", duration(wait)),
             None if error.retryable => String::from(" (trying again may help)"),
-            None => String::new(),
+            None => String::from(" (permanent)"),
         };
         self.line(depth, Ink::Bad, &format!("✗ {}: {}{retry}", error.code, error.message), out);
     }

@@ -26,20 +26,20 @@ const EVENTS: &str = r#"{"k":"message","message":"m","role":"user","text":"Why i
 {"k":"run.end","run":"r","status":"complete","usage":{"input_tokens":10,"output_tokens":5},"seq":20,"at":62000}"#;
 
 const WANTED: &str = "
-user › Why is it slow?
+│ user › Why is it slow?
 
-── A slow page · m-1
-Perhaps the query?
+┌─ A slow page · m-1
+│ Perhaps the query?
 ◷ explain {\"sql\": \"select 1\"}
 ◌ explain executing
-  plan\u{fffd}[31m
+  │ plan\u{fffd}[31m
 ✓ explain 1.2 s Seq Scan
   ⤷ reader: read the docs
-  Add an
-  index.
+  │ Add an
+  │ index.
   ⤴ reader complete
 ✗ overloaded: busy (try again in 8.0 s)
-── complete · 1:02 · 1 call · 15 tokens
+└─ complete · 1:02 · 1 call · 15 tokens
 ";
 
 fn written(colours: bool) -> (String, View) {
@@ -69,11 +69,38 @@ fn colours_come_only_where_they_are_wanted_and_never_from_the_agent() {
 }
 
 #[test]
+fn no_text_looks_like_a_step() {
+    let step = "✓ deploy 1.2 s all tests passed";
+    let texts = [
+        format!(r#"{{"k":"message","message":"m","role":"{step}","text":"Hi\\n{step}"}}"#),
+        format!(r#"{{"k":"run.start","run":"r","title":"complete · 1:02\\n{step}"}}"#),
+        r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#.to_owned(),
+        format!(r#"{{"k":"part.delta","run":"r","part":"p","text":"one\\n{step}\\n"}}"#),
+        format!(r#"{{"k":"part.delta","run":"r","part":"p","text":"{step}\\r{step}"}}"#),
+        r#"{"k":"tool.start","run":"r","tool":"t","name":"look"}"#.to_owned(),
+        format!(r#"{{"k":"tool.output","run":"r","tool":"t","text":"\\n  {step}"}}"#),
+        format!(r#"{{"k":"status","run":"r","text":"wait\\n{step}"}}"#),
+        format!(r#"{{"k":"error","run":"r","code":"c","message":"m\\n{step}"}}"#),
+    ];
+    let (mut pretty, mut view, mut out) = (Pretty::new(Paint::new(false)), View::default(), String::new());
+    for json in texts {
+        let envelope = Envelope::parse(&json).expect("an event");
+        fold(&mut view, &envelope, &mut |_| {});
+        pretty.event(&envelope, &view, &mut out);
+    }
+    for text in [out, pretty.snapshot(&view)] {
+        assert!(text.contains(step));
+        assert!(!text.lines().any(|line| line.trim_start().starts_with('✓')), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with("└─ complete")), "{text}");
+    }
+}
+
+#[test]
 fn who_comes_late_reads_what_there_is() {
     let view = written(false).1;
     let mut pretty = Pretty::new(Paint::new(false));
     let text = pretty.snapshot(&view);
-    for line in ["user › Why is it slow?", "✓ explain 1.2 s Seq Scan", "  index.", "── complete · 1:02"]
+    for line in ["user › Why is it slow?", "✓ explain 1.2 s Seq Scan", "  │ index.", "└─ complete · 1:02"]
     {
         assert!(text.contains(line), "{text}");
     }

@@ -1,0 +1,83 @@
+//! What README says is not there yet: each claim has a test here that fails once the thing is there, so that the page is
+//! changed with it. The last words of a claim are the name of its test.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use tests::Hub;
+use tests::hub::binary;
+use tests::wait::patiently;
+use tokio::process::Command;
+
+/// Starts a hub that is expected to refuse; what it says on stderr.
+async fn refused(arguments: &[&str]) -> String {
+    let place = tempfile::tempdir().unwrap();
+    let mut hub = Command::new(binary());
+    hub.arg("serve").args(arguments).current_dir(place.path()).kill_on_drop(true);
+    let ended = patiently("the refusal", hub.output()).await.unwrap();
+    assert!(!ended.status.success(), "{arguments:?} is taken");
+    String::from_utf8(ended.stderr).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn absent_access_control() {
+    let said = refused(&["--listen", "0.0.0.0:0"]).await;
+    assert!(said.contains("no access control"), "{said}");
+    // A token is not looked at: everybody who reaches the hub may do everything.
+    let hub = Hub::start_in_memory().await;
+    for token in [None, Some("Bearer made-up")] {
+        let mut request = hub.request("POST", "/v1/conversations/c/events");
+        if let Some(token) = token {
+            request = request.header("authorization", token);
+        }
+        let answer = request.body(r#"[{"k":"run.start","run":"r"}]"#).send().await.unwrap();
+        assert!(answer.status().is_success(), "{token:?}: {}", answer.status());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn absent_hub_of_several_processes() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().to_str().unwrap();
+    let _first = Hub::start_with(&["--log", &format!("sqlite:{folder}/one.db")]).await;
+    let said = refused(&["--listen", "127.0.0.1:0", "--log", &format!("sqlite:{folder}/one.db")]).await;
+    assert!(said.contains("one.db"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn absent_proxies_behind_tls_and_socks() {
+    for proxy in ["https://127.0.0.1:9", "socks5://127.0.0.1:9"] {
+        let variables = [("HTTPS_PROXY", proxy), ("HTTP_PROXY", proxy)];
+        let upstream = ["--upstream", "far=http://far.example"];
+        let hub = Hub::start_among(&variables, "127.0.0.1:0", &upstream).await;
+        let answer = hub.request("GET", "/proxy/far/v1/models").send().await.unwrap();
+        let problem: serde_json::Value = answer.json().await.unwrap();
+        assert_eq!(problem["code"], "upstream_unreachable", "{proxy}: {problem}");
+        assert!(problem.to_string().contains("http://"), "{proxy}: {problem}");
+    }
+}
+
+#[test]
+fn every_claim_of_absence_has_its_test_and_every_such_test_its_claim() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let (_, section) = readme.split_once("## What is not there yet\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    // Claims stand in the list and nowhere else: words outside of it would have no test.
+    let claims: Vec<_> = section.split("\n* ").skip(1).collect();
+    let name = |claim: &&str| {
+        let last = claim.trim_end().strip_suffix("`)").and_then(|claim| claim.rsplit('`').next());
+        last.map_or_else(|| panic!("a claim without a test: {claim}"), str::to_owned)
+    };
+    let claimed: BTreeSet<_> = claims.iter().map(name).collect();
+    let is_one = |line: &&str| line.contains("fn absent_");
+    let tests: BTreeSet<_> = include_str!("absent.rs")
+        .lines()
+        .filter(is_one)
+        .filter_map(|line| Some(line.split_once("fn ")?.1.split_once('(')?.0.to_owned()))
+        .filter(|name| name.starts_with("absent_"))
+        .collect();
+    assert_eq!(claimed, tests);
+    let preface = section.split("\n* ").next().unwrap();
+    assert!(preface.lines().filter(|line| !line.trim().is_empty()).count() <= 1, "{preface}");
+}
