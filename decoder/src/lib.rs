@@ -1,7 +1,12 @@
 //! Decodes one recording at a time for the page, which is small without the dialects: bytes go in, events come out as
-//! JSON, one a line, as a viewer gets them. The page folds them.
+//! JSON, one a line, as a viewer gets them. The page folds them. The patterns that readers type for Find are matched here
+//! too: the engine is as large as a quarter of the page, and few readers type one.
 
 use shared::dialect::{Decode, DecodeOptions, Decoded, decoder};
+
+mod pattern;
+
+pub use pattern::{PATTERN_BYTES_MAX, PLACES_MAX, Pattern, Places};
 
 /// A recording that is being read.
 #[derive(Debug)]

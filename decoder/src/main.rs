@@ -1,10 +1,12 @@
-//! What the page finds when this module has run: an object `fanlightDecoder` with four functions.
+//! What the page finds when this module has run: an object `fanlightDecoder` with six functions.
 //!
 //! ```text
 //! detect(bytes) ─▶ the dialect, or ""
 //! open(dialect) ─▶ whether there is such a one; what was read before is forgotten
 //! feed(bytes)   ─▶ events, one a line
 //! end()         ─▶ the last of them
+//! pattern(source)               ─▶ "", or what is wrong with the pattern; it stays until the next one
+//! places(text, deadline in ms)  ─▶ Uint32Array: 1 where the text was searched to its end, then start and end of each place
 //! ```
 
 #[cfg(target_arch = "wasm32")]
@@ -12,8 +14,8 @@ fn main() {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    use decoder::Reader;
-    use js_sys::{Object, Reflect, Uint8Array};
+    use decoder::{Pattern, Reader};
+    use js_sys::{Date, Object, Reflect, Uint8Array, Uint32Array};
     use wasm_bindgen::JsValue;
     use wasm_bindgen::prelude::Closure;
 
@@ -36,6 +38,26 @@ fn main() {
     add("feed", Closure::<dyn Fn(Uint8Array) -> String>::new(feed).into_js_value());
     let end = move || reader.borrow_mut().take().map_or_else(String::new, Reader::end);
     add("end", Closure::<dyn Fn() -> String>::new(end).into_js_value());
+    let pattern = Rc::new(RefCell::new(None::<Pattern>));
+    let its_pattern = Rc::clone(&pattern);
+    let compile = move |source: String| match Pattern::new(&source) {
+        Ok(new) => {
+            *its_pattern.borrow_mut() = Some(new);
+            String::new()
+        }
+        Err(why) => why,
+    };
+    add("pattern", Closure::<dyn Fn(String) -> String>::new(compile).into_js_value());
+    let places = move |text: String, deadline: f64| {
+        let found = pattern.borrow().as_ref().map(|it| it.places(&text, &mut || Date::now() > deadline));
+        let mut numbers = vec![u32::from(found.as_ref().is_none_or(|found| found.is_whole))];
+        let ranges = found.map(|found| found.ranges).unwrap_or_default();
+        // A text of the page is shorter than 4 GiB.
+        let ends = ranges.into_iter().flat_map(|range| [range.start, range.end]);
+        numbers.extend(ends.map(|at| u32::try_from(at).unwrap_or(u32::MAX)));
+        Uint32Array::from(numbers.as_slice())
+    };
+    add("places", Closure::<dyn Fn(String, f64) -> Uint32Array>::new(places).into_js_value());
     drop(Reflect::set(&js_sys::global(), &"fanlightDecoder".into(), &functions));
 }
 

@@ -36,3 +36,29 @@ fn i6_events_that_went_through_lines_fold_to_the_same_view() {
 fn a_dialect_that_nobody_knows_has_no_reader() {
     assert!(Reader::of("klingon").is_none());
 }
+
+#[test]
+fn a_pattern_that_would_make_a_browser_try_for_minutes_takes_no_time() {
+    let text = format!("{}!\nSum net 12", "a".repeat(200_000));
+    let mut never = || false;
+    for (source, expect) in [("(a+)+$", 0), ("(a|aa)+b", 0), ("sum.net", 1), ("^sum", 1), ("\\d+$", 1)] {
+        let places = Pattern::new(source).unwrap().places(&text, &mut never);
+        assert!(places.is_whole, "{source}");
+        assert_eq!(places.ranges.len(), expect, "{source}");
+        assert!(places.ranges.iter().all(|range| text.get(range.clone()).is_some()), "{source}");
+    }
+    let lines = "hay\n".repeat(100_000);
+    assert_eq!(Pattern::new("^hay$").unwrap().places(&lines, &mut never).ranges.len(), PLACES_MAX);
+    let text = format!("{}needle", "hay\n".repeat(20_000));
+    let found = Pattern::new("needle$").unwrap().places(&text, &mut never).ranges;
+    assert_eq!(found.first(), Some(&(80_000..80_006)), "{found:?}");
+    let late = Pattern::new("!").unwrap().places(&text, &mut || true);
+    assert_eq!(late, Places { ranges: Vec::new(), is_whole: false });
+}
+
+#[test]
+fn a_pattern_that_is_wrong_or_too_large_says_so() {
+    assert_eq!(Pattern::new("(").unwrap_err(), "unclosed group");
+    let why = Pattern::new("((a{100}){100}){100}").unwrap_err();
+    assert!(why.contains(&PATTERN_BYTES_MAX.to_string()), "{why}");
+}

@@ -84,6 +84,7 @@ async fn facts_of_the_past_are_those_of_its_moment() {
         *max == head
     })
     .await;
+    // The slider is dragged and held: time stands still, although the replay plays.
     page.run(
         "const s = document.querySelector('[data-t=replay-slider]'); s.value = 4; s.dispatchEvent(new Event('input', {bubbles: true}))",
     )
@@ -92,6 +93,11 @@ async fn facts_of_the_past_are_those_of_its_moment() {
     page.run_until(&fact("Quarterly report", "tokens"), Value::is_null).await;
     page.run_until(&fact("Conversation", "position"), |it| has(it, &format!(":4, the newest is {head}")))
         .await;
+    // Let go, and back in the present.
+    page.run("const s = document.querySelector('[data-t=replay-slider]'); s.dispatchEvent(new Event('change', {bubbles: true}))")
+        .await;
+    page.run("[...document.querySelectorAll('button')].find(it => it.textContent.includes('Back to live')).click()").await;
+    page.run_until(&fact("Quarterly report", "state"), |it| it == "complete").await;
     page.close().await;
 }
 

@@ -282,7 +282,7 @@ async fn a_pattern_finds_too_and_a_wrong_one_says_so() {
     page.holds("return [...(CSS.highlights.get('find') ?? [])].some(it => it.startContainer.parentElement.closest('[data-call=t2] .body'))")
         .await;
     looks_for(&page, "(expired").await;
-    page.text_until("found", |text| text.starts_with("No such pattern. ")).await;
+    page.text_until("found", |text| text.starts_with("No such pattern: ")).await;
     page.run_until(HITS, |hits| hits == &json!([])).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;

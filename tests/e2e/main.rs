@@ -12,6 +12,7 @@ mod dialogs; // what lies over the page has the keys to itself
 mod finding; // a word everywhere, links, commands, keys
 mod first; // an empty hub, the first event, what opens by itself
 mod heal; // reload, crash of the hub
+mod hostile; // texts, agents, patterns and embeds that are meant to harm
 mod kinds; // results in their own form
 mod list; // the list of conversations: rows, conditions, pages, width
 mod live; // tokens while they stream, calls through their states

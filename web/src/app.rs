@@ -19,8 +19,18 @@ use crate::store::{Store, Tab};
 
 /// Starts the page.
 pub fn start() {
+    keep_panics();
     settings::apply();
     mount_to_body(App);
+}
+
+/// Leaves what a panic says in the window, where the script of `index.html` that shows the failure finds it: after a panic
+/// this program does not go on.
+fn keep_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let said = wasm_bindgen::JsValue::from(panic.to_string());
+        drop(js_sys::Reflect::set(&browser::window(), &"fanlightPanic".into(), &said));
+    }));
 }
 
 #[component]

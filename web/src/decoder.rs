@@ -1,7 +1,10 @@
-//! The module that decodes recordings (the crate `decoder`): a program of its own beside the page's, fetched when the
-//! first recording is opened. Most readers never open one, and the dialects are a third of everything.
+//! The module that decodes recordings and matches patterns (the crate `decoder`): a program of its own beside the page's,
+//! fetched when the first recording is opened or the first pattern is typed. Most readers do neither, and the dialects
+//! alone are a third of everything.
 
-use js_sys::{Function, Object, Promise, Reflect, Uint8Array};
+use std::ops::Range;
+
+use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, Uint32Array};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Event;
@@ -11,10 +14,11 @@ use crate::browser;
 /// What the module puts into the window, and the event that says so.
 const NAME: &str = "fanlightDecoder";
 
-/// What a reader is told who opens a recording while the hub is away.
-const AWAY: &str = "the part of the page that decodes recordings cannot be loaded; is the hub away?";
+/// What a reader is told who opens a recording, or types a pattern, while the hub is away.
+const AWAY: &str = "the part of the page that does this cannot be loaded; is the hub away?";
 
-/// The module, loaded. It reads one recording at a time.
+/// The module, loaded. It reads one recording at a time, and keeps one pattern.
+#[derive(Clone)]
 pub(crate) struct Decoder(Object);
 
 impl Decoder {
@@ -33,7 +37,8 @@ impl Decoder {
         Self::loaded().ok_or_else(|| AWAY.to_owned())
     }
 
-    fn loaded() -> Option<Self> {
+    /// The module, where it was fetched before.
+    pub(crate) fn loaded() -> Option<Self> {
         Reflect::get(&browser::window(), &NAME.into()).ok()?.dyn_into().ok().map(Self)
     }
 
@@ -57,9 +62,31 @@ impl Decoder {
         self.call("end", &JsValue::UNDEFINED).as_string().unwrap_or_default()
     }
 
+    /// Puts a pattern in; what is wrong with it, empty when it is well.
+    pub(crate) fn pattern(&self, source: &str) -> String {
+        self.call("pattern", &source.into()).as_string().unwrap_or_default()
+    }
+
+    /// Where the pattern stands in `text`, in bytes, and whether the text was searched to its end before `deadline`, in
+    /// milliseconds since 1970.
+    pub(crate) fn places(&self, text: &str, deadline: u64) -> (bool, Vec<Range<usize>>) {
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        let deadline = deadline as f64;
+        let found = self.apply("places", &Array::of2(&text.into(), &deadline.into()));
+        let numbers = found.dyn_into::<Uint32Array>().map(|it| it.to_vec()).unwrap_or_default();
+        let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let pairs = numbers.get(1..).unwrap_or_default().chunks_exact(2);
+        let ranges = pairs.filter_map(|pair| Some(at(*pair.first()?)..at(*pair.last()?)));
+        (numbers.first() == Some(&1), ranges.collect())
+    }
+
     fn call(&self, name: &str, argument: &JsValue) -> JsValue {
+        self.apply(name, &Array::of1(argument))
+    }
+
+    fn apply(&self, name: &str, arguments: &Array) -> JsValue {
         let function = Reflect::get(&self.0, &name.into()).ok().and_then(|it| it.dyn_into::<Function>().ok());
-        function.and_then(|it| it.call1(&JsValue::NULL, argument).ok()).unwrap_or(JsValue::UNDEFINED)
+        function.and_then(|it| it.apply(&JsValue::NULL, arguments).ok()).unwrap_or(JsValue::UNDEFINED)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Texts as elements, built by hand: a text that grows a thousand times a second must touch only its end.
 
 mod code;
+mod embed;
 pub(crate) mod highlight;
 pub(crate) mod image;
 mod markdown;
@@ -8,6 +9,7 @@ mod nodes;
 mod pattern;
 mod plain;
 
+pub(crate) use embed::quiet;
 pub(crate) use markdown::MarkdownBox;
 pub(crate) use pattern::Pattern;
 pub(crate) use plain::PlainBox;

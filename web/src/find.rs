@@ -95,6 +95,8 @@ pub struct Found {
     pub counts: [usize; 5],
     /// Results of which only the beginning is here.
     pub partly: usize,
+    /// Whether the search took too long, and not everything was read.
+    pub is_cut: bool,
 }
 
 impl Found {
@@ -105,6 +107,15 @@ impl Found {
 
     /// What was found, in words: `answer 2 · result 1`.
     pub fn words(&self) -> String {
+        let words = self.words_of_hits();
+        if self.is_cut {
+            format!("{words} · the pattern takes too long: only part was searched")
+        } else {
+            words
+        }
+    }
+
+    fn words_of_hits(&self) -> String {
         let kinds = Kind::ALL.into_iter().zip(self.counts).filter(|(_, count)| *count > 0);
         let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{} {count}", kind.word())).collect();
         let partly = format!("only the beginning of {}", format::counted(self.partly, "large result"));
@@ -160,13 +171,15 @@ struct Seen {
 #[derive(Debug, Default)]
 pub struct Finder {
     typed: String,
+    was_cut: bool,
     seen: HashMap<(Place, Kind), Seen>,
 }
 
 impl Finder {
     /// Where what `matcher` looks for stands in `view`. `typed` names it: for another one all is read again.
     pub fn look(&mut self, view: &View, typed: &str, matcher: &dyn Matcher) -> Found {
-        if self.typed != typed {
+        // What was not read is read the next time.
+        if self.typed != typed || std::mem::take(&mut self.was_cut) {
             self.seen.clear();
             typed.clone_into(&mut self.typed);
         }
@@ -187,6 +200,8 @@ impl Finder {
                 }
             }
         }
+        found.is_cut = matcher.is_cut();
+        self.was_cut = found.is_cut;
         found
     }
 

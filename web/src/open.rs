@@ -34,11 +34,52 @@ impl Level {
     }
 }
 
+/// When the steps of a run fold away by themselves; the reader's setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StepsChoice {
+    /// As programs for that dialect do it: see `FOLDING_DIALECTS`.
+    #[default]
+    ByDialect,
+    /// Never.
+    Open,
+    /// Once the answer starts.
+    Folded,
+}
+
+/// Dialects whose own programs show the steps while the agent works and fold them away once its answer starts.
+const FOLDING_DIALECTS: [&str; 1] = ["deep-agent"];
+
+impl StepsChoice {
+    /// All, with the value in the reader's settings and the words on the page.
+    pub const ALL: [(Self, &'static str, &'static str); 3] = [
+        (Self::ByDialect, "dialect", "By dialect"),
+        (Self::Open, "open", "Stay open"),
+        (Self::Folded, "folded", "Fold when the answer starts"),
+    ];
+
+    /// The choice with that value.
+    pub fn parse(value: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, name, _)| *name == value).map(|(choice, _, _)| choice)
+    }
+
+    /// Whether the steps of a run in `dialect` fold away once its answer starts.
+    pub fn folds(self, dialect: Option<&str>) -> bool {
+        match self {
+            Self::ByDialect => dialect.is_some_and(|dialect| FOLDING_DIALECTS.contains(&dialect)),
+            Self::Open => false,
+            Self::Folded => true,
+        }
+    }
+}
+
 /// Something that opens and closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
     /// All steps of a run.
-    Steps,
+    Steps {
+        /// Whether the answer is there and shall stand alone; see [`StepsChoice`].
+        answered: bool,
+    },
     /// A thinking section.
     Thinking {
         /// Whether it still grows.
@@ -59,7 +100,7 @@ impl Fold {
     /// Whether it is open when the reader has said nothing.
     pub fn is_open(self, level: Level) -> bool {
         match self {
-            Self::Steps => level != Level::Answer,
+            Self::Steps { answered } => level == Level::All || (!answered && level == Level::Steps),
             Self::Thinking { streaming } => level == Level::All || (streaming && level == Level::Steps),
             Self::Card { failed } => level == Level::All || (failed && level == Level::Steps),
             Self::Line | Self::Agent => level == Level::All,
@@ -152,9 +193,24 @@ mod tests {
     fn one_key_goes_to_the_answer_and_back() {
         let mut choices = Choices::at(Level::All);
         assert_eq!(choices.toggle_level(), Level::Answer);
-        assert!(!choices.is_open("r", Fold::Steps));
+        assert!(!choices.is_open("r", Fold::Steps { answered: false }));
         assert_eq!(choices.toggle_level(), Level::All);
         assert_eq!(Choices::at(Level::Answer).toggle_level(), Level::Steps);
         assert_eq!(Level::parse("Steps"), Some(Level::Steps));
+    }
+
+    #[test]
+    fn steps_fold_once_the_answer_starts_where_that_is_wanted_and_the_reader_said_nothing() {
+        let steps = |answered| Fold::Steps { answered };
+        let mut choices = Choices::at(Level::Steps);
+        assert!(choices.is_open("r", steps(false)) && !choices.is_open("r", steps(true)));
+        choices.set("r", true);
+        assert!(choices.is_open("r", steps(true)), "the reader opened them");
+        choices.choose_level(Level::All);
+        assert!(choices.is_open("r", steps(true)), "everything was asked for");
+        assert!(StepsChoice::ByDialect.folds(Some("deep-agent")));
+        assert!(!StepsChoice::ByDialect.folds(Some("anthropic")) && !StepsChoice::ByDialect.folds(None));
+        assert!(!StepsChoice::Open.folds(Some("deep-agent")) && StepsChoice::Folded.folds(None));
+        assert_eq!(StepsChoice::parse("folded"), Some(StepsChoice::Folded));
     }
 }

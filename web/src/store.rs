@@ -15,7 +15,7 @@ use crate::find::Sought;
 use crate::forms::Forms;
 use crate::link::Status;
 use crate::model::Model;
-use crate::open::{Choices, Fold, Level};
+use crate::open::{Choices, Fold, Level, StepsChoice};
 use crate::scroll::Scroller;
 use crate::timeline::Drawer;
 
@@ -95,6 +95,8 @@ pub(crate) struct Parts {
     pub(crate) query: RwSignal<String>,
     /// Whether that is a pattern.
     pub(crate) is_pattern: RwSignal<bool>,
+    /// Why patterns cannot be matched: the module that does it is not there yet, or cannot be had.
+    patterns: RwSignal<Result<(), String>>,
     /// The hit that is to be seen.
     pub(crate) sought: RwSignal<Option<Sought>>,
     drawn: Trigger,
@@ -112,6 +114,8 @@ pub(crate) struct Parts {
     pub(crate) keys_off: RwSignal<bool>,
     /// Whether thinking stays closed while it streams.
     pub(crate) thinking_closed: RwSignal<bool>,
+    /// When the steps of a run fold away by themselves.
+    pub(crate) steps_choice: RwSignal<StepsChoice>,
     /// The recording that is looked at instead of a conversation.
     pub(crate) recording: RwSignal<Option<Opened>>,
     /// How many recordings were opened or closed: their items may have the same names.
@@ -218,6 +222,7 @@ impl Store {
             tab: RwSignal::new(Tab::default()),
             query: RwSignal::new(String::new()),
             is_pattern: RwSignal::new(false),
+            patterns: RwSignal::new(Err(String::new())),
             sought: RwSignal::new(None),
             drawn: Trigger::new(),
             wall: RwSignal::new(false),
@@ -227,6 +232,9 @@ impl Store {
             before_over: StoredValue::new_local(None),
             keys_off: RwSignal::new(browser::setting("keys").is_some_and(|word| word == "off")),
             thinking_closed: RwSignal::new(browser::setting("thinking").is_some_and(|word| word == "closed")),
+            steps_choice: RwSignal::new(
+                browser::setting("steps").and_then(|value| StepsChoice::parse(&value)).unwrap_or_default(),
+            ),
             recording: RwSignal::new(None),
             recordings: RwSignal::new(0),
             dragging: RwSignal::new(false),

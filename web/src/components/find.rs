@@ -61,7 +61,7 @@ pub(super) fn Find() -> impl IntoView {
         searched.with(|searched| match searched {
             Ok(Some(found)) => found.words(),
             Ok(None) => "Answers, thinking, arguments and results, also while they stream".to_owned(),
-            Err(why) => format!("No such pattern. {why}"),
+            Err(why) => format!("No such pattern: {why}"),
         })
     };
     let is_wrong = move || searched.with(Result::is_err);

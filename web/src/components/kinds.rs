@@ -4,7 +4,7 @@ use leptos::html;
 use leptos::prelude::*;
 
 use super::output::{Shown, Text};
-use crate::dom::MarkdownBox;
+use crate::dom::{self, MarkdownBox};
 use crate::format;
 use crate::images;
 use crate::kinds::{self, Attached, Cell, Change, Kind, Line, Part, Piece, Table};
@@ -168,14 +168,18 @@ pub(super) fn attached(things: Vec<Attached>) -> AnyView {
 const FIRST: &str = r#"<meta http-equiv=Content-Security-Policy content="default-src 'none';img-src data:">"#;
 
 /// A page of HTML that came with a result, on a click: a frame without scripts, forms or an origin. It asks nobody for
-/// anything, and its links lead nowhere: [`FIRST`] is about what it holds, the frames of our own policy about where it goes.
+/// anything, and its links lead nowhere: [`FIRST`] is about what it holds, the frames of our own policy about where it goes,
+/// and [`quiet`] strikes what connects before a policy is asked.
 #[component]
 fn Page(html: String) -> impl IntoView {
     let open = RwSignal::new(false);
     let size = format::bytes(html.len() as u64);
     move || {
         if open.get() {
-            let html = [FIRST, &html].concat();
+            let Some(quiet) = dom::quiet(&html) else {
+                return view! { <p class="empty meta">"This page cannot be shown: parts of it hide in one another."</p> }.into_any();
+            };
+            let html = [FIRST, &quiet].concat();
             return view! {
                 <iframe class="embed" data-t="embed" sandbox="" referrerpolicy="no-referrer"
                     title="A page that came with the result" srcdoc=html></iframe>

@@ -44,7 +44,7 @@ fn Bar() -> impl IntoView {
     let back = move || if store.recording.with(Option::is_some) { "Back to the end" } else { "Back to live" };
     let slide = move |event| {
         if let Ok(to) = event_target_value(&event).parse::<usize>() {
-            store.seek_event(to);
+            store.hold_replay_at(to);
         }
     };
     let skips = move || replay.with(|replay| replay.player.skips_idle).to_string();
@@ -64,7 +64,8 @@ fn Bar() -> impl IntoView {
                 max=move || replay.with(|replay| replay.total.max(1).to_string())
                 prop:value=move || replay.with(|replay| replay.at.to_string())
                 aria-valuetext=move || replay.with(|replay| format!("{}, event {}", when(replay), replay.at))
-                on:input=slide />
+                on:input=slide on:change=move |_| store.release_replay()
+                on:pointerup=move |_| store.release_replay() on:blur=move |_| store.release_replay() />
             <span class="meta num">{move || replay.with(words)}</span>
             <span>
                 <button type="button" class="icon" aria-label="Slower" title="Slower (<)"

@@ -70,7 +70,16 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
     });
     let flow = store.flow(&id);
     let key = StoredValue::new(steps_key(&id));
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Steps)));
+    let dialect = store.run(&id, |run| run.dialect.clone()).flatten();
+    // Whether the answer is there matters only where the steps fold away for it.
+    let answered = Memo::new(move |_| {
+        let folds = store.steps_choice.get().folds(dialect.as_deref());
+        folds && flow.with(Flow::has_answer)
+    });
+    let open = Memo::new(move |_| {
+        let fold = Fold::Steps { answered: answered.get() };
+        key.with_value(|key| store.is_open(key, fold))
+    });
     let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
     let from = Memo::new(move |_| if open.get() { Rank::Step } else { Rank::Kept });
     let (name, dom_id, own) = (id.to_string(), own_id(run_id(&id)), id.clone());

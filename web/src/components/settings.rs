@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::overlay::Dialog;
 use crate::browser;
+use crate::open::StepsChoice;
 use crate::settings::{SETTINGS, Setting, apply};
 use crate::store::use_store;
 
@@ -24,9 +25,31 @@ pub(super) fn Settings() -> impl IntoView {
         <Dialog title="Settings">
             {rows}
             <Pair title="Thinking" words=["Show while it streams", "Always closed"] second=store.thinking_closed set=thinking />
+            <Steps />
             <Pair title="Single keys" words=["On", "Off"] second=store.keys_off set=keys />
             <p class="meta pad">"Kept in this browser."</p>
         </Dialog>
+    }
+}
+
+/// When the steps of a run fold away by themselves.
+#[component]
+fn Steps() -> impl IntoView {
+    let store = use_store();
+    let buttons = StepsChoice::ALL.map(|(choice, value, words)| {
+        let choose = move |_| {
+            browser::keep_setting("steps", value);
+            store.steps_choice.set(choice);
+        };
+        view! {
+            <button type="button" data-setting=format!("steps-{value}")
+                aria-pressed=move || (store.steps_choice.get() == choice).to_string() on:click=choose>{words}</button>
+        }
+    });
+    view! {
+        <div class="setting" role="group" aria-label="Steps">
+            <span>"Steps"</span><span class="seg">{buttons}</span>
+        </div>
     }
 }
 

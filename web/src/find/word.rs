@@ -9,6 +9,11 @@ const QUERY_BYTES_MIN: usize = 2;
 pub trait Matcher {
     /// Where it stands in `text`, in bytes, in order. Places do not overlap, and none is empty.
     fn places(&self, text: &str) -> Vec<Range<usize>>;
+
+    /// Whether the search was ended before it had read everything, because it took too long.
+    fn is_cut(&self) -> bool {
+        false
+    }
 }
 
 /// A word; upper and lower case are the same.

@@ -6,6 +6,7 @@ use pulldown_cmark::{
     Alignment, BrokenLink, CodeBlockKind, CowStr, Event, Options, Parser, Tag as Mark, TagEnd,
 };
 
+use shared::limits::MARKDOWN_DEPTH_MAX;
 use shared::preview::safe_link;
 
 use super::node::{Align, Node, Tag, settle, stretch};
@@ -54,6 +55,8 @@ struct Open {
 struct Builder {
     blocks: Vec<Block>,
     open: Vec<Open>,
+    /// Elements that have begun below the deepest level; their content goes to the last open element.
+    flattened: usize,
     columns: Vec<Align>,
     column: usize,
     in_head: bool,
@@ -79,6 +82,10 @@ impl Builder {
     }
 
     fn start(&mut self, mark: Mark<'_>, start: usize) {
+        if self.open.len() >= MARKDOWN_DEPTH_MAX {
+            self.flattened = self.flattened.saturating_add(1);
+            return;
+        }
         let tag = match mark {
             Mark::Heading { level, .. } => Tag::Heading(level as u8),
             Mark::BlockQuote(_) => Tag::Quote,
@@ -117,6 +124,13 @@ impl Builder {
     fn end(&mut self, mark: TagEnd, end: usize) {
         if mark == TagEnd::TableHead {
             self.in_head = false;
+        }
+        if self.flattened > 0 {
+            self.flattened = self.flattened.saturating_sub(1);
+            if matches!(mark, TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::TableRow) {
+                self.add(Node::Text("\n".to_owned()), &(end..end));
+            }
+            return;
         }
         let Some(Open { tag, start, children }) = self.open.pop() else { return };
         let mut children = settle(children, matches!(tag, Tag::CodeBlock(_)));

@@ -184,3 +184,41 @@ proptest! {
         }
     }
 }
+
+/// How deep the nodes are nested.
+fn depth(nodes: &[Node]) -> usize {
+    let one = |node: &Node| match node {
+        Node::Text(_) => 0,
+        Node::Element(_, children) => depth(children).saturating_add(1),
+    };
+    nodes.iter().map(one).max().unwrap_or(0)
+}
+
+/// A page has a stack of one megabyte, and needs most of it for what it does with the nodes.
+const STACK_BYTES: usize = 256 << 10;
+
+#[test]
+fn markdown_that_nests_without_end_is_laid_flat_and_keeps_its_words() {
+    let bombs = [
+        ("- ".repeat(2_000), 0),
+        ("> ".repeat(5_000), 0),
+        ("*a _b ".repeat(20_000), 40_000),
+        ("1. a\n   ".repeat(200), 200),
+        ("[".repeat(10_000) + &"](http://x.test)".repeat(2_000), 0),
+        ("**a ".repeat(3_000) + &"**".repeat(3_000), 3_000),
+    ];
+    for (bomb, letters) in bombs {
+        let check = move || {
+            let nodes = parse(&bomb);
+            let start: String = bomb.chars().take(12).collect();
+            assert!(depth(&nodes) <= shared::limits::MARKDOWN_DEPTH_MAX + 1, "{start}: {}", depth(&nodes));
+            let kept = text_of(&nodes).chars().filter(char::is_ascii_lowercase).count();
+            assert!(kept >= letters, "{start}: {kept} of {letters} letters");
+            let mut stream = Stream::default();
+            drop(stream.advance(&bomb));
+            drop(stream.finish(&bomb));
+        };
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(check).unwrap();
+        thread.join().unwrap();
+    }
+}

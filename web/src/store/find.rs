@@ -1,11 +1,13 @@
 //! Finding: what is looked for, and bringing a hit before the reader's eyes.
 
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
 use super::{Over, Store, Tab, card_id, message_id, part_id};
 use crate::browser;
+use crate::decoder::Decoder;
 use crate::dom::{Pattern, highlight};
 use crate::find::{Matcher, Place, Sought, Word};
 
@@ -14,9 +16,24 @@ impl Store {
     pub(crate) fn matcher(self) -> Result<Option<Box<dyn Matcher>>, String> {
         let query = self.query.get();
         if self.is_pattern.get() {
-            return if query.is_empty() { Ok(None) } else { Ok(Some(Box::new(Pattern::new(&query)?))) };
+            return if query.is_empty() { Ok(None) } else { self.pattern(query) };
         }
         Ok(Word::new(&query).map(|word| Box::new(word) as Box<dyn Matcher>))
+    }
+
+    /// The pattern `source`; nothing as long as the module that matches it is being fetched.
+    fn pattern(self, source: String) -> Result<Option<Box<dyn Matcher>>, String> {
+        if let Some(decoder) = Decoder::loaded() {
+            return Ok(Some(Box::new(Pattern::new(decoder, source)?)));
+        }
+        let why = self.patterns.get().err().unwrap_or_default();
+        spawn_local(async move {
+            let loaded = Decoder::load().await.map(drop);
+            if self.patterns.try_with_untracked(|known| *known != loaded) == Some(true) {
+                self.patterns.set(loaded);
+            }
+        });
+        if why.is_empty() { Ok(None) } else { Err(why) }
     }
 
     /// Marks what is looked for in what is on the page, as long as Find is shown and nothing lies over the page.

@@ -45,6 +45,8 @@ pub(super) struct Running {
     wanted: Option<Wanted>,
     /// Whether the next step is under way.
     is_stepping: bool,
+    /// Whether the reader holds the slider: time stands still until it is let go.
+    is_held: bool,
     /// When the last step was, by the browser's clock.
     stepped_at: u64,
 }
@@ -55,6 +57,8 @@ enum Wanted {
     Start,
     /// That moment.
     At(u64),
+    /// The moment after the event with that number.
+    Event(usize),
 }
 
 impl Store {
@@ -125,6 +129,7 @@ impl Store {
 
     /// Plays or pauses. At the end it plays from the beginning.
     pub(crate) fn toggle_playing(self) {
+        self.runner.update_value(|runner| runner.is_held = false);
         self.in_replay(|replay, changed| {
             replay.player.is_playing = !replay.player.is_playing;
             replay.player.is_playing && replay.is_at_end() && replay.seek_event(1, changed)
@@ -145,9 +150,21 @@ impl Store {
         });
     }
 
-    /// Goes to the moment after the event with the number `to`.
-    pub(crate) fn seek_event(self, to: usize) {
-        self.in_replay(|replay, changed| replay.seek_event(to, changed));
+    /// Goes to the moment after the event with the number `to`, and stays there until [`Self::release_replay`]: the
+    /// slider is dragged. It replaces whatever was wanted before and is not read yet.
+    pub(crate) fn hold_replay_at(self, to: usize) {
+        self.runner.update_value(|runner| {
+            (runner.wanted, runner.is_held) = (Some(Wanted::Event(to)), true);
+        });
+        self.fulfil();
+    }
+
+    /// The slider is let go: a replay that played goes on from there.
+    pub(crate) fn release_replay(self) {
+        let was_held = self.runner.try_update_value(|runner| std::mem::take(&mut runner.is_held));
+        if was_held == Some(true) {
+            self.step_soon();
+        }
     }
 
     /// Faster or slower.
@@ -219,6 +236,7 @@ impl Store {
             _ if len == 0 => false,
             Wanted::Start => true,
             Wanted::At(at) => end >= at || !is_reading,
+            Wanted::Event(to) => len >= to || !is_reading,
         };
         if !is_there {
             return;
@@ -231,6 +249,7 @@ impl Store {
                     replay.seek_event(1, changed)
                 }
                 Wanted::At(at) => replay.seek_time(at, changed),
+                Wanted::Event(to) => replay.seek_event(to, changed),
             });
         });
         self.tell_replay();
@@ -242,7 +261,7 @@ impl Store {
     fn step_soon(self) {
         let is_playing = self.model(|model| model.replay().is_some_and(|replay| replay.player.is_playing));
         let serial = self.runner.try_update_value(|runner| {
-            if !is_playing || runner.is_stepping {
+            if !is_playing || runner.is_stepping || runner.is_held {
                 return None;
             }
             (runner.is_stepping, runner.stepped_at) = (true, browser::now_ms());
@@ -256,11 +275,12 @@ impl Store {
     fn step(self, serial: u32) {
         let now = browser::now_ms();
         let elapsed = self.runner.try_update_value(|runner| {
-            (runner.serial == serial).then(|| {
-                runner.is_stepping = false;
-                // A page that was hidden does not catch up on what it did not show.
-                now.saturating_sub(runner.stepped_at).min(500)
-            })
+            if runner.serial != serial {
+                return None;
+            }
+            runner.is_stepping = false;
+            // A page that was hidden does not catch up on what it did not show.
+            (!runner.is_held).then(|| now.saturating_sub(runner.stepped_at).min(500))
         });
         let Some(elapsed) = elapsed.flatten() else { return };
         self.in_replay(|replay, changed| replay.play(elapsed, changed));

@@ -7,13 +7,11 @@ use shared::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use super::{Sheet, Store};
 use crate::browser;
 use crate::find::Place;
+use crate::flow;
 use crate::latency::CallKey;
 use crate::open::Fold;
 use crate::route::{self, Looks};
 use crate::timeline::{Drawer, Key};
-
-/// Most agents above one another that are opened to show what stands in the last of them: some name each other.
-const DEPTH_MAX: usize = 64;
 
 impl Store {
     /// The address of what is looked at, with `place` in view; nothing where no conversation is.
@@ -42,7 +40,7 @@ impl Store {
     pub(crate) fn reveal(self, call: &CallKey) {
         let (run, tool) = call;
         let agent = self.view(|view| view.runs.get(run)?.tools.get(tool)?.agent.clone());
-        self.reveal_in(run, agent, Item::Tool(tool.clone()), card_id(run, tool));
+        self.reveal_in(run, agent.as_ref(), Item::Tool(tool.clone()), card_id(run, tool));
     }
 
     /// Opens what hides the text at `place` and brings it into view.
@@ -55,7 +53,7 @@ impl Store {
             Place::Part(run, part) => {
                 let agent = self.view(|view| view.runs.get(run)?.parts.get(part)?.agent.clone());
                 self.choose(&thinking_key(run, part), true);
-                self.reveal_in(run, agent, Item::Part(part.clone()), part_id(run, part));
+                self.reveal_in(run, agent.as_ref(), Item::Part(part.clone()), part_id(run, part));
             }
             Place::Message(message) => {
                 let id = message_id(message);
@@ -72,20 +70,19 @@ impl Store {
             Key::Part(run, part) => self.reveal_text(&Place::Part(run.clone(), part.clone())),
             Key::Agent(run, agent) => {
                 let parent = self.view(|view| view.runs.get(run)?.agents.get(agent)?.parent.clone());
-                self.reveal_in(run, parent, Item::Agent(agent.clone()), agent_key(run, agent));
+                self.reveal_in(run, parent.as_ref(), Item::Agent(agent.clone()), agent_key(run, agent));
             }
             Key::Run(run) => self.bring(run_id(run)),
         }
     }
 
-    fn reveal_in(self, run: &RunId, mut agent: Option<AgentId>, item: Item, id: String) {
+    fn reveal_in(self, run: &RunId, agent: Option<&AgentId>, item: Item, id: String) {
         self.choose(&steps_key(run), true);
+        let lanes = self.view(|view| Some(flow::lanes_to(view.runs.get(run)?, agent?)));
         let mut wanted = vec![item];
-        while let Some(id) = agent {
-            self.choose(&agent_key(run, &id), true);
-            wanted.push(Item::Agent(id.clone()));
-            let parent = self.view(|view| view.runs.get(run)?.agents.get(&id)?.parent.clone());
-            agent = parent.filter(|parent| *parent != id && wanted.len() < DEPTH_MAX);
+        for agent in lanes.unwrap_or_default() {
+            self.choose(&agent_key(run, &agent), true);
+            wanted.push(Item::Agent(agent));
         }
         self.wanted.set(Some((run.clone(), wanted)));
         self.bring(id);
