@@ -13,7 +13,7 @@ import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import httpx
@@ -21,6 +21,10 @@ from pydantic import BaseModel, Field
 
 Emit = Callable[[dict], Awaitable[Any]]
 FINAL = ("complete", "error", "cancelled", "interrupted")
+# Most forks of one chat that are looked for.
+FORKS_MAX = 100
+# Longest result in the document of a citation.
+CITED_CHARS_MAX = 500
 
 
 class Refused(Exception):
@@ -38,7 +42,7 @@ class Pipe:
         SHOW_SUBAGENT_STATUS: bool = Field(True, description="Say when sub-agents begin and end.")
         REASONING: Literal["native", "details", "off"] = Field("native", description="How reasoning is shown.")
         RESULTS_IN: Literal["body", "attribute"] = Field("body", description="'attribute' for Open WebUI up to 0.8.")
-        RESULT_CHARS_MAX: int = Field(20000, description="Longest result that is shown whole.")
+        RESULT_CHARS_MAX: int = Field(20000, description="Longest result that is shown whole; 0: however long it is.")
         ASK_FOR_CONSENT: bool = Field(True, description="Ask before a call that needs a person's consent.")
         REQUEST_TIMEOUT: int = Field(300, description="Seconds without a word of the hub before it is given up.")
 
@@ -81,20 +85,22 @@ class Pipe:
         chat = (__metadata__ or {}).get("chat_id") or uuid.uuid4().hex
         agent = body.get("model", "").split(".", 1)[-1]
         watched = agent.removeprefix("watch:") if agent.startswith("watch:") else None
+        told = Told(self.valves, emit, bool(body.get("stream")))
         # Chats that are not kept have a colon in their id.
         conversation = watched or f"{self.valves.CONVERSATION_PREFIX}{chat}".replace(":", "-")
-        path = f"/v1/conversations/{quote(conversation, safe='')}"
+        path = path_of(conversation)
         run = None
-        told = Told(self.valves, emit, bool(body.get("stream")))
         try:
             async with self._client() as client:
                 try:
                     after = ""
                     if not watched:
                         command = {"id": (__metadata__ or {}).get("message_id") or uuid.uuid4().hex}
-                        command |= {"command": "say", "agent": agent, "text": said}
-                        done = await post(client, f"{path}/commands", command)
+                        command |= {"agent": agent, "text": said}
+                        done = await self._say(client, conversation, history(body), command)
+                        path = path_of(done["conversation"])
                         run, after = done["run"], f"{done['after']['epoch']}:{done['after']['seq']}"
+                    told.whole = lambda ref: whole(client, path, ref)
                     await emit(status("Thinking...", False))
                     asks = Asks(client, path, __event_call__ if run and self.valves.ASK_FOR_CONSENT else None)
                     async for view in self._views(client, path, after, emit):
@@ -115,6 +121,30 @@ class Pipe:
         except (Refused, httpx.HTTPError) as error:
             await emit(status("Failed", True))
             yield told.failure(f"Fanlight: {str(error) or type(error).__name__}")
+
+    async def _say(self, client: httpx.AsyncClient, base: str, turns: list["Exchange"], command: dict) -> dict:
+        """Has the agent answer the newest question, in the conversation of the chat that has the history before it. One
+        that was edited or is asked again is a fork: what was said stays as it was, and the agent is not told of it."""
+        best, best_score, free = None, (-1, -1, False, -1), base
+        for number in range(1, FORKS_MAX + 1):
+            name = f"{base}-{number}" if number > 1 else base
+            known = await asked_in(client, name)
+            free = name
+            if known is None:
+                break
+            asked, answered = in_common(turns[:-1], known)
+            is_end = asked == len(known)
+            score = (asked, answered, is_end, number)
+            if score > best_score:
+                best, best_score = (name, None if is_end else known[asked].message), score
+        else:
+            # The hub makes up a name.
+            free = ""
+        name, before = best or (base, None)
+        if before is None:
+            return await post(client, f"{path_of(name)}/commands", command | {"command": "say"})
+        command |= {"command": "fork", "before": before} | ({"into": free} if free else {})
+        return await post(client, f"{path_of(name)}/commands", command)
 
     async def _views(self, client: httpx.AsyncClient, path: str, after: str, emit: Emit) -> AsyncIterator["View"]:
         """The conversation each time that it has changed. Goes on behind a cut, without a hole."""
@@ -150,6 +180,83 @@ class Pipe:
                     await emit(status("Connecting again...", False))
             await asyncio.sleep(wait)
             wait = min(wait * 2, 4)
+
+
+class Exchange(NamedTuple):
+    """A question and what was answered, and the question's name in the hub."""
+
+    question: str
+    answer: str
+    message: str = ""
+
+
+def history(body: dict) -> list[Exchange]:
+    """What was asked and answered in the branch of the chat that is shown; the last question has no answer."""
+    turns: list[Exchange] = []
+    for message in body.get("messages", []):
+        if message.get("role") == "user":
+            turns.append(Exchange(text_of(message), ""))
+        elif message.get("role") == "assistant" and turns:
+            turns[-1] = turns[-1]._replace(answer=turns[-1].answer + text_of(message))
+    return turns or [Exchange("", "")]
+
+
+async def asked_in(client: httpx.AsyncClient, name: str) -> list[Exchange] | None:
+    """What was asked and answered in a conversation; nothing where there is none of that name."""
+    try:
+        answer = await client.get(path_of(name))
+    except httpx.TransportError as error:
+        raise Refused(f"{client.base_url} is not reached: {error or type(error).__name__}") from error
+    if answer.status_code == 404:
+        return None
+    if answer.status_code >= 400:
+        raise Refused(problem(answer.content))
+    state = answer.json()
+    turns: list[Exchange] = []
+    for item in state["items"]:
+        message, run = state["messages"].get(item.get("message")), state["runs"].get(item.get("run"))
+        if message and message["role"] == "user":
+            turns.append(Exchange(message["text"], "", item["message"]))
+        elif run and turns:
+            parts = [part for part in run["parts"].values() if part["kind"] == "text" and part.get("agent") is None]
+            said = "".join(part["text"] for part in parts)
+            turns[-1] = turns[-1]._replace(answer=turns[-1].answer + said)
+    return turns
+
+
+def in_common(told: list[Exchange], known: list[Exchange]) -> tuple[int, int]:
+    """How many of the known questions were asked in this branch, from the first one on, and how many of their answers are
+    the same. Others may stand between them in the branch: those that another model has answered."""
+    asked = answered = 0
+    rest = iter(told)
+    for other in known:
+        # Open WebUI may have put what it found into the question that it passed on.
+        one = next((one for one in rest if bare(one.question) in bare(other.question)), None)
+        if one is None:
+            break
+        asked += 1
+        mine, theirs = bare(one.answer), bare(other.answer)
+        if answered == asked - 1 and (mine in theirs or theirs in mine):
+            answered += 1
+    return asked, answered
+
+
+def bare(text: str) -> str:
+    """The words alone: clients leave blocks out, and join texts in their own ways."""
+    return "".join(re.sub(r"<details.*?</details>", "", text, flags=re.DOTALL).split())
+
+
+def path_of(conversation: str) -> str:
+    return f"/v1/conversations/{quote(conversation, safe='')}"
+
+
+async def whole(client: httpx.AsyncClient, path: str, ref: dict) -> Any:
+    """A result that was too large for its event; nothing where the hub does not have it any more."""
+    try:
+        answer = await client.get(f"{path}/results/{quote(ref['hash'], safe='')}")
+        return answer.json() if answer.status_code == 200 else None
+    except (httpx.HTTPError, ValueError):
+        return None
 
 
 class View:
@@ -228,6 +335,7 @@ def fold_tool(kind: str, event: dict, tool: dict) -> None:
         tool["progress"] = count + event.get("text", "")
     elif kind == "tool.result":
         tool |= {"state": "error" if event.get("is_error") else "complete", "result": event.get("output")}
+        tool["result_ref"] = event.get("ref")
         tool |= {name: event.get(name) for name in ("files", "embeds", "is_error")}
     elif kind == "approval.request":
         tool |= {"state": "approval", "question": event.get("text")}
@@ -244,6 +352,7 @@ class Told:
         self.states: dict[str, Any] = {}
         self.blocks: list[str] = []
         self.files: list = []
+        self.whole: Callable[[dict], Awaitable[Any]] | None = None
         self.has_content = False
         self.at_line_start = True
         self.is_over = False
@@ -343,10 +452,19 @@ class Told:
             await self.emit(status(f"🔧 {tool['name']}...", False))
         if not is_done:
             return
+        is_cut = bool(tool.get("result_cut"))
+        if ref := tool.get("result_ref"):
+            # Only its beginning came with the event.
+            result = await self.whole(ref) if self.whole else None
+            is_cut = result is None
+            tool = tool if is_cut else tool | {"result": result}
         result = outcome(tool)
-        shown = shortened(result, self.valves.RESULT_CHARS_MAX)
+        most = self.valves.RESULT_CHARS_MAX or len(result)
+        shown = shortened(result, most)
+        if is_cut and shown == result:
+            shown += "..."
         if self.valves.SHOW_TOOL_CITATIONS:
-            source = {"source": {"name": f"🔧 {tool['name']}"}, "document": [result[:500]]}
+            source = {"source": {"name": f"🔧 {tool['name']}"}, "document": [shortened(shown, CITED_CHARS_MAX)]}
             source["metadata"] = [{"source": tool["name"], "full_result": shown}]
             await self.emit({"type": "source", "data": source})
         if tool.get("files"):
@@ -415,11 +533,15 @@ def problem(body: bytes) -> str:
 def last_message(body: dict) -> str:
     for message in reversed(body.get("messages", [])):
         if message.get("role") == "user":
-            content = message.get("content") or ""
-            if isinstance(content, str):
-                return content
-            return "\n".join(part.get("text", "") for part in content if part.get("type") == "text")
+            return text_of(message)
     return ""
+
+
+def text_of(message: dict) -> str:
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content if part.get("type") == "text")
 
 
 def chunk(**delta: str) -> dict:
@@ -444,7 +566,8 @@ def outcome(tool: dict) -> str:
     if result is None or result == "":
         return "completed" if tool["state"] == "complete" else "not executed"
     text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-    return f"Error: {text}" if tool.get("is_error") else text
+    # Some tools say so themselves.
+    return f"Error: {text}" if tool.get("is_error") and not text.startswith("Error: ") else text
 
 
 def shortened(text: str, most: int) -> str:

@@ -1,7 +1,8 @@
 """Runs the pipe as Open WebUI does: loads it from its text, gives it a body, and writes down all that it gives and says.
 
-Arguments: the file of the pipe, its valves as JSON, the model, what is said, and how many calls wait for consent before the
-person answers the first question. One line of JSON for each thing: `models`,
+Arguments: the file of the pipe, its valves as JSON, the model, what is said (a text, or an object with `chat`, `answer` for the id
+of what is answered, and all `messages` of the branch), and how many calls wait for consent before the person answers the first
+question. One line of JSON for each thing: `models`,
 `piece`, `event`, `call`, and `end` with the content and the reasoning as Open WebUI puts them together.
 """
 
@@ -65,8 +66,11 @@ async def main():
     pipe = load(path)
     pipe.valves = pipe.Valves(**json.loads(valves))
     say(models=await pipe.pipes())
-    body = {"model": f"fanlight.{model}", "stream": True, "messages": [{"role": "user", "content": text}]}
-    metadata = {"chat_id": "local:1", "message_id": "m1", "session_id": "s"}
+    asked = {"chat": "local:1", "answer": "m1", "messages": [{"role": "user", "content": text}]}
+    if text.startswith("{"):
+        asked = json.loads(text)
+    body = {"model": f"fanlight.{model}", "stream": True, "messages": asked["messages"]}
+    metadata = {"chat_id": asked["chat"], "message_id": asked["answer"], "session_id": "s"}
     told = {"content": "", "reasoning_content": ""}
     given = pipe.pipe(body, __metadata__=metadata, __event_emitter__=page.emit, __event_call__=page.call, __task__=None)
     async for piece in given:

@@ -294,3 +294,91 @@ async fn open_webui_says_what_keeps_it_from_an_answer() {
     assert!(end["error"]["detail"].as_str().unwrap().contains("is not reached"), "{end}");
     assert_eq!(statuses(&said).last(), Some(&("Failed", true)));
 }
+
+/// A model that says how many messages it was told, and the last of them.
+async fn counting() -> Origin {
+    Origin::start(|asked| {
+        let body: Value = serde_json::from_slice(&asked.body).unwrap();
+        let said: Vec<_> =
+            body["messages"].as_array().unwrap().iter().filter(|it| it["role"] != "system").collect();
+        let text = format!("{} told: {}", said.len(), said.last().unwrap()["content"].as_str().unwrap());
+        stream(&[json!({"content": text})], "stop")
+    })
+    .await
+}
+
+/// What is answered in a chat whose branch has these messages, questions and answers in turn.
+async fn answered(hub: &Hub, chat: &str, answer: &str, messages: &[&str]) -> String {
+    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
+    let messages: Vec<_> =
+        messages.iter().enumerate().map(|(at, text)| json!({"role": role(at), "content": text})).collect();
+    let asked = json!({"chat": chat, "answer": answer, "messages": messages}).to_string();
+    let (end, _) = Chat::begin(&hub.url(""), &json!({}), "helper", &asked).end().await;
+    assert_eq!(end["error"], Value::Null, "{end}");
+    end["content"].as_str().unwrap().to_owned()
+}
+
+/// What persons said in a conversation.
+async fn questions(hub: &Hub, name: &str) -> Vec<String> {
+    let seen = hub.summary(name).await;
+    let messages = seen["messages"].as_array().unwrap().iter().filter(|it| it["role"] == "user");
+    messages.map(|it| it["text"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_webui_forks_what_is_edited_or_asked_again() {
+    let origin = counting().await;
+    let (hub, _place) = hub(&origin, "").await;
+    let one = answered(&hub, "c", "a1", &["One?"]).await;
+    assert_eq!(one, "1 told: One?");
+    let two = answered(&hub, "c", "a2", &["One?", &one, "Two?"]).await;
+    assert_eq!(two, "3 told: Two?");
+    // Edited: the agent is not told what was there before.
+    let other = answered(&hub, "c", "a3", &["One?", &one, "Too?"]).await;
+    assert_eq!(other, "3 told: Too?");
+    // The first question, edited; and one that is asked again.
+    assert_eq!(answered(&hub, "c", "a4", &["Zero?"]).await, "1 told: Zero?");
+    let again = answered(&hub, "c", "a5", &["One?", &one, "Two?"]).await;
+    assert_eq!(again, "3 told: Two?");
+    // Each branch goes on in its own conversation, whichever the chat shows.
+    let blocks = format!("<details type=\"tool_calls\" done=\"true\">\n</details>\n{other}");
+    assert_eq!(answered(&hub, "c", "a6", &["One?", &one, "Too?", &blocks, "Three?"]).await, "5 told: Three?");
+    assert_eq!(answered(&hub, "c", "a7", &["Zero?", "1 told: Zero?", "Four?"]).await, "3 told: Four?");
+    assert_eq!(questions(&hub, "open-webui-c").await, ["One?", "Two?"]);
+    assert_eq!(questions(&hub, "open-webui-c-2").await, ["One?", "Too?", "Three?"]);
+    assert_eq!(questions(&hub, "open-webui-c-3").await, ["Zero?", "Four?"]);
+    assert_eq!(questions(&hub, "open-webui-c-4").await, ["One?", "Two?"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_webui_is_given_results_whole_and_told_what_is_cut() {
+    let hub = Hub::start().await;
+    let mut publisher = hub.publisher("far").await;
+    let whole = "0123456789".repeat(40_000);
+    publisher.says(r#"{"k":"run.start","run":"r"}"#).await;
+    publisher.says(r#"{"k":"tool.call","run":"r","tool":"c","name":"read","arguments":"{}"}"#).await;
+    let result = json!({"k": "tool.result", "run": "r", "tool": "c", "output": whole}).to_string();
+    publisher.says(&result).await;
+    publisher.says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await;
+    for (most, shown) in [(0, whole.clone()), (20_000, format!("{}...", "0123456789".repeat(2_000)))] {
+        let valves = json!({"WATCH": "far", "RESULT_CHARS_MAX": most});
+        let (end, said) = Chat::begin(&hub.url(""), &valves, "watch:far", "").end().await;
+        let content = end["content"].as_str().unwrap();
+        let body: String = serde_json::from_str(&blocks(content)[0].2).unwrap();
+        assert!(body == shown, "{most}: {} of {} characters", body.len(), shown.len());
+        let source = events(&said, "source")[0];
+        assert_eq!(source["document"], json!([format!("{}...", "0123456789".repeat(50))]));
+        assert!(source["metadata"][0]["full_result"] == shown.as_str());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_webui_goes_on_where_another_model_has_answered_in_between() {
+    let origin = counting().await;
+    let (hub, _place) = hub(&origin, "").await;
+    let two = answered(&hub, "c", "a1", &["One?", "Said by another.", "Two?"]).await;
+    assert_eq!(two, "1 told: Two?");
+    let next = ["One?", "Said by another.", "Two?", &two, "Three?", "By another.", "Four?"];
+    assert_eq!(answered(&hub, "c", "a2", &next).await, "3 told: Four?");
+    assert_eq!(questions(&hub, "open-webui-c").await, ["Two?", "Four?"]);
+}

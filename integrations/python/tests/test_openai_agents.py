@@ -11,6 +11,7 @@ try:
         function_span,
         function_tool,
         generation_span,
+        handoff,
         set_trace_processors,
         trace,
     )
@@ -89,6 +90,24 @@ class TheProcessor(unittest.IsolatedAsyncioTestCase):
         self.assertIn("the script is over", self.said.of("error")[0]["message"])
         self.assertEqual(self.said.events[-1]["status"], "error")
 
+    async def test_ends_the_calls_of_handoffs_by_whatever_name(self):
+        written = calls(("a", "transfer_to_billing", {}), ("b", "escalate", {}), ("c", "transfer_to_legal", {}))
+        with Scripted(written) as script, Scripted(says("-"), says("Refunded.")) as last:
+            closer = Agent(name="Senior Staff", model=model(last))
+            others = [Agent(name=name, model=model(last)) for name in ("Billing", "Legal")]
+            offered = [*others, handoff(closer, tool_name_override="escalate")]
+            await Runner.run(Agent(name="Triage", model=model(script), handoffs=offered), "Refund?")
+        told = self.said.calls()
+        self.assertEqual(told["a"]["output"], {"assistant": "Billing"})
+        self.assertEqual(told["c"]["output"], "Multiple handoffs detected, ignoring this one.")
+        self.assertEqual([e["status"] for e in self.said.of("run.end")], ["complete"])
+
+    async def test_ends_the_call_of_a_handoff_with_a_name_of_its_own(self):
+        with Scripted(calls(("a", "escalate", {}))) as script, Scripted(says("-"), says("Refunded.")) as last:
+            offered = [handoff(Agent(name="Senior Staff", model=model(last)), tool_name_override="escalate")]
+            await Runner.run(Agent(name="Triage", model=model(script), handoffs=offered), "Refund?")
+        self.assertEqual(self.said.calls()["a"]["output"], {"assistant": "Senior Staff"})
+
     async def execute(self, arguments, result):
         """What the SDK says of an execution: the arguments only once it has begun."""
         with function_span("slow") as span:
@@ -146,6 +165,9 @@ class TheProcessor(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((by.count(agent["agent"]), by.count(None)), (2, 3))
         self.assertEqual(self.said.text(), "Done.")
         self.assertEqual(self.said.of("status")[0]["text"], "handed over to Closer")
+        self.assertEqual(
+            (told["h"]["said"], told["h"]["output"]), (["call", "executing", "result"], {"assistant": "Closer"})
+        )
         self.assertEqual([e["status"] for e in self.said.of("run.end")], ["complete"])
 
     async def test_keeps_its_troubles_from_the_agent(self):

@@ -590,7 +590,7 @@ export interface ToolOutputEvent {
 export interface ResultRef {
   /** Its bytes as JSON. */
   bytes: number;
-  /** FNV-1a 64 of them, 16 hex digits: its name in the conversation. */
+  /** The first 128 bits of their SHA-256, 32 hex digits: its name in the conversation. 16 hex digits in older logs. */
   hash: string;
 }
 
@@ -632,6 +632,13 @@ export interface ToolProgressEvent {
   k: "tool.progress";
   /** Units done. */
   current?: number;
+  /** What the tool reports beside the text, in a form of its own. */
+  data?: unknown;
+  /**
+   * What the report is, where it is more than how far the call is: `step`, `complete`, `error`, or a word of the
+   * tool's own.
+   */
+  phase?: string;
   /** What it does now. */
   text?: string;
   /** The call. */

@@ -53,6 +53,7 @@ class Voice:
 
 class _Call:
     def __init__(self) -> None:
+        self.arguments: str | None = None
         self.pending_at: float | None = None
         self.executing_at: float | None = None
         self.is_over = False
@@ -69,13 +70,16 @@ class Run:
         name: str | None = None,
         model: str | None = None,
         title: str | None = None,
+        prefix: str = "",
     ) -> None:
+        """``run`` may be one that has ended: it goes on. ``prefix`` then keeps its new texts apart from its old ones."""
         self.voice = voice if isinstance(voice, Voice) else Voice(voice)
         self.id = run or secrets.token_hex(8)
         self._lock = threading.RLock()
         self._calls: dict[str, _Call] = {}
         self._open: dict[str | None, tuple[str, PartKind]] = {}
         self._parts = 0
+        self._prefix = prefix
         self._messages = 0
         self._model = model
         self.is_over = False
@@ -91,7 +95,9 @@ class Run:
         """A message of the history: what the user asked, the instructions."""
         with self._lock:
             self._messages += 1
-            self._say({"k": "message", "message": f"{self.id}-m{self._messages}", "role": role, "text": text})
+            self._say(
+                {"k": "message", "message": f"{self.id}-{self._prefix}m{self._messages}", "role": role, "text": text}
+            )
 
     def model(self, model: str | None) -> None:
         """The model that answers from now on."""
@@ -120,7 +126,7 @@ class Run:
             if known != kind:
                 self.end_text(agent)
                 self._parts += 1
-                part = f"p{self._parts}"
+                part = f"{self._prefix}p{self._parts}"
                 self._open[agent] = (part, kind)
                 self._say({"k": "part.start", "part": part, "kind": kind}, agent)
             self._say({"k": "part.delta", "part": part, "text": delta}, agent)
@@ -145,16 +151,35 @@ class Run:
         if delta:
             self._say({"k": "tool.args", "tool": call, "text": delta}, agent)
 
-    def tool_call(self, call: str, name: str, arguments: Any, agent: str | None = None) -> None:
-        """A call is written: it waits to be executed. Arguments may be JSON text or anything that becomes it."""
+    def tool_call(
+        self, call: str, name: str, arguments: Any, agent: str | None = None, *, changed: bool = False
+    ) -> None:
+        """A call is written: it waits to be executed. Arguments may be JSON text or anything that becomes it.
+
+        A call that was written is not written again, but with ``changed``: a person may have filled other arguments in.
+        """
         with self._lock:
             known = self._calls.setdefault(call, _Call())
-            if known.pending_at is not None:
-                return
-            known.pending_at = time.monotonic()
-            self.end_text(agent)
             text = arguments if isinstance(arguments, str) else json.dumps(plain(arguments), ensure_ascii=False)
+            if known.pending_at is None:
+                known.pending_at = time.monotonic()
+                self.end_text(agent)
+            elif not changed or known.arguments == text:
+                return
+            known.arguments = text
             self._say({"k": "tool.call", "tool": call, "name": name, "arguments": text}, agent)
+
+    def approval_request(self, call: str, text: str | None = None, agent: str | None = None) -> None:
+        """A call waits for a person, who is asked ``text``."""
+        self._say({"k": "approval.request", "tool": call, "text": text}, agent)
+
+    def approval_answer(self, call: str, approved: bool, text: str | None = None, agent: str | None = None) -> None:
+        """The person has answered; a call that was rejected is over."""
+        with self._lock:
+            known = self._calls.setdefault(call, _Call())
+            if not known.is_over:
+                known.is_over = not approved
+                self._say({"k": "approval.answer", "tool": call, "approved": approved, "text": text}, agent)
 
     def tool_executing(self, call: str, agent: str | None = None) -> None:
         """A call begins to be executed."""

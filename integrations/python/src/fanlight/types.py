@@ -694,7 +694,7 @@ class ResultRef(TypedDict):
     bytes: int
     """Its bytes as JSON."""
     hash: str
-    """FNV-1a 64 of them, 16 hex digits: its name in the conversation."""
+    """The first 128 bits of their SHA-256, 32 hex digits: its name in the conversation. 16 hex digits in older logs."""
 
 
 class _ToolResultEvent(TypedDict):
@@ -745,6 +745,12 @@ class ToolProgressEvent(_ToolProgressEvent, total=False):
 
     current: int
     """Units done."""
+    data: Any
+    """What the tool reports beside the text, in a form of its own."""
+    phase: str
+    """What the report is, where it is more than how far the call is: `step`, `complete`, `error`, or a word of the
+    tool's own.
+    """
     text: str
     """What it does now."""
     total: int

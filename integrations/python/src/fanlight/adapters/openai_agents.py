@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -33,6 +34,12 @@ from agents.tracing.span_data import (
 )
 
 from ..run import Offers, Run, Voice
+
+_PREFIX = "transfer_to_"
+"""What the names of handoffs begin with, unless they were given others."""
+
+_IGNORED = "Multiple handoffs detected, ignoring this one."
+"""What the SDK tells the model of a handoff beside the one that it follows."""
 
 
 class _Told:
@@ -141,6 +148,8 @@ class FanlightTracing(TracingProcessor):
             if len(told.pending.get((agent, data.name), [])) < 2 or not self._soon(told, span.span_id):
                 self._settle(told, span.span_id)
             return
+        elif isinstance(data, HandoffSpanData):
+            told.since[span.span_id] = time.monotonic()
         elif above[1] is not None:
             # What groups spans inside of a tool is still inside of it.
             call = above[1]
@@ -192,6 +201,8 @@ class FanlightTracing(TracingProcessor):
             self._generation(told, run, data, agent)
         elif isinstance(data, HandoffSpanData):
             run.status(f"handed over to {data.to_agent}")
+            seconds = time.monotonic() - told.since.pop(span.span_id, time.monotonic())
+            self._hand_over(told, run, data.to_agent, seconds, agent)
         if isinstance(data, (ResponseSpanData, GenerationSpanData, AgentSpanData)):
             # A model that is asked again after a failure has mended it.
             told.failed = error is not None or (told.failed and isinstance(data, AgentSpanData))
@@ -255,6 +266,29 @@ class FanlightTracing(TracingProcessor):
             run.end_text(agent)
         usage = data.usage or {}
         run.usage(usage.get("input_tokens", 0) or 0, usage.get("output_tokens", 0) or 0, agent=agent)
+
+    def _hand_over(self, told: _Told, run: Run, to: str | None, seconds: float, agent: str | None) -> None:
+        """The call that asked for a handoff is over; the SDK has no span of a tool for it."""
+        waiting = [(name, call) for (by, name), calls in told.pending.items() if by == agent for call, _ in calls]
+        usual = _PREFIX + re.sub("[^a-zA-Z0-9_]", "_", to or "").lower()
+        asked = [(name, call) for name, call in waiting if name.lower() == usual] or [
+            # A handoff may have a name of its own. All other calls of the answer are executed before it.
+            *((name, call) for name, call in waiting if name.startswith(_PREFIX)),
+            *waiting,
+        ]
+        for name, call in asked[:1]:
+            self._drop(told, agent, name, call)
+            run.tool_executing(call, agent)
+            run.tool_result(call, {"assistant": to}, is_error=False, seconds=seconds, agent=agent)
+            waiting.remove((name, call))
+        for name, call in waiting:
+            if name.startswith(_PREFIX):
+                self._drop(told, agent, name, call)
+                run.tool_result(call, _IGNORED, is_error=False, seconds=None, agent=agent)
+
+    def _drop(self, told: _Told, agent: str | None, name: str, call: str) -> None:
+        calls = told.pending[(agent, name)]
+        told.pending[(agent, name)] = [waiting for waiting in calls if waiting[0] != call]
 
     def _written(self, told: _Told, run: Run, call: str, name: str, arguments: str, agent: str | None) -> None:
         told.pending.setdefault((agent, name), []).append((call, _given(arguments)))
