@@ -6,6 +6,7 @@
     reason = "a test that cannot go on fails right there"
 )]
 
+mod absent; // what README says is not there yet
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
@@ -15,12 +16,15 @@ mod dialects; // calls in texts, described dialects, conversions
 mod doctor; // what is said of things that are broken
 mod doors; // what the tests of served contracts have in common
 mod doors_back;
+mod doors_bernard; // Bernard's own client
+mod doors_callers; // those who say the same are told apart
 mod doors_consents;
 mod doors_openai; // chat completions: any client, and Bernard's
 mod doors_pages; // AG-UI and the AI SDK
 mod doors_seeds; // Forge, Deep Agent, Ralph
 mod drain; // SIGTERM: everybody is told, the process ends
 mod export; // conversations as files
+mod hostile; // what neighbours may do, and what it costs the others
 mod ingest; // streams come in, events show while the body still arrives
 mod lens; // levels, filters, fewer frames
 mod main_job; // recordings at their pace, several viewers, a terminal among them
@@ -36,6 +40,8 @@ mod proxy_many; // many agents with one key
 mod proxy_narrow; // few calls on a connection
 mod proxy_packed; // gzip, br, zstd; HTTP/2 behind TLS
 mod proxy_replayed; // recorded calls of all APIs
+mod proxy_sockets; // WebSockets: bytes, ends, what is said in them
+mod proxy_struck; // headers that no upstream may write
 mod proxy_waits; // between the calls of a loop
 mod publish; // acks, duplicates, gaps, older lives
 mod read; // snapshots, lists and events over plain HTTP and SSE

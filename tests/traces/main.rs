@@ -7,8 +7,10 @@
     reason = "a test that cannot go on fails right there"
 )]
 
+mod agno; // runs that pause, calls that fail, grow or are handed over
 mod corpus; // what the fuzzer found
 mod detected; // what recordings are taken for
+mod encoders; // the table of what each dialect is told
 mod events; // events as lines that a person can read
 mod exchanges; // requests and answers of agent loops
 mod golden; // each fixture gives exactly its events

@@ -1,5 +1,6 @@
-//! Every event sequence and every sample that the seed documents print is accepted and produced. The samples are read
-//! from the documents beside the work tree; `docs/seeds.md` says which test is about which.
+//! Every event sequence and every sample that the seed documents print is accepted and produced. The samples stand in
+//! `seeds/samples`, below the headings of the documents, with names and values of our own; `docs/seeds.md` says which test
+//! is about which. Where the documents are at hand, [`same_form`] holds the samples to them.
 
 use std::path::Path;
 
@@ -19,19 +20,43 @@ mod forge; // seed 2
 mod provider; // seed 4: what a provider says, and calls in text
 mod ralph; // seed 0
 mod rye; // seed 4: the transcript
+mod same_form; // our samples and those of the documents
+mod table; // docs/seeds.md names tests that there are
 mod webui; // seed 0: Open WebUI and OpenAI
 
-/// A seed document.
+/// The samples of a seed document.
 pub(crate) struct Seed {
     text: String,
 }
 
 impl Seed {
-    /// The document of that number. Nothing where the documents are not at hand, as for recordings; but where they are,
-    /// each sample must be there.
-    fn open(number: u32) -> Option<Self> {
-        let path = seed(number)?;
-        Some(Self { text: std::fs::read_to_string(Path::new(&path)).unwrap() })
+    /// Our own samples with the form of those in the document of that number.
+    fn open(number: u32) -> Self {
+        let file = format!("traces/seeds/samples/seed-{number}.md");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        Self { text: std::fs::read_to_string(path).unwrap() }
+    }
+
+    /// The document of that number itself. Nothing where the documents are not at hand, as for recordings.
+    fn document(number: u32) -> Option<Self> {
+        Some(Self { text: std::fs::read_to_string(seed(number)?).unwrap() })
+    }
+
+    /// The headings that have a block, each with the number of its blocks, in order.
+    fn headings(&self) -> Vec<(String, usize)> {
+        let (mut headings, mut is_inside) = (Vec::<(String, usize)>::new(), false);
+        for line in self.text.lines() {
+            if line.starts_with("```") {
+                is_inside = !is_inside;
+                if let (true, Some((_, blocks))) = (is_inside, headings.last_mut()) {
+                    *blocks += 1;
+                }
+            } else if !is_inside && line.starts_with('#') {
+                headings.push((line.trim_start_matches('#').trim().to_owned(), 0));
+            }
+        }
+        headings.retain(|(_, blocks)| *blocks > 0);
+        headings
     }
 
     /// The fenced block at place `nth` below the heading `heading`, counted from 0.
@@ -98,7 +123,7 @@ fn assert_means(dialect: &str, stream: &str, expected: &str) -> Vec<Envelope> {
 }
 
 /// Native events, one in each line; `run` is added where it is missing.
-fn native(lines: &str) -> Vec<Envelope> {
+pub(crate) fn native(lines: &str) -> Vec<Envelope> {
     let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
     let envelopes = lines.map(|line| {
         let mut event: Map<String, Value> = serde_json::from_str(line).unwrap();

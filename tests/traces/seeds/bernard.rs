@@ -25,16 +25,16 @@ fn printed(seed: &Seed) -> Vec<Value> {
 
 #[test]
 fn tool_call_event() {
-    let Some(seed) = Seed::open(3) else { return };
+    let seed = Seed::open(3);
     let chunk = seed.json(PAGE[0], 0);
     let envelopes = assert_means(
         "bernard",
         &sse(std::slice::from_ref(&chunk)),
         r#"
         r1 run.start dialect="bernard" model="bernard-v1"
-        r1 tool.start call_abc123 name="get_weather"
-        r1 tool.args call_abc123 @0 text="{\"location\": \"San Francisco\"}"
-        r1 tool.call call_abc123
+        r1 tool.start call_snow7 name="get_snowfall"
+        r1 tool.args call_snow7 @0 text="{\"station\": \"Abisko\"}"
+        r1 tool.call call_snow7
     "#,
     );
     let said = objects(&encoded("bernard", &envelopes));
@@ -42,15 +42,15 @@ fn tool_call_event() {
     let wanted = without(&placed(chunk.clone()), &made_up);
     assert!(said.iter().any(|object| without(object, &made_up) == wanted), "{wanted} is not in {said:#?}");
     let events = r#"
-        {"k":"run.start","run":"abc123","model":"bernard-v1","at":1677858242000}
-        {"k":"tool.call","run":"abc123","tool":"call_abc123","name":"get_weather","arguments":"{\"location\": \"San Francisco\"}","at":1677858242000}
+        {"k":"run.start","run":"run42a","model":"bernard-v1","at":1893456007000}
+        {"k":"tool.call","run":"run42a","tool":"call_snow7","name":"get_snowfall","arguments":"{\"station\": \"Abisko\"}","at":1893456007000}
     "#;
     assert_eq!(objects(&encoded("bernard", &native(events))), [placed(chunk)], "of a native publisher");
 }
 
 #[test]
 fn content_token_event() {
-    let Some(seed) = Seed::open(3) else { return };
+    let seed = Seed::open(3);
     let chunk = seed.json(PAGE[1], 0);
     let envelopes = assert_means(
         "bernard",
@@ -58,22 +58,22 @@ fn content_token_event() {
         r#"
         r1 run.start dialect="bernard" model="bernard-v1"
         r1 part.start p1 kind="text"
-        r1 part.delta p1 @0 text="The weather in San Francisco is currently"
+        r1 part.delta p1 @0 text="At the station of Abisko it is"
         r1 part.end p1
     "#,
     );
     let said = objects(&encoded("bernard", &envelopes));
     assert_eq!(without(&said[0], &MADE_UP), without(&chunk, &MADE_UP));
     let events = r#"
-        {"k":"run.start","run":"abc123","model":"bernard-v1","at":1677858242000}
-        {"k":"part.delta","run":"abc123","part":"p","text":"The weather in San Francisco is currently","at":1677858242000}
+        {"k":"run.start","run":"run42a","model":"bernard-v1","at":1893456007000}
+        {"k":"part.delta","run":"run42a","part":"p","text":"At the station of Abisko it is","at":1893456007000}
     "#;
     assert_eq!(objects(&encoded("bernard", &native(events))), [chunk], "of a native publisher");
 }
 
 #[test]
 fn tool_progress_event() {
-    let Some(seed) = Seed::open(3) else { return };
+    let seed = Seed::open(3);
     let progress = seed.json(PAGE[2], 0);
     let mut call = seed.json(PAGE[0], 0);
     call["choices"][0]["delta"]["tool_calls"][0]["function"]["name"] = "web_search".into();
@@ -82,52 +82,52 @@ fn tool_progress_event() {
         &sse(&[call, progress.clone()]),
         r#"
         r1 run.start dialect="bernard" model="bernard-v1"
-        r1 tool.start call_abc123 name="web_search"
-        r1 tool.args call_abc123 @0 text="{\"location\": \"San Francisco\"}"
-        r1 tool.call call_abc123
-        r1 tool.state call_abc123 state="executing"
-        r1 tool.progress call_abc123 current=2 text="Found 10 results" total=3
+        r1 tool.start call_snow7 name="web_search"
+        r1 tool.args call_snow7 @0 text="{\"station\": \"Abisko\"}"
+        r1 tool.call call_snow7
+        r1 tool.state call_snow7 state="executing"
+        r1 tool.progress call_snow7 current=2 producer_at=1893456007500 text="Read 14 pages" total=3
     "#,
     );
     let said = objects(&encoded("bernard", &envelopes));
     assert_eq!(without(&said[1], &MADE_UP), without(&progress, &MADE_UP));
     let events = r#"
-        {"k":"run.start","run":"abc123","at":1677858242500}
-        {"k":"tool.call","run":"abc123","tool":"c","name":"web_search","arguments":"{}","at":1677858242500}
-        {"k":"tool.progress","run":"abc123","tool":"c","text":"Found 10 results","current":2,"total":3,"at":1677858242500}
+        {"k":"run.start","run":"run42a","at":1893456007500}
+        {"k":"tool.call","run":"run42a","tool":"c","name":"web_search","arguments":"{}","at":1893456007500}
+        {"k":"tool.progress","run":"run42a","tool":"c","text":"Read 14 pages","current":2,"total":3,"at":1893456007500}
     "#;
     assert_eq!(objects(&encoded("bernard", &native(events))).pop(), Some(progress), "of a native publisher");
 }
 
 #[test]
 fn tool_result_event() {
-    let Some(seed) = Seed::open(3) else { return };
+    let seed = Seed::open(3);
     let (call, result) = (seed.json(PAGE[0], 0), seed.json(PAGE[3], 0));
     let envelopes = assert_means(
         "bernard",
         &sse(&[call, result.clone()]),
         r#"
         r1 run.start dialect="bernard" model="bernard-v1"
-        r1 tool.start call_abc123 name="get_weather"
-        r1 tool.args call_abc123 @0 text="{\"location\": \"San Francisco\"}"
-        r1 tool.call call_abc123
-        r1 tool.result call_abc123 output="San Francisco weather: 65Â°F, partly cloudy"
+        r1 tool.start call_snow7 name="get_snowfall"
+        r1 tool.args call_snow7 @0 text="{\"station\": \"Abisko\"}"
+        r1 tool.call call_snow7
+        r1 tool.result call_snow7 output="Abisko: -4 °C, a little snow"
     "#,
     );
     let said = objects(&encoded("bernard", &envelopes));
     assert_eq!(without(&said[1], &MADE_UP), without(&result, &MADE_UP));
     let text = result["choices"][0]["delta"]["content"].as_str().unwrap();
     let events = format!(
-        r#"{{"k":"run.start","run":"abc123","model":"bernard-v1","at":1677858242000}}
-        {{"k":"tool.call","run":"abc123","tool":"call_abc123","name":"get_weather","arguments":"{{}}","at":1677858242000}}
-        {{"k":"tool.result","run":"abc123","tool":"call_abc123","output":"{text}","at":1677858242000}}"#
+        r#"{{"k":"run.start","run":"run42a","model":"bernard-v1","at":1893456007000}}
+        {{"k":"tool.call","run":"run42a","tool":"call_snow7","name":"get_snowfall","arguments":"{{}}","at":1893456007000}}
+        {{"k":"tool.result","run":"run42a","tool":"call_snow7","output":"{text}","at":1893456007000}}"#
     );
     assert_eq!(objects(&encoded("bernard", &native(&events))).pop(), Some(result), "of a native publisher");
 }
 
 #[test]
 fn stream_completion() {
-    let Some(seed) = Seed::open(3) else { return };
+    let seed = Seed::open(3);
     let block = seed.block("Stream Completion", 0);
     let (chunk, done) = block.split_once("data: ").unwrap();
     let chunk: Value = serde_json::from_str(chunk).unwrap();
@@ -144,8 +144,8 @@ fn stream_completion() {
     assert_eq!(without(&said[0], &MADE_UP), without(&chunk, &MADE_UP));
     assert_eq!(said[1..], ["[DONE]"]);
     let events = r#"
-        {"k":"run.start","run":"abc123","model":"bernard-v1","at":1677858242000}
-        {"k":"run.end","run":"abc123","status":"complete","finish_reason":"stop","at":1677858242000}
+        {"k":"run.start","run":"run42a","model":"bernard-v1","at":1893456007000}
+        {"k":"run.end","run":"run42a","status":"complete","finish_reason":"stop","at":1893456007000}
     "#;
     assert_eq!(
         objects(&encoded("bernard", &native(events))),
@@ -157,10 +157,10 @@ fn stream_completion() {
 /// The samples one behind the other are one answer.
 #[test]
 fn event_types() {
-    let Some(seed) = Seed::open(3) else { return };
+    let seed = Seed::open(3);
     let mut flow = printed(&seed);
     // The document shows the progress of another tool than the one that it calls.
-    flow[2]["data"]["tool"] = "get_weather".into();
+    flow[2]["data"]["tool"] = "get_snowfall".into();
     let [call, content, progress, result] = <[Value; 4]>::try_from(flow).unwrap();
     let flow = [call, progress, result, content];
     let envelopes = assert_means(
@@ -168,14 +168,14 @@ fn event_types() {
         &sse(&flow),
         r#"
         r1 run.start dialect="bernard" model="bernard-v1"
-        r1 tool.start call_abc123 name="get_weather"
-        r1 tool.args call_abc123 @0 text="{\"location\": \"San Francisco\"}"
-        r1 tool.call call_abc123
-        r1 tool.state call_abc123 state="executing"
-        r1 tool.progress call_abc123 current=2 text="Found 10 results" total=3
-        r1 tool.result call_abc123 output="San Francisco weather: 65Â°F, partly cloudy"
+        r1 tool.start call_snow7 name="get_snowfall"
+        r1 tool.args call_snow7 @0 text="{\"station\": \"Abisko\"}"
+        r1 tool.call call_snow7
+        r1 tool.state call_snow7 state="executing"
+        r1 tool.progress call_snow7 current=2 producer_at=1893456007500 text="Read 14 pages" total=3
+        r1 tool.result call_snow7 output="Abisko: -4 °C, a little snow"
         r1 part.start p1 kind="text"
-        r1 part.delta p1 @0 text="The weather in San Francisco is currently"
+        r1 part.delta p1 @0 text="At the station of Abisko it is"
         r1 part.end p1
     "#,
     );
@@ -187,33 +187,37 @@ fn event_types() {
 
 #[test]
 fn progress_event_types() {
-    let Some(seed) = Seed::open(3) else { return };
+    let seed = Seed::open(3);
     let call = seed.json(PAGE[0], 0);
     for phase in seed.table("Progress Event Types") {
         let mut progress = seed.json(PAGE[2], 0);
-        progress["data"]["tool"] = "get_weather".into();
+        progress["data"]["tool"] = "get_snowfall".into();
         progress["data"]["phase"] = phase.clone().into();
-        let (_, told) = accepted("bernard", &sse(&[call.clone(), progress]));
-        assert!(
-            told.contains("tool.progress call_abc123 current=2 text=\"Found 10 results\" total=3"),
-            "{phase}: {told}"
+        let (envelopes, told) = accepted("bernard", &sse(&[call.clone(), progress.clone()]));
+        // Plain progress is what an event of its kind says anyway.
+        let said = if phase == "progress" { String::new() } else { format!(" phase=\"{phase}\"") };
+        let wanted = format!(
+            "tool.progress call_snow7 current=2{said} producer_at=1893456007500 text=\"Read 14 pages\" total=3"
         );
+        assert!(told.contains(&wanted), "{phase}: {told}");
+        let back = objects(&encoded("bernard", &envelopes));
+        let back = back.iter().find(|object| object["type"] == "tool_progress").unwrap();
+        assert_eq!(back["data"], progress["data"], "comes back as itself");
     }
 }
 
 /// Arguments in pieces are joined by the id of their call.
 #[test]
 fn handling_partial_arguments() {
-    let Some(seed) = Seed::open(3) else { return };
+    let seed = Seed::open(3);
     let piece = |text: &str| {
         let mut chunk = seed.json(PAGE[0], 0);
         chunk["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"] = text.into();
         chunk
     };
-    let (_, told) = accepted("bernard", &sse(&[piece("{\"location\": "), piece("\"San Francisco\"}")]));
+    let (_, told) = accepted("bernard", &sse(&[piece("{\"station\": "), piece("\"Abisko\"}")]));
     assert_eq!(told.matches("tool.start").count(), 1, "{told}");
-    let view =
-        super::view(&accepted("bernard", &sse(&[piece("{\"location\": "), piece("\"San Francisco\"}")])).0);
+    let view = super::view(&accepted("bernard", &sse(&[piece("{\"station\": "), piece("\"Abisko\"}")])).0);
     let arguments: Vec<_> = view.runs[0].tools.values().map(|tool| tool.arguments.text.clone()).collect();
-    assert_eq!(arguments, ["{\"location\": \"San Francisco\"}"]);
+    assert_eq!(arguments, ["{\"station\": \"Abisko\"}"]);
 }

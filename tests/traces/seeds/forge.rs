@@ -23,23 +23,23 @@ fn assert_produced(events: &str, printed: &Value, free: &[&str]) {
 
 #[test]
 fn token_events() {
-    let Some(seed) = Seed::open(2) else { return };
+    let seed = Seed::open(2);
     let (printed, told) = sample(&seed, "Token Events", 0, &[]);
     assert_eq!(
         told,
-        "r1 run.start dialect=\"forge\"\nr1 part.start p1 kind=\"text\"\nr1 part.delta p1 @0 text=\"The weather in London\"\nr1 part.end p1\n"
+        "r1 run.start dialect=\"forge\"\nr1 part.start p1 kind=\"text\"\nr1 part.delta p1 @0 text=\"The harbour in Bergen\"\nr1 part.end p1\n"
     );
     // The printed token is not the end of the printed sum: what stands in the sum counts.
     let events = r#"{"k":"run.start"}
-        {"k":"part.delta","part":"p","text":"The weather in London"}"#;
+        {"k":"part.delta","part":"p","text":"The harbour in Bergen"}"#;
     assert_produced(events, &printed, &["token"]);
     let healed = [json!({"event":"token","data":{"token":"The","cumulative":"The"}})];
-    assert!(sample(&seed, "Token Events", 0, &healed).1.contains("@3 text=\" weather in London\""));
+    assert!(sample(&seed, "Token Events", 0, &healed).1.contains("@3 text=\" harbour in Bergen\""));
 }
 
 #[test]
 fn tool_call_lifecycle() {
-    let Some(seed) = Seed::open(2) else { return };
+    let seed = Seed::open(2);
     let (call, _) = sample(&seed, "Tool Call Lifecycle", 0, &[]);
     let (result, _) = sample(&seed, "Tool Call Lifecycle", 1, std::slice::from_ref(&call));
     let mut pending = call.clone();
@@ -52,46 +52,46 @@ fn tool_call_lifecycle() {
         &sse(&flow),
         r#"
         r1 run.start dialect="forge"
-        r1 tool.start call_abc123 name="weather__get_forecast"
-        r1 tool.call call_abc123 arguments="{\"city\":\"London\",\"days\":3}"
-        r1 tool.state call_abc123 state="executing"
-        r1 tool.result call_abc123 exec_ms=245 output={"conditions":"Partly cloudy","temperature":18}
+        r1 tool.start call_tide1 name="harbour__get_tides"
+        r1 tool.call call_tide1 arguments="{\"days\":2,\"port\":\"Bergen\"}"
+        r1 tool.state call_tide1 state="executing"
+        r1 tool.result call_tide1 exec_ms=310 output={"metres":2,"stream":"Slack water"}
     "#,
     );
     assert_eq!(objects(&encoded("forge", &envelopes)), flow, "the three states and the result, in order");
     let events = r#"
         {"k":"run.start"}
-        {"k":"tool.call","tool":"call_abc123","name":"weather__get_forecast","arguments":"{\"city\":\"London\",\"days\":3}"}
-        {"k":"tool.state","tool":"call_abc123","state":"executing"}
-        {"k":"tool.result","tool":"call_abc123","output":{"temperature":18,"conditions":"Partly cloudy"},"exec_ms":245}
+        {"k":"tool.call","tool":"call_tide1","name":"harbour__get_tides","arguments":"{\"days\":2,\"port\":\"Bergen\"}"}
+        {"k":"tool.state","tool":"call_tide1","state":"executing"}
+        {"k":"tool.result","tool":"call_tide1","output":{"metres":2,"stream":"Slack water"},"exec_ms":310}
     "#;
     assert_eq!(objects(&encoded("forge", &native(events))), flow, "of a native publisher");
 }
 
 #[test]
 fn thinking_events() {
-    let Some(seed) = Seed::open(2) else { return };
-    let first = "The user wants weather for London. ";
+    let seed = Seed::open(2);
+    let first = "Someone asks about tides in Bergen. ";
     let before = [json!({"event":"thinking","data":{"content":first,"cumulative":first}})];
     let (printed, told) = sample(&seed, "Thinking Events", 0, &before);
     assert_eq!(
         told,
         format!(
-            "r1 run.start dialect=\"forge\"\nr1 part.start p1 kind=\"thinking\"\nr1 part.delta p1 @0 text=\"{first}\"\nr1 part.delta p1 @35 text=\"Let me check the weather API...\"\nr1 part.end p1\n"
+            "r1 run.start dialect=\"forge\"\nr1 part.start p1 kind=\"thinking\"\nr1 part.delta p1 @0 text=\"{first}\"\nr1 part.delta p1 @36 text=\"The tide table has it...\"\nr1 part.end p1\n"
         )
     );
     let events = r#"
         {"k":"run.start"}
         {"k":"part.start","part":"p","kind":"thinking"}
-        {"k":"part.delta","part":"p","text":"The user wants weather for London. "}
-        {"k":"part.delta","part":"p","text":"Let me check the weather API..."}
+        {"k":"part.delta","part":"p","text":"Someone asks about tides in Bergen. "}
+        {"k":"part.delta","part":"p","text":"The tide table has it..."}
     "#;
     assert_produced(events, &printed, &[]);
 }
 
 #[test]
 fn heartbeats() {
-    let Some(seed) = Seed::open(2) else { return };
+    let seed = Seed::open(2);
     let (printed, told) = sample(&seed, "Heartbeats", 0, &[]);
     assert_eq!(told, "", "it says nothing");
     let seconds = printed["data"]["timestamp"].as_u64().unwrap();
@@ -101,21 +101,21 @@ fn heartbeats() {
 
 #[test]
 fn error_recovery() {
-    let Some(seed) = Seed::open(2) else { return };
+    let seed = Seed::open(2);
     let (printed, _) = sample(&seed, "Error Recovery", 0, &[]);
     let envelopes = assert_means(
         "forge",
         &sse(std::slice::from_ref(&printed)),
         r#"
         r1 run.start dialect="forge"
-        r1 error code="STREAM_ERROR" message="Connection to LLM provider failed" retryable=true
+        r1 error code="STREAM_ERROR" message="The model has hung up" retryable=true
         r1 run.end status="error"
     "#,
     );
     assert_eq!(objects(&encoded("forge", &envelopes)), std::slice::from_ref(&printed));
     let events = r#"
         {"k":"run.start"}
-        {"k":"error","code":"STREAM_ERROR","message":"Connection to LLM provider failed","retryable":true}
+        {"k":"error","code":"STREAM_ERROR","message":"The model has hung up","retryable":true}
         {"k":"run.end","status":"error"}
     "#;
     assert_produced(events, &printed, &[]);
@@ -123,7 +123,7 @@ fn error_recovery() {
 
 #[test]
 fn every_event_of_the_table() {
-    let Some(seed) = Seed::open(2) else { return };
+    let seed = Seed::open(2);
     let samples = [
         json!({"token":"a","cumulative":"a"}),
         json!({"content":"b","cumulative":"b"}),

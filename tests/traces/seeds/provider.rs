@@ -10,9 +10,9 @@ use crate::events::lines;
 
 #[test]
 fn provider_configuration() {
-    let Some(seed) = Seed::open(4) else { return };
+    let seed = Seed::open(4);
     let dialect = UserDialect::parse(&seed.block("Provider Configuration", 0)).unwrap();
-    assert_eq!(dialect.name(), "anthropic");
+    assert_eq!(dialect.name(), "orchard");
     let stream = concat!(
         "data: {\"content_blocks\":[{\"type\":\"thinking\",\"thinking\":\"Step by step.\"}]}\n\n",
         "data: {\"delta\":{\"text\":\"Let me \"}}\n\n",
@@ -30,7 +30,7 @@ fn provider_configuration() {
     };
     assert_eq!(told(1), told(usize::MAX), "cut at every byte");
     let expected = r#"
-        r1 run.start dialect="anthropic"
+        r1 run.start dialect="orchard"
         r1 part.start p1 kind="thinking"
         r1 part.delta p1 @0 text="Step by step."
         r1 part.end p1
@@ -54,7 +54,7 @@ fn number(yaml: &str, key: &str) -> f64 {
 
 #[test]
 fn configuration_constants() {
-    let Some(seed) = Seed::open(4) else { return };
+    let seed = Seed::open(4);
     let yaml = seed.block("Configuration Constants", 0);
     let same = |key: &str, ours: usize| assert_eq!(number(&yaml, key).to_string(), ours.to_string(), "{key}");
     same("tool_parse_buffer_max", TEXT_CALL_BYTES_MAX);

@@ -73,7 +73,7 @@ fn fields_of<'a>(mut fields: impl FnMut(&str) -> Value + 'a) -> impl FnMut(&str)
 
 #[test]
 fn transcript_events() {
-    let Some(seed) = Seed::open(4) else { return };
+    let seed = Seed::open(4);
     let timeline = timeline(&seed);
     let envelopes = assert_means(
         "rye",
@@ -109,7 +109,7 @@ fn transcript_events() {
 /// Seed 4's list of tests.
 #[test]
 fn test_cognition_out_always_last() {
-    let Some(seed) = Seed::open(4) else { return };
+    let seed = Seed::open(4);
     let mut timeline = timeline(&seed);
     // The result comes after the text has gone on, and still before its end.
     let result = timeline.remove(3);
@@ -126,7 +126,7 @@ fn test_cognition_out_always_last() {
 
 #[test]
 fn test_accumulate_deltas_to_full_text() {
-    let Some(seed) = Seed::open(4) else { return };
+    let seed = Seed::open(4);
     let timeline = timeline(&seed);
     let text = |lines: &[Value]| super::view(&accepted("rye", &jsonl(lines)).0).runs[0].answer();
     assert_eq!(text(&timeline), "one two three four");
@@ -137,7 +137,7 @@ fn test_accumulate_deltas_to_full_text() {
 
 #[test]
 fn test_reconstruct_from_interleaved() {
-    let Some(seed) = Seed::open(4) else { return };
+    let seed = Seed::open(4);
     let mut lines = timeline(&seed);
     lines.push(line("thread_completed", &json!({})));
     let view = super::view(&accepted("rye", &jsonl(&lines)).0);
@@ -153,7 +153,7 @@ fn test_reconstruct_from_interleaved() {
 /// "Transcript on error shows".
 #[test]
 fn partial_reasoning_on_error() {
-    let Some(seed) = Seed::open(4) else { return };
+    let seed = Seed::open(4);
     let block = seed.block("Partial Reasoning on Error", 1);
     let printed: Vec<Value> = block
         .lines()
@@ -175,9 +175,9 @@ fn partial_reasoning_on_error() {
         r#"
         r1 run.start dialect="rye"
         r1 part.start p1 kind="thinking"
-        r1 part.delta p1 @0 text="Let me analyze this step by step. First..."
+        r1 part.delta p1 @0 text="One thing after the other. Begin..."
         r1 part.start p2 kind="text"
-        r1 part.delta p2 @0 text="The solution involves..."
+        r1 part.delta p2 @0 text="The way out leads..."
         r1 status text="the answer was interrupted at 65 %"
         r1 custom name="partial_cognition" value={"completion_percentage":65,"truncated":true}
         r1 error code="cognition_failed" message="connection reset"
@@ -189,8 +189,8 @@ fn partial_reasoning_on_error() {
     let events = r#"
         {"k":"run.start"}
         {"k":"part.start","part":"t","kind":"thinking"}
-        {"k":"part.delta","part":"t","text":"Let me analyze this step by step. First..."}
-        {"k":"part.delta","part":"p","text":"The solution involves..."}
+        {"k":"part.delta","part":"t","text":"One thing after the other. Begin..."}
+        {"k":"part.delta","part":"p","text":"The way out leads..."}
         {"k":"custom","name":"partial_cognition","value":{"completion_percentage":65}}
         {"k":"error","code":"stream_reset","message":"connection reset"}
         {"k":"run.end","status":"error"}
@@ -201,7 +201,7 @@ fn partial_reasoning_on_error() {
 /// What the model is told when it goes on.
 #[test]
 fn resume_from_partial_state() {
-    let Some(seed) = Seed::open(4) else { return };
+    let seed = Seed::open(4);
     let printed = seed.block("Resume from Partial State", 1);
     let cut = line(
         "cognition_out",
