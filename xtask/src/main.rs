@@ -14,6 +14,7 @@ mod packages;
 mod page;
 mod process;
 mod product;
+mod repeat;
 mod tidy;
 mod tools;
 mod workspace;
@@ -41,6 +42,10 @@ cargo xtask COMMAND
   chaos [NAME...] [--full]
                   the scenarios of tests/chaos against the release binary, one after the other, with their figures;
                   --full takes the sizes of docs/chaos.md, FANLIGHT_BIN another binary, FANLIGHT_SEED a seed
+  repeat N [it|e2e] [FILTER...] [--busy]
+                  runs the suites N times and lists every test that failed, how often, and where its output is;
+                  --busy keeps all cores busy beside every second round. FANLIGHT_BIN names the hub's binary, else it
+                  is the product, else the debug build
   fuzz [SECONDS] [TARGET...]
                   random bytes against framing and every decoder (targets: `framing` and the names of the
                   dialects), SECONDS each, 60 without; the corpus is kept in fuzz/corpus
@@ -64,6 +69,7 @@ fn main() -> ExitCode {
         "schema" => none(&rest).and_then(|()| in_workspace(gate::schema)),
         "bench" => in_workspace(|ws| product::bench(ws, &rest)),
         "chaos" => in_workspace(|ws| chaos::run_scenarios(ws, &rest)),
+        "repeat" => in_workspace(|ws| repeat::repeat(ws, &rest)),
         "fuzz" => in_workspace(|ws| fuzz::run_targets(ws, &rest)),
         "tools" => none(&rest).and_then(|()| in_workspace(product::tools)),
         "help" | "--help" | "-h" => {

@@ -1,0 +1,83 @@
+//! What is asked for, and what is read from the output of cargo and of a suite.
+
+use crate::failure::{Failure, Outcome};
+use std::path::{Path, PathBuf};
+
+/// The suites that can be repeated, in the order in which they run.
+pub(super) const SUITES: [&str; 2] = ["it", "e2e"];
+
+/// See the head of [`super`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) rounds: u32,
+    pub(super) suites: Vec<String>,
+    /// Parts of names of tests, as `cargo test` takes them.
+    pub(super) filters: Vec<String>,
+    /// Whether every second round runs beside busy cores.
+    pub(super) is_busy: bool,
+}
+
+impl Asked {
+    pub(super) fn parse(args: &[String]) -> Outcome<Self> {
+        let is_busy = args.iter().any(|arg| arg == "--busy");
+        let mut words = args.iter().filter(|arg| *arg != "--busy");
+        let rounds = words.next().and_then(|word| word.parse().ok()).filter(|rounds| *rounds > 0);
+        let rounds = rounds.ok_or_else(|| Failure::usage("`repeat` wants the number of rounds first"))?;
+        let (suites, filters): (Vec<String>, Vec<String>) =
+            words.cloned().partition(|word| SUITES.contains(&word.as_str()));
+        let suites = if suites.is_empty() { SUITES.map(str::to_owned).to_vec() } else { suites };
+        Ok(Self { rounds, suites, filters, is_busy })
+    }
+}
+
+/// What the machine did beside a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beside {
+    Nothing,
+    BusyCores,
+}
+
+/// A test that failed in some rounds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Failed {
+    times: u32,
+    times_busy: u32,
+    /// What the first of these rounds said.
+    first: Option<PathBuf>,
+}
+
+impl Failed {
+    /// Takes one more failure, whose round is kept in `kept`.
+    pub(super) fn take(&mut self, beside: Beside, kept: &Path) {
+        self.times += 1;
+        self.times_busy += u32::from(beside == Beside::BusyCores);
+        self.first.get_or_insert_with(|| kept.to_path_buf());
+    }
+}
+
+/// What is said of a test that failed.
+pub(super) fn line(name: &str, failed: &Failed, rounds: u32) -> String {
+    let Failed { times, times_busy, first } = failed;
+    let first = first.as_ref().map(|kept| kept.display().to_string()).unwrap_or_default();
+    format!("{name}: failed {times} of {rounds} times, {times_busy} beside busy cores; first: {first}")
+}
+
+/// The program of `suite` in cargo's messages, one JSON object a line.
+pub(super) fn executable(messages: &str, suite: &str) -> Option<PathBuf> {
+    let of_it = format!("\"name\":\"{suite}\"");
+    let line = messages.lines().filter(|line| line.contains(&of_it));
+    let mut paths = line.filter_map(|line| {
+        let (_, after) = line.split_once("\"executable\":\"")?;
+        after.split_once('"').map(|(path, _)| PathBuf::from(path.replace("\\\\", "\\")))
+    });
+    paths.next_back()
+}
+
+/// The names of the tests that failed, as the suite says it.
+pub(super) fn failed(output: &str) -> Vec<String> {
+    let name = |line: &str| Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned());
+    output.lines().filter_map(name).collect()
+}
+
+#[cfg(test)]
+mod tests;
