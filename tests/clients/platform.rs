@@ -69,19 +69,35 @@ async fn say(page: &Page, text: &str, options: &str) {
     page.run(&format!("window.stream.submit({message}, {options}); return null")).await;
 }
 
+/// A hub with agents, their model, and the server of a page with `useStream`.
+struct Stage {
+    hub: Hub,
+    /// Where the page comes from.
+    origin: String,
+    _servers: (Origin, Origin),
+    _place: tempfile::TempDir,
+}
+
+impl Stage {
+    async fn set() -> Self {
+        let (model, pages) = (Origin::start(answer).await, serve().await);
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("fanlight.toml");
+        std::fs::write(&file, settings(&model) + "[compat]\nbernard = \"helper\"\n").unwrap();
+        let origin = format!("http://{}", pages.address());
+        let hub = Hub::start_with(&["--config", file.to_str().unwrap(), "--origin", &origin]).await;
+        Self { hub, origin, _servers: (model, pages), _place: place }
+    }
+}
+
 const TALK: &str = "human: Weather? | ai: Let me look. t__echo {\"city\":\"Rome\"} | tool: {\"city\":\"Rome\"} | ai: It is sunny.";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_with_use_stream_asks_an_agent() {
-    let (model, pages) = (Origin::start(answer).await, serve().await);
-    let place = tempfile::tempdir().unwrap();
-    let file = place.path().join("fanlight.toml");
-    std::fs::write(&file, settings(&model) + "[compat]\nbernard = \"helper\"\n").unwrap();
-    let origin = format!("http://{}", pages.address());
-    let hub = Hub::start_with(&["--config", file.to_str().unwrap(), "--origin", &origin]).await;
-    let page = Page::open(DESKTOP).await;
+    let stage = Stage::set().await;
+    let (hub, page) = (&stage.hub, Page::open(DESKTOP).await);
     let url = |door: &str, agent: &str, more: &str| {
-        format!("{origin}/?hub={}&door={door}&agent={agent}{more}", hub.url(""))
+        format!("{}/?hub={}&door={door}&agent={agent}{more}", stage.origin, hub.url(""))
     };
 
     // A thread is made, and what is streamed is what its history says.
@@ -120,15 +136,10 @@ async fn a_page_with_use_stream_asks_an_agent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_with_use_stream_gives_consent_stops_and_comes_back() {
-    let (model, pages) = (Origin::start(answer).await, serve().await);
-    let place = tempfile::tempdir().unwrap();
-    let file = place.path().join("fanlight.toml");
-    std::fs::write(&file, settings(&model) + "[compat]\nbernard = \"helper\"\n").unwrap();
-    let origin = format!("http://{}", pages.address());
-    let hub = Hub::start_with(&["--config", file.to_str().unwrap(), "--origin", &origin]).await;
-    let page = Page::open(DESKTOP).await;
+    let stage = Stage::set().await;
+    let (hub, page) = (&stage.hub, Page::open(DESKTOP).await);
     let url = |door: &str, agent: &str, more: &str| {
-        format!("{origin}/?hub={}&door={door}&agent={agent}{more}", hub.url(""))
+        format!("{}/?hub={}&door={door}&agent={agent}{more}", stage.origin, hub.url(""))
     };
 
     // A call that waits for consent stops the graph; `Command` brings the answer.

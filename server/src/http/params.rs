@@ -1,6 +1,6 @@
 //! What requests carry beside their bodies: names in the path, headers of our own.
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::request::Parts;
@@ -26,8 +26,22 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let found = axum::extract::Path::from_request_parts(parts, state).await;
+        type Theirs<T> = axum::extract::Path<T>;
+        let found = <Theirs<T> as FromRequestParts<S>>::from_request_parts(parts, state).await;
         found.map(|path| Self(path.0)).map_err(|error| Problem::bad_request(error.body_text()))
+    }
+}
+
+/// Nothing where the route has no parameter.
+impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> OptionalFromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Option<Self>, Problem> {
+        type Theirs<T> = axum::extract::Path<T>;
+        let found = <Theirs<T> as OptionalFromRequestParts<S>>::from_request_parts(parts, state).await;
+        found
+            .map(|path| path.map(|path| Self(path.0)))
+            .map_err(|error| Problem::bad_request(error.body_text()))
     }
 }
 

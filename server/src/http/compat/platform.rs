@@ -75,9 +75,9 @@ fn paths(door: &'static str) -> Router<Arc<Shared>> {
         .route("/threads/{thread}/runs/{run}/wait", get(runs::join))
         .route("/threads/{thread}/runs/{run}/stream", get(runs::join_stream))
         .route("/threads/{thread}/stream", get(runs::join_thread))
-        .route("/runs", post(runs::create_alone))
-        .route("/runs/stream", post(runs::stream_alone))
-        .route("/runs/wait", post(runs::wait_alone));
+        .route("/runs", post(runs::create))
+        .route("/runs/stream", post(runs::stream))
+        .route("/runs/wait", post(runs::wait));
     let all = assistants.merge(threads).merge(runs);
     all.layer(Extension(Door(door))).layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
 }

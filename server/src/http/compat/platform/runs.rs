@@ -70,36 +70,19 @@ async fn begin(
     Ok((begun, telling))
 }
 
-/// `POST /threads/{thread}/runs/stream`.
+/// `POST /threads/{thread}/runs/stream`, and `POST /runs/stream`: in a thread of its own.
 pub(super) async fn stream(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
-    Path(name): Path<String>,
+    name: Option<Path<String>>,
     said: Bytes,
 ) -> Result<Response, Fault> {
-    streamed(&shared, door, Some(&name), &said).await
-}
-
-/// `POST /runs/stream`: in a thread of its own.
-pub(super) async fn stream_alone(
-    State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
-    said: Bytes,
-) -> Result<Response, Fault> {
-    streamed(&shared, door, None, &said).await
-}
-
-async fn streamed(
-    shared: &Arc<Shared>,
-    door: Door,
-    name: Option<&str>,
-    said: &[u8],
-) -> Result<Response, Fault> {
-    if let Some(ended) = ended(shared, name, said).await? {
+    let name = name.as_ref().map(|Path(name)| name.as_str());
+    if let Some(ended) = ended(&shared, name, &said).await? {
         return Ok(ended);
     }
-    let (begun, telling) = begin(shared, door, name, said).await?;
-    stream_of(shared, begun, telling).await
+    let (begun, telling) = begin(&shared, door, name, &said).await?;
+    stream_of(&shared, begun, telling).await
 }
 
 /// A command that sends the graph to its end: what goes on is stopped, and no run begins.
@@ -141,32 +124,15 @@ async fn settled_for_good(
     }
 }
 
-/// `POST /threads/{thread}/runs`.
+/// `POST /threads/{thread}/runs`, and `POST /runs`: in a thread of its own.
 pub(super) async fn create(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
-    Path(name): Path<String>,
+    name: Option<Path<String>>,
     said: Bytes,
 ) -> Result<Response, Fault> {
-    created(&shared, door, Some(&name), &said).await
-}
-
-/// `POST /runs`.
-pub(super) async fn create_alone(
-    State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
-    said: Bytes,
-) -> Result<Response, Fault> {
-    created(&shared, door, None, &said).await
-}
-
-async fn created(
-    shared: &Arc<Shared>,
-    door: Door,
-    name: Option<&str>,
-    said: &[u8],
-) -> Result<Response, Fault> {
-    let (begun, telling) = begin(shared, door, name, said).await?;
+    let name = name.as_ref().map(|Path(name)| name.as_str());
+    let (begun, telling) = begin(&shared, door, name, &said).await?;
     let run = begun.run().clone();
     let row =
         begun.seat.conversation.look(|view| view.runs.get(&run).map(|it| row(&telling.thread, &run, it)));
@@ -175,34 +141,17 @@ async fn created(
     Ok(response)
 }
 
-/// `POST /threads/{thread}/runs/wait`.
+/// `POST /threads/{thread}/runs/wait`, and `POST /runs/wait`: in a thread of its own.
 pub(super) async fn wait(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
-    Path(name): Path<String>,
+    name: Option<Path<String>>,
     said: Bytes,
 ) -> Result<Response, Fault> {
-    waited(&shared, door, Some(&name), &said).await
-}
-
-/// `POST /runs/wait`.
-pub(super) async fn wait_alone(
-    State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
-    said: Bytes,
-) -> Result<Response, Fault> {
-    waited(&shared, door, None, &said).await
-}
-
-async fn waited(
-    shared: &Arc<Shared>,
-    door: Door,
-    name: Option<&str>,
-    said: &[u8],
-) -> Result<Response, Fault> {
-    let (begun, telling) = begin(shared, door, name, said).await?;
-    settled(shared, &begun.seat.conversation, &begun.started.place).await?;
-    let values = values(shared, &telling.thread, begun.run()).await?;
+    let name = name.as_ref().map(|Path(name)| name.as_str());
+    let (begun, telling) = begin(&shared, door, name, &said).await?;
+    settled(&shared, &begun.seat.conversation, &begun.started.place).await?;
+    let values = values(&shared, &telling.thread, begun.run()).await?;
     let mut response = Json(values).into_response();
     locate(&mut response, &telling.thread, begun.run(), &telling.modes);
     Ok(response)
