@@ -43,6 +43,31 @@ async fn text_that_nests_without_end_leaves_the_page_alive() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn messages_that_nest_without_end_leave_the_page_alive() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let page = Page::open(DESKTOP).await;
+    for (at, bomb) in bombs().into_iter().enumerate() {
+        let (message, run) = (format!("m{at}"), format!("r{at}"));
+        let asked = json!({"k": "message", "message": message, "role": "user", "text": bomb});
+        let start = json!({"k": "run.start", "run": run});
+        let part = json!({"k": "part.start", "run": run, "part": "p", "kind": "text"});
+        let text = format!("Still **here** after {at}.");
+        let delta = json!({"k": "part.delta", "run": run, "part": "p", "text": text});
+        let head =
+            publisher.says(&[asked, start, part, delta].map(|event| event.to_string()).join("\n")).await.seq;
+        page.goto(&hub.url("/")).await;
+        page.painted(head).await;
+        page.holds(&format!(
+            "return [...document.querySelectorAll('[data-t=answer]')].some(it => it.innerText.includes('Still here after {at}.'))"
+        ))
+        .await;
+        page.holds("return !document.querySelector('[data-t=crashed]')").await;
+    }
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn five_hundred_agents_below_one_another_are_shown_with_what_the_deepest_asks() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says(OPENING).await;
