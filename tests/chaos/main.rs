@@ -14,6 +14,7 @@
 mod author; // a publisher that counts
 mod crash; // the hub is killed again and again
 mod disk; // a log that may not grow any more
+mod hostile; // neighbours that do their worst
 mod late; // a long run: joined late by snapshot and by replay, resumed after many events
 mod logged; // hubs with a log on disk
 mod replay; // every single event
@@ -22,6 +23,7 @@ mod slow; // viewers that do not read
 mod soak; // everybody comes and goes for long; nothing is left of them
 mod storm; // all viewers cut at once
 mod story; // what is published
+mod stream; // one measured stream
 
 #[path = "../benches/fanout/event.rs"]
 #[expect(dead_code, reason = "the bench needs more of it")]

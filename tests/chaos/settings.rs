@@ -37,6 +37,14 @@ pub(crate) struct Settings {
     pub(crate) crash_rounds: u64,
     /// Publishers that stream meanwhile.
     pub(crate) crash_publishers: u64,
+    /// Viewers of the conversation beside hostile neighbours.
+    pub(crate) hostile_viewers: u64,
+    /// Events a second in it.
+    pub(crate) hostile_rate: u64,
+    /// How long the neighbours are there, in seconds.
+    pub(crate) hostile_seconds: u64,
+    /// How long it is measured without them before, in seconds.
+    pub(crate) hostile_quiet_seconds: u64,
     /// How long there is load, in seconds.
     pub(crate) soak_seconds: u64,
     /// Publishers that come and go.
@@ -67,6 +75,10 @@ impl Settings {
             late_missed: size("late_missed", 2_000, 10_000),
             crash_rounds: size("crash_rounds", 5, 200),
             crash_publishers: size("crash_publishers", 20, 20),
+            hostile_viewers: size("hostile_viewers", 10, 50),
+            hostile_rate: size("hostile_rate", 50, 50),
+            hostile_seconds: size("hostile_seconds", 5, 10 * 60),
+            hostile_quiet_seconds: size("hostile_quiet_seconds", 3, 60),
             soak_seconds: size("soak_seconds", 10, 20 * 60),
             soak_publishers: size("soak_publishers", 6, 20),
             soak_viewers: size("soak_viewers", 30, 300),

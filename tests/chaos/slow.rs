@@ -8,10 +8,7 @@ use tests::wire::Wire;
 use tests::{Hub, Relay, Viewer};
 
 use crate::settings::{Bytes, Settings, allow_files};
-
-mod stream;
-
-use stream::Streamed;
+use crate::stream::{self, Streamed};
 
 /// What a relay lets through every tenth of a second for a viewer that reads slowly.
 const CRAWL_BYTES: usize = 2 << 10;

@@ -37,13 +37,17 @@ impl Plan {
             settings.slow_seconds * 1_000 < NO_PROGRESS_MS,
             "silent viewers would be closed before the end"
         );
-        let events = settings.slow_rate * settings.slow_seconds;
-        let text_bytes = settings.slow_bytes as usize;
-        assert!(
-            events.min(EVENTS_PER_PART) * settings.slow_bytes <= PART_BYTES_MAX as u64,
-            "a part would be cut"
-        );
-        Self { events, pace: Duration::from_secs(1) / settings.slow_rate as u32, text_bytes }
+        Self::lasting(settings.slow_seconds, settings.slow_rate, settings.slow_bytes)
+    }
+
+    /// `rate` events a second for so many seconds, each with a text of so many bytes.
+    ///
+    /// # Panics
+    /// When a part would become longer than the hub keeps.
+    pub(crate) fn lasting(seconds: u64, rate: u64, text_bytes: u64) -> Self {
+        let events = rate * seconds;
+        assert!(events.min(EVENTS_PER_PART) * text_bytes <= PART_BYTES_MAX as u64, "a part would be cut");
+        Self { events, pace: Duration::from_secs(1) / rate as u32, text_bytes: text_bytes as usize }
     }
 
     /// Text in all, in bytes.

@@ -1,0 +1,111 @@
+//! A healthy conversation beside neighbours that do their worst for minutes: nothing of it is lost, the hub's memory is
+//! bounded, and how much later its events come is printed.
+
+use std::time::{Duration, Instant};
+
+use tests::wait::{patiently_until, until};
+use tests::{Hub, Process, Viewer};
+use tokio::sync::watch;
+use tokio::time::interval;
+
+use crate::settings::{Bytes, Settings, allow_files};
+use crate::stream::{self, Plan, Streamed};
+
+mod callers;
+mod neighbours;
+mod sockets;
+mod upstream;
+
+use neighbours::Neighbours;
+
+/// What the hub's memory must stay below, in bytes.
+const RESIDENT_MAX: u64 = 512 << 20;
+
+/// Length of an event's text in the healthy conversation, in bytes.
+const TEXT_BYTES: u64 = 200;
+
+/// Between two looks at the hub's memory.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Between two tellings of how far it is.
+const TELL: Duration = Duration::from_mins(1);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i8_hostile_neighbours_take_nothing_from_a_healthy_conversation() {
+    let settings = Settings::of("hostile");
+    allow_files(settings.hostile_viewers * 4 + 4_000);
+    let upstream = upstream::start().await;
+    let mut hub =
+        Hub::start_with(&["--trace", "error", "--upstream", &format!("evil=http://{upstream}")]).await;
+    let plan = |seconds| Plan::lasting(seconds, settings.hostile_rate, TEXT_BYTES);
+    let crowd = stream::gather(&hub, "quiet", settings.hostile_viewers).await;
+    let quiet = stream::run(&hub, "quiet", &plan(settings.hostile_quiet_seconds), crowd).await;
+    let empty = hub.process();
+
+    let crowd = stream::gather(&hub, "healthy", settings.hostile_viewers).await;
+    let neighbours = Neighbours::move_in(hub.address(), settings.random());
+    let (over, is_over) = watch::channel(false);
+    let looking = tokio::spawn(highest(hub.pid(), is_over));
+    let beside = stream::run(&hub, "healthy", &plan(settings.hostile_seconds), crowd).await;
+    over.send_replace(true);
+    let peak = looking.await.unwrap();
+    let deeds = neighbours.move_out().await;
+
+    tell(&quiet, &beside, empty, peak);
+    for (name, count) in &deeds {
+        println!("hostile: {name}: {count} times");
+        assert!(*count > 0, "{name} never came to its end");
+    }
+    assert!(peak < RESIDENT_MAX, "the hub had {}", Bytes(peak));
+    // Each viewer had each event once and in order. What is in the log is the same.
+    let expected = hub.view_hash("healthy").await;
+    until_stored(&hub).await;
+    hub.restart().await;
+    let mut viewer = Viewer::connect(hub.address(), "healthy").await;
+    viewer.reach(beside.head).await;
+    assert_eq!(viewer.hash(), expected);
+}
+
+/// Waits until nothing waits to be written.
+async fn until_stored(hub: &Hub) {
+    patiently_until("all to be stored", async || (hub.number("log_queue_bytes").await == 0).then_some(()))
+        .await;
+    until("the hub to be ready", async || {
+        let answer = hub.request("GET", "/readyz").send().await.ok()?;
+        answer.status().is_success().then_some(())
+    })
+    .await;
+}
+
+/// The most memory that the process had, in bytes, until it is over.
+async fn highest(pid: u32, mut is_over: watch::Receiver<bool>) -> u64 {
+    let (mut peak, mut look, mut told) = (0, interval(LOOK), Instant::now());
+    loop {
+        tokio::select! {
+            _gone = is_over.wait_for(|over| *over) => return peak,
+            _tick = look.tick() => {
+                let now = Process::of(pid).resident_bytes;
+                peak = peak.max(now);
+                if told.elapsed() >= TELL {
+                    told = Instant::now();
+                    println!("hostile: the hub has {}, at most {}", Bytes(now), Bytes(peak));
+                }
+            }
+        }
+    }
+}
+
+fn tell(quiet: &Streamed, beside: &Streamed, empty: Process, peak: u64) {
+    println!("| | quiet | beside hostile neighbours | ratio |\n|---|--:|--:|--:|");
+    for (what, share) in [("median", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
+        let (one, other) = (quiet.latencies.quantile(share), beside.latencies.quantile(share));
+        let ms = |micros: u64| micros as f64 / 1e3;
+        println!(
+            "| {what}, ms | {:.2} | {:.2} | {:.2} |",
+            ms(one),
+            ms(other),
+            ms(other) / ms(one).max(0.001)
+        );
+    }
+    println!("| memory of the hub | {} | at most {} | |", Bytes(empty.resident_bytes), Bytes(peak));
+}

@@ -1,0 +1,144 @@
+//! What is done over HTTP.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::raw;
+use tests::wait::load_for;
+use tokio::net::TcpStream;
+
+use super::neighbours::Street;
+
+/// Length of a text that is much too long, in bytes.
+const MUCH: usize = 15 << 20;
+
+/// Conversations of each kind that neighbours write to.
+const CONVERSATIONS: u64 = 4;
+
+/// Most that is read of an answer, in bytes.
+const READ: usize = 1 << 20;
+
+impl Street {
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.hub)
+    }
+
+    async fn publish(&self, conversation: &str, events: Value) {
+        let request = self.client.post(self.url(&format!("/v1/conversations/{conversation}/events")));
+        let request = request.header("content-type", "application/json").body(events.to_string());
+        if let Ok(answer) = request.send().await {
+            drop(answer.bytes().await);
+        }
+    }
+
+    /// Asks, takes some of the answer and hangs up.
+    async fn glance(&self, path: &str) {
+        let asked = self.client.get(self.url(path)).send().await;
+        take(asked, READ).await;
+    }
+
+    fn conversation(&mut self, kind: &str) -> String {
+        format!("{kind}-{}", self.random.between(0, CONVERSATIONS))
+    }
+
+    fn run(&mut self) -> String {
+        format!("r{}", self.random.next())
+    }
+
+    fn one_of<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.random.between(0, words.len() as u64) as usize]
+    }
+}
+
+async fn take(asked: reqwest::Result<reqwest::Response>, most: usize) {
+    let Ok(mut answer) = asked else { return };
+    let mut taken = 0;
+    while taken < most {
+        match answer.chunk().await {
+            Ok(Some(chunk)) => taken += chunk.len(),
+            _ => return,
+        }
+    }
+}
+
+pub(super) async fn names(mut street: Street) {
+    let (conversation, run) = (street.conversation("wide"), street.run());
+    let field = street.one_of(&["model", "name", "title"]);
+    let mut event = json!({"k": "run.start", "run": run});
+    event[field] = Value::from("m".repeat(MUCH));
+    street.publish(&conversation, json!([event])).await;
+}
+
+pub(super) async fn nests(mut street: Street) {
+    let (conversation, run) = (street.conversation("deep"), street.run());
+    let mut events = vec![json!({"k": "run.start", "run": run})];
+    let bombs = ["- ".repeat(2_000), "> ".repeat(5_000), "*a _b ".repeat(20_000)];
+    for (at, bomb) in bombs.into_iter().enumerate() {
+        let part = format!("p{at}");
+        events.push(json!({"k": "part.start", "run": run, "part": part, "kind": "text"}));
+        events.push(json!({"k": "part.delta", "run": run, "part": part, "text": bomb}));
+    }
+    for at in 0..500_usize {
+        let parent = at.checked_sub(1).map(|above| format!("a{above}"));
+        let agent = format!("a{at}");
+        events.push(json!({"k": "agent.start", "run": run, "agent": agent, "parent": parent, "name": "n"}));
+    }
+    street.publish(&conversation, events.into()).await;
+    street.glance(&format!("/v1/conversations/{conversation}/export/md")).await;
+}
+
+pub(super) async fn imports(mut street: Street) {
+    let (conversation, run) = (street.conversation("bad"), street.run());
+    let state = json!({"k": "state", "seq": i64::MAX, "at": u64::MAX, "view": {"runs": {}, "seq": i64::MAX}});
+    let event = json!({"k": "run.start", "run": run, "seq": i64::MAX});
+    let lines = format!("{state}\n{event}\n{}\n", "x".repeat(1 << 20));
+    let request = street.client.put(street.url(&format!("/v1/conversations/{conversation}/events")));
+    let asked = request.header("content-type", "application/x-ndjson").body(lines).send().await;
+    take(asked, READ).await;
+    let end = json!({"k": "run.end", "run": run, "status": "complete"});
+    street.publish(&conversation, json!([{"k": "run.start", "run": run}, end])).await;
+}
+
+pub(super) async fn broken(mut street: Street) {
+    let path = format!("/v1/ingest/openai-chat/{}", street.conversation("broken"));
+    let request = raw::post(&path, &[], &"data: {\"x\":".repeat(10_000));
+    let Ok(stream) = TcpStream::connect(street.hub).await else { return };
+    raw::Wire::new(stream).try_send(&request[..request.len() / 2]).await;
+    load_for(Duration::from_millis(street.random.between(0, 50))).await;
+}
+
+pub(super) async fn searches(mut street: Street) {
+    let (conversation, message) = (street.conversation("words"), street.random.between(0, 200));
+    let text = "word and word again ".repeat(20_000);
+    let said = json!([{"k": "message", "message": format!("m{message}"), "role": "user", "text": text}]);
+    street.publish(&conversation, said).await;
+    let words = ["word", "and", "again"].repeat(10).join("+");
+    street.glance(&format!("/v1/search?limit=50&q={words}")).await;
+}
+
+pub(super) async fn exports(mut street: Street) {
+    let kind = street.one_of(&["wide", "deep", "words"]);
+    let form = street.one_of(&["html", "md", "native", "openai"]);
+    let conversation = street.conversation(kind);
+    street.glance(&format!("/v1/conversations/{conversation}/export/{form}")).await;
+}
+
+pub(super) async fn references(mut street: Street) {
+    let (conversation, run) = (street.conversation("forged"), street.run());
+    let reference = json!({"hash": "0".repeat(32), "bytes": 1_u64 << 50, "mime": "text/plain"});
+    let events = json!([
+        {"k": "run.start", "run": run},
+        {"k": "tool.call", "run": run, "tool": "t", "name": "read", "arguments": "{}"},
+        {"k": "tool.result", "run": run, "tool": "t", "output": "x", "ref": reference},
+    ]);
+    street.publish(&conversation, events).await;
+    street.glance(&format!("/v1/conversations/{conversation}/export/html")).await;
+}
+
+pub(super) async fn upstream(mut street: Street) {
+    let question = json!({"role": "user", "content": street.run()});
+    let body = json!({"model": "m", "stream": true, "messages": [question]});
+    let request = street.client.post(street.url("/proxy/evil/v1/chat/completions"));
+    let asked = request.header("content-type", "application/json").body(body.to_string()).send().await;
+    take(asked, READ * street.random.between(1, 16) as usize).await;
+}
