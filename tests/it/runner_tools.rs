@@ -2,7 +2,7 @@
 //! that hang, crash, lie and say far too much.
 
 use serde_json::{Value, json};
-use tests::wait::{patiently_until, until};
+use tests::wait::{patiently_until, until, within};
 use tests::{Hub, Origin, Step};
 
 use super::proxy::{END, STREAM, piece};
@@ -148,15 +148,13 @@ async fn progress_is_seen_while_a_call_goes_on() {
     // One waits for the other, which is not let in before it was seen how far it is.
     let (hub, _place) = hub(&origin, "confirm = [\"t__meet\"]").await;
     let mut viewer = hub.view("c").await;
+    viewer.live().await;
     say(&hub, "Hello").await;
-    loop {
-        let frame = serde_json::to_string(&viewer.step().await).unwrap();
-        if frame
-            .contains("\"k\":\"tool.progress\",\"tool\":\"a\",\"text\":\"step 3\",\"current\":3,\"total\":3")
-        {
-            break;
-        }
-    }
+    let third = "\"k\":\"tool.progress\",\"tool\":\"a\",\"text\":\"step 3\",\"current\":3,\"total\":3";
+    within("the third step", async {
+        while !serde_json::to_string(&viewer.step().await).unwrap().contains(third) {}
+    })
+    .await;
     runs(&hub, |runs| runs[0]["tool_calls"][1]["state"] == "approval").await;
     assert_eq!(command(&hub, json!({"id": "1", "command": "approve", "tool": "b"})).await.0, 200);
     let calls = called(&hub).await;

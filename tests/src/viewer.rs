@@ -7,6 +7,7 @@ use shared::ids::ConversationId;
 use shared::tracker::{Outcome, Tracker};
 use shared::{Lens, View, snapshot};
 
+use crate::wait::patiently;
 use crate::wire::Wire;
 
 const SUB: u32 = 1;
@@ -179,16 +180,23 @@ impl Viewer {
 
     /// Takes frames until the view is as `wanted`.
     pub async fn until(&mut self, wanted: impl Fn(&View) -> bool) {
-        while !wanted(self.view()) {
-            self.step().await;
-        }
+        // Heartbeats are frames too: each comes in time, and what is waited for may not.
+        patiently("the view that is wanted", async {
+            while !wanted(self.view()) {
+                self.step().await;
+            }
+        })
+        .await;
     }
 
     /// Takes frames until the hub says that everything is there.
     pub async fn live(&mut self) {
-        while !self.tracker.is_live() {
-            self.step().await;
-        }
+        patiently("everything", async {
+            while !self.tracker.is_live() {
+                self.step().await;
+            }
+        })
+        .await;
     }
 
     /// Takes frames until `seq` is applied.

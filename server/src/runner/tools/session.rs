@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use hyper::header::{AUTHORIZATION, HeaderValue};
+use indexmap::IndexMap;
 use parking_lot::Mutex;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, Implementation, ProgressNotificationParam, ProgressToken, Tool,
@@ -121,12 +122,21 @@ fn over_http(
     Ok(config)
 }
 
+/// Most calls whose progress is kept although nobody listens yet.
+const EARLY_MAX: usize = 64;
+
 /// Hears what a server says unasked: how far calls are. Nothing else is offered to servers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Listener(Arc<Mutex<Listening>>);
 
 /// Who is told how far which call is.
-type Listening = HashMap<ProgressToken, (ToolCallId, mpsc::Sender<Note>)>;
+#[derive(Debug, Default)]
+struct Listening {
+    told: HashMap<ProgressToken, (ToolCallId, mpsc::Sender<Note>)>,
+    /// The newest progress of calls that nobody listens to: a server may speak before the call that it got is known here.
+    /// Bounded by [`EARLY_MAX`]; the oldest goes first.
+    early: IndexMap<ProgressToken, ProgressNotificationParam>,
+}
 
 /// Somebody who is told how far a call is, until this is dropped.
 #[derive(Debug)]
@@ -136,25 +146,44 @@ pub(super) struct Told {
 }
 
 impl Listener {
-    /// Tells `notes` how far the call is that goes by `token`.
+    /// Tells `notes` how far the call is that goes by `token`, also what the server said of it before.
     pub(super) fn listen(&self, token: ProgressToken, tool: ToolCallId, notes: mpsc::Sender<Note>) -> Told {
-        self.0.lock().insert(token.clone(), (tool, notes));
+        let mut listening = self.0.lock();
+        if let Some(said) = listening.early.shift_remove(&token) {
+            tell(said, tool.clone(), &notes);
+        }
+        listening.told.insert(token.clone(), (tool, notes));
         Told { listener: self.clone(), token }
     }
+
+    fn hear(&self, said: ProgressNotificationParam) {
+        let mut listening = self.0.lock();
+        if let Some((tool, notes)) = listening.told.get(&said.progress_token) {
+            tell(said, tool.clone(), notes);
+            return;
+        }
+        if listening.early.len() >= EARLY_MAX {
+            listening.early.shift_remove_index(0);
+        }
+        listening.early.insert(said.progress_token.clone(), said);
+    }
+}
+
+fn tell(said: ProgressNotificationParam, tool: ToolCallId, notes: &mpsc::Sender<Note>) {
+    let ProgressNotificationParam { progress: current, total, message, .. } = said;
+    // Only the newest counts: where too many wait, this one is not missed.
+    drop(notes.try_send(Note::Progress(progress(tool, current, total, message))));
 }
 
 impl Drop for Told {
     fn drop(&mut self) {
-        self.listener.0.lock().remove(&self.token);
+        self.listener.0.lock().told.remove(&self.token);
     }
 }
 
 impl ClientHandler for Listener {
     async fn on_progress(&self, said: ProgressNotificationParam, _context: NotificationContext<RoleClient>) {
-        let ProgressNotificationParam { progress_token, progress: current, total, message, .. } = said;
-        let Some((tool, notes)) = self.0.lock().get(&progress_token).cloned() else { return };
-        // Only the newest counts: where too many wait, this one is not missed.
-        drop(notes.try_send(Note::Progress(progress(tool, current, total, message))));
+        self.hear(said);
     }
 
     fn get_info(&self) -> ClientConfig {
@@ -164,3 +193,6 @@ impl ClientHandler for Listener {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;
