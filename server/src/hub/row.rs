@@ -9,8 +9,8 @@ use shared::{ConversationId, Epoch};
 /// Longest title and activity in a row, in characters.
 const TEXT_CHARS_MAX: usize = 200;
 
-/// Longest beginning of an answer in a row, in characters: about what a line of the list has room for.
-const ANSWER_CHARS_MAX: usize = 80;
+/// Longest beginning of an answer in a row, in characters: about what a tile of the wall has room for.
+const ANSWER_CHARS_MAX: usize = 160;
 
 /// The row of the conversation `id`; `at` is when its newest event was taken.
 pub(crate) fn row(
