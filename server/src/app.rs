@@ -32,6 +32,9 @@ use crate::{proxy, retention, sink, traces};
 /// How long a connection may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Least time between two rounds of upkeep.
+const ROUND_MIN: Duration = Duration::from_millis(100);
+
 /// How long a connection is silent before the kernel asks whether its peer is still there.
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
@@ -89,7 +92,10 @@ pub(crate) async fn run(
 async fn upkeep(shared: &Shared) {
     let bounds = Bounds::idle_after(shared.config.idle);
     loop {
-        tokio::time::sleep(shared.config.upkeep).await;
+        // Where memory fills faster than that, rounds follow each other as fast as the log can take what leaves.
+        tokio::time::sleep(shared.config.upkeep.min(ROUND_MIN)).await;
+        let rest = shared.config.upkeep.saturating_sub(ROUND_MIN);
+        drop(tokio::time::timeout(rest, shared.hub.crowded()).await);
         let hub = Arc::clone(&shared.hub);
         // Beside the task that accepts. It is seen to its end even when the hub stops meanwhile.
         let work = tokio::task::spawn_blocking(move || hub.keep_up(clock::now_ms(), bounds));

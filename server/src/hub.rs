@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
@@ -62,6 +62,10 @@ pub(crate) struct Hub {
     /// How many want to know which rows changed.
     watchers: AtomicUsize,
     watched: Notify,
+    /// About the memory that the conversations hold, in bytes: counted in each round of upkeep, estimated in between.
+    held: AtomicU64,
+    /// Told when that is more than the target.
+    crowded: Notify,
     orphans: Orphans,
     prices: Prices,
     followers: followers::Followers,
@@ -81,6 +85,8 @@ impl Hub {
             reading_back: Default::default(),
             watchers: AtomicUsize::new(0),
             watched: Notify::new(),
+            held: AtomicU64::new(0),
+            crowded: Notify::new(),
             presence: Presence::default(),
             orphans: Orphans::default(),
             prices: Prices::default(),
@@ -195,6 +201,7 @@ impl Hub {
                 continue;
             }
             count(&appended);
+            self.grew(appended.as_ref().map_or(0, |appended| appended.bytes));
             self.release(&conversation);
             self.touch(&conversation);
             if conversation.unattended.load(Ordering::Relaxed)

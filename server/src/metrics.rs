@@ -66,7 +66,7 @@ fn viewing(page: &mut Page, shared: &Shared) {
     let shared_snapshots = it.snapshots_shared.get();
     page.counter("fanlight_snapshots_shared_total", "Snapshots that were encoded already.", shared_snapshots);
     page.gauge("fanlight_conversations_in_memory", "Conversations in memory.", usage.conversations);
-    page.gauge("fanlight_ring_bytes", "Bytes of events in memory.", usage.bytes);
+    page.gauge("fanlight_ring_bytes", "About the bytes of memory that conversations hold.", usage.bytes);
 }
 
 fn keeping(page: &mut Page, shared: &Shared) {

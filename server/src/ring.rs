@@ -48,6 +48,12 @@ impl Ring {
         self.end() - self.start
     }
 
+    /// About the memory that it holds, in bytes.
+    pub(crate) fn held(&self) -> u64 {
+        const EACH: u64 = (size_of::<Entry>() + size_of::<Envelope>() + 2 * size_of::<usize>()) as u64;
+        self.bytes() + self.entries.len() as u64 * EACH
+    }
+
     /// Adds the next event, which weighs `bytes`, and drops what is over the bounds.
     pub(crate) fn push(&mut self, envelope: Arc<Envelope>, bytes: usize) {
         let end = self.end() + bytes as u64;

@@ -6,7 +6,11 @@ use std::io;
 
 use serde_json::Value;
 use shared::event::{Kind, Message, ToolResult};
-use shared::{Envelope, Json};
+use shared::view::{AgentView, MessageView, Note, NoteBody, PartView, RunView, ToolView};
+use shared::{Envelope, Json, View};
+
+/// What a map of a view holds beside each of its values: the name twice, a hash and a place.
+const SLOT: usize = 96;
 
 /// Names, quotes and numbers around the content.
 const FRAME: usize = 96;
@@ -59,6 +63,49 @@ fn content(kind: &Kind) -> usize {
             count.0
         }
     }
+}
+
+/// About the memory that `view` holds, in bytes. Costs a walk over all runs, calls and parts.
+pub(crate) fn held(view: &View) -> u64 {
+    let messages: usize = view.messages.values().map(|it| size_of::<MessageView>() + it.text.len()).sum();
+    let runs: usize = view.runs.values().map(run_held).sum();
+    (size_of::<View>() + messages + runs) as u64
+}
+
+fn run_held(run: &RunView) -> usize {
+    let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    let value = |value: &Option<Json>| value.as_ref().map_or(0, json);
+    let parts =
+        run.parts.values().map(|it| SLOT + size_of::<PartView>() + it.body.text.len() + text(&it.signature));
+    let tools = run.tools.values().map(|it| {
+        let streamed = it.arguments.text.len() + it.output.text.len() + text(&it.question);
+        SLOT + size_of::<ToolView>() + streamed + value(&it.result) + value(&it.files) + value(&it.embeds)
+    });
+    let agents = run.agents.values().map(|it| SLOT + size_of::<AgentView>() + text(&it.task));
+    let notes = run.notes.iter().map(|note| {
+        let body = match &note.body {
+            NoteBody::Error(fact) => fact.message.len(),
+            NoteBody::Custom { value, .. } | NoteBody::Raw { value, .. } => json(value),
+        };
+        size_of::<Note>() + body
+    });
+    size_of::<RunView>() + parts.chain(tools).chain(agents).chain(notes).sum::<usize>()
+}
+
+/// By about how much a view grows with an event that weighs `weight`, in bytes: more rather than less.
+pub(crate) fn grows(kind: &Kind, weight: usize) -> u64 {
+    let grown = match kind {
+        Kind::PartDelta { text, .. } | Kind::ToolArgs { text, .. } | Kind::ToolOutput { text, .. } => {
+            text.len()
+        }
+        Kind::PartStart { .. } => SLOT + size_of::<PartView>(),
+        Kind::ToolStart(_) => SLOT + size_of::<ToolView>(),
+        Kind::AgentStart(_) => SLOT + size_of::<AgentView>() + weight,
+        Kind::RunStart(_) => SLOT + size_of::<RunView>() + weight,
+        Kind::PartEnd(_) | Kind::ToolState(_) | Kind::AgentEnd(_) | Kind::RunEnd(_) => 0,
+        _ => weight,
+    };
+    grown as u64
 }
 
 /// Counts what is written.

@@ -92,8 +92,8 @@ pub const RING_BYTES_MAX: usize = 8 << 20;
 /// Most envelopes that a conversation's ring holds.
 pub const RING_EVENTS_MAX: usize = 20_000;
 
-/// Bytes of events in the rings of all conversations in memory above which idle ones leave it early.
-pub const MEMORY_BYTES_TARGET: u64 = 1 << 30;
+/// About the memory that conversations hold, in bytes, their states and newest events, above which idle ones leave it early.
+pub const MEMORY_BYTES_TARGET: u64 = 256 << 20;
 
 /// How long a conversation that nobody uses stays in memory, in milliseconds.
 pub const IDLE_MS: u64 = 600_000;
@@ -186,7 +186,7 @@ pub const PROXY_REQUEST_BYTES_MAX: usize = 64 << 20;
 pub const PROXY_LAG_BYTES_MAX: usize = 8 << 20;
 
 /// The same for all calls together, their requests among them.
-pub const PROXY_COPIES_BYTES_MAX: usize = 512 << 20;
+pub const PROXY_COPIES_BYTES_MAX: usize = 128 << 20;
 
 /// How long the proxy tries to connect to an upstream, in milliseconds.
 pub const PROXY_CONNECT_MS: u64 = 10_000;

@@ -27,7 +27,7 @@ use super::row::row;
 use crate::fanout::Sights;
 use crate::log::{Append, EventLog, Page, Progress, Stored, Ticket};
 use crate::ring::Ring;
-use crate::weigh::weigh;
+use crate::weigh::{grows, held, weigh};
 
 mod import;
 mod orphans;
@@ -116,6 +116,8 @@ struct State {
     ticket: Ticket,
     /// What came since the log was last given the whole state, in bytes.
     since_kept: usize,
+    /// About the memory that the view holds, in bytes.
+    view_bytes: u64,
     retired: bool,
     /// Whether a history comes, and nobody else may write.
     reserved: bool,
@@ -132,6 +134,7 @@ impl Conversation {
         let Stored { position, view, at, marks } = stored;
         let state = State {
             ring: Ring::after_seq(position.seq),
+            view_bytes: held(&view),
             view,
             at,
             publishers: Publishers::restored(marks),
@@ -394,6 +397,7 @@ impl State {
         }
         let bytes = weigh(&envelope);
         self.since_kept = self.since_kept.saturating_add(bytes);
+        self.view_bytes = self.view_bytes.saturating_add(grows(&envelope.event.kind, bytes));
         let envelope = Arc::new(envelope);
         self.ring.push(Arc::clone(&envelope), bytes);
         Some(envelope)

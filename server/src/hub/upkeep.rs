@@ -16,6 +16,9 @@ use crate::log::blocking;
 /// reading it back never takes long.
 const KEEP_EVERY_BYTES: usize = 4 << 20;
 
+/// About how many bytes of memory an event takes for each byte that it weighs, view and ring together, where it is small.
+const HELD_FOR_EACH_BYTE: u64 = 4;
+
 /// Most whole states that one round gives to the log.
 const KEPT_AT_ONCE: usize = 64;
 
@@ -26,7 +29,7 @@ pub(crate) struct Bounds {
     pub(crate) idle: Duration,
     /// Most conversations before those that nobody uses leave earlier.
     pub(crate) conversations: usize,
-    /// Most bytes of their rings before they do.
+    /// Most bytes of memory that they hold before they do.
     pub(crate) bytes: u64,
 }
 
@@ -42,7 +45,7 @@ impl Bounds {
 pub(crate) struct InUse {
     /// Conversations.
     pub(crate) conversations: u64,
-    /// Bytes of their rings.
+    /// About the memory that they hold, in bytes.
     pub(crate) bytes: u64,
     /// Who views them.
     pub(crate) viewers: u64,
@@ -101,6 +104,7 @@ impl Hub {
         let all = self.conversations.iter().map(|found| (found.usage(), Arc::clone(&found)));
         let mut all: Vec<(Use, Arc<Conversation>)> = all.collect();
         let (mut count, mut bytes) = (all.len(), all.iter().map(|(usage, _)| usage.bytes).sum::<u64>());
+        self.held.store(bytes, Ordering::Relaxed);
         all.retain(|(usage, _)| !usage.is_busy);
         all.sort_unstable_by_key(|(usage, _)| usage.at);
         let idle = u64::try_from(bounds.idle.as_millis()).unwrap_or(u64::MAX);
@@ -123,6 +127,21 @@ impl Hub {
                 self.dropped(self.conversations.remove_if(conversation.id(), rests).is_some());
             }
         }
+    }
+
+    /// Counts what was published, which weighs `bytes`, as memory that is held. Where that is more than the target, a round of
+    /// upkeep is due at once.
+    pub(super) fn grew(&self, bytes: u64) {
+        let grown = bytes.saturating_mul(HELD_FOR_EACH_BYTE);
+        let held = self.held.fetch_add(grown, Ordering::Relaxed).saturating_add(grown);
+        if held >= MEMORY_BYTES_TARGET {
+            self.crowded.notify_one();
+        }
+    }
+
+    /// Ready when more memory may be held than the target says, until the next round has counted again.
+    pub(crate) async fn crowded(&self) {
+        self.crowded.notified().await;
     }
 
     /// Reads back what was going on when the hub stopped, so that it is seen and can end. What cannot be read is left.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use shared::{Envelope, Epoch, Position};
 
 use super::{
-    Append, AppendError, Conversation, EventLog, Gleaned, Ring, State, Ticket, fold, fold_and_glean,
+    Append, AppendError, Conversation, EventLog, Gleaned, Ring, State, Ticket, fold, fold_and_glean, held,
     lengthen, weigh,
 };
 use crate::hub::import::History;
@@ -140,6 +140,7 @@ impl Conversation {
             // Ephemeral facts and who attends are the conversation's own.
             let State { ring, marks, view, at, .. } = arrival.state;
             (state.ring, state.marks, state.view, state.at) = (ring, marks, view, at);
+            state.view_bytes = held(&state.view);
             state.ticket = ticket;
             self.head.store(state.view.seq, Ordering::Release);
         }

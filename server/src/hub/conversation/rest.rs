@@ -13,7 +13,7 @@ pub(in crate::hub) struct Use {
     pub(in crate::hub) at: u64,
     /// Whether somebody watches or a run goes on.
     pub(in crate::hub) is_busy: bool,
-    /// Bytes of the ring: about what it costs to have it here.
+    /// About the memory that it holds, in bytes.
     pub(in crate::hub) bytes: u64,
     /// Bytes since the log was last given the whole state.
     pub(in crate::hub) since_kept: usize,
@@ -24,7 +24,12 @@ impl Conversation {
     pub(in crate::hub) fn usage(&self) -> Use {
         let state = self.state.lock();
         let is_busy = self.viewers.load(Ordering::Relaxed) > 0 || state.is_running();
-        Use { at: state.at, is_busy, bytes: state.ring.bytes(), since_kept: state.since_kept }
+        Use {
+            at: state.at,
+            is_busy,
+            bytes: state.ring.held() + state.view_bytes,
+            since_kept: state.since_kept,
+        }
     }
 
     /// Gives the log the whole state. The ticket is reached when it has it.

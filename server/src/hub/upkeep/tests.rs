@@ -1,7 +1,7 @@
 //! Leaving memory and coming back, with a log on disk.
 
-use shared::event::{Kind, RunEnd, RunStart, RunStatus};
-use shared::{ConversationId, Envelope, Event, RunId, snapshot};
+use shared::event::{Kind, PartKind, RunEnd, RunStart, RunStatus};
+use shared::{ConversationId, Envelope, Event, PartId, RunId, snapshot};
 
 use super::*;
 use crate::hub::Publication;
@@ -89,6 +89,38 @@ fn i7_over_the_bounds_the_longest_idle_leave_first() {
     rounds(&hub, &hand, 1_800_000_000_100, Bounds { bytes: 1, ..Bounds::idle_after(LONG) });
     assert!(hub.conversations.is_empty(), "the bound is in bytes too");
     assert_eq!(hub.total(), 10);
+}
+
+#[test]
+fn i7_states_count_as_memory_also_when_they_are_read_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let (hub, hand) = hub(&directory);
+    let (part, text) = (PartId::new("p"), "word ".repeat(100_000));
+    let begins = Kind::PartStart { part: part.clone(), kind: PartKind::Text };
+    says(
+        &hub,
+        "c",
+        vec![start(), begins, Kind::PartDelta { part, off: None, text: text.as_str().into() }, end()],
+    );
+    let held = hub.in_use().bytes;
+    assert!(held > 2 * text.len() as u64, "the view has the text, and so have the newest events: {held}");
+    rounds(&hub, &hand, 1_800_000_000_000, Bounds { bytes: held - 1, ..Bounds::idle_after(LONG) });
+    assert_eq!((hub.conversations.len(), hub.in_use().bytes), (0, 0));
+    hub.find(&id("c")).unwrap().expect("the log has it");
+    let again = hub.in_use().bytes;
+    assert!(again > text.len() as u64 && again < held, "the view alone: {again}");
+}
+
+#[tokio::test]
+async fn i7_a_round_is_due_at_once_when_memory_fills() {
+    let directory = tempfile::tempdir().unwrap();
+    let (hub, _hand) = hub(&directory);
+    hub.grew(MEMORY_BYTES_TARGET / HELD_FOR_EACH_BYTE - 1);
+    let crowded = hub.crowded();
+    tokio::pin!(crowded);
+    assert!(futures_util::poll!(&mut crowded).is_pending());
+    hub.grew(1);
+    assert!(futures_util::poll!(&mut crowded).is_ready());
 }
 
 #[test]
