@@ -24,6 +24,9 @@ const RESIDENT_MAX: u64 = 512 << 20;
 /// Length of an event's text in the healthy conversation, in bytes.
 const TEXT_BYTES: u64 = 200;
 
+/// What the hub says of its memory.
+const HELD: [&str; 4] = ["ring_bytes", "log_queue_bytes", "proxy_copy_bytes", "event_bytes_total"];
+
 /// Between two looks at the hub's memory.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -43,15 +46,21 @@ async fn i8_hostile_neighbours_take_nothing_from_a_healthy_conversation() {
     let empty = hub.process();
 
     let crowd = stream::gather(&hub, "healthy", settings.hostile_viewers).await;
-    let neighbours = Neighbours::move_in(hub.address(), settings.random());
+    let neighbours = Neighbours::move_in(hub.address(), &settings);
     let (over, is_over) = watch::channel(false);
     let looking = tokio::spawn(highest(hub.pid(), is_over));
     let beside = stream::run(&hub, "healthy", &plan(settings.hostile_seconds), crowd).await;
     over.send_replace(true);
     let peak = looking.await.unwrap();
+    for name in HELD {
+        println!("hostile: {name}: {}", Bytes(hub.number(name).await));
+    }
     let deeds = neighbours.move_out().await;
 
     tell(&quiet, &beside, empty, peak);
+    let head = beside.head;
+    // The viewers leave before the hub is killed.
+    drop((quiet, beside));
     for (name, count) in &deeds {
         println!("hostile: {name}: {count} times");
         assert!(*count > 0, "{name} never came to its end");
@@ -62,7 +71,7 @@ async fn i8_hostile_neighbours_take_nothing_from_a_healthy_conversation() {
     until_stored(&hub).await;
     hub.restart().await;
     let mut viewer = Viewer::connect(hub.address(), "healthy").await;
-    viewer.reach(beside.head).await;
+    viewer.reach(head).await;
     assert_eq!(viewer.hash(), expected);
 }
 

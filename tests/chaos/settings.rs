@@ -45,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) hostile_seconds: u64,
     /// How long it is measured without them before, in seconds.
     pub(crate) hostile_quiet_seconds: u64,
+    /// The one kind of neighbour that comes, by its number from 1; with 0 all kinds do.
+    pub(crate) hostile_kind: u64,
     /// How long there is load, in seconds.
     pub(crate) soak_seconds: u64,
     /// Publishers that come and go.
@@ -79,6 +81,7 @@ impl Settings {
             hostile_rate: size("hostile_rate", 50, 50),
             hostile_seconds: size("hostile_seconds", 5, 10 * 60),
             hostile_quiet_seconds: size("hostile_quiet_seconds", 3, 60),
+            hostile_kind: size("hostile_kind", 0, 0),
             soak_seconds: size("soak_seconds", 10, 20 * 60),
             soak_publishers: size("soak_publishers", 6, 20),
             soak_viewers: size("soak_viewers", 30, 300),

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::{callers, sockets};
-use crate::settings::Random;
+use crate::settings::{Random, Settings};
 
 /// How long one deed may take; then the neighbour hangs up and begins another.
 const DEED: Duration = Duration::from_secs(15);
@@ -52,16 +52,21 @@ struct Moving {
     leave: watch::Receiver<bool>,
     all: JoinSet<()>,
     deeds: Vec<Deeds>,
+    /// How many kinds were named.
+    named: u64,
+    /// The one kind that comes, or 0.
+    only: u64,
 }
 
 impl Neighbours {
-    /// Lets all kinds of them begin.
-    pub(crate) fn move_in(hub: SocketAddr, random: Random) -> Self {
+    /// Lets them begin.
+    pub(crate) fn move_in(hub: SocketAddr, settings: &Settings) -> Self {
         let mut runtime = Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().on_thread_start(stand_low).build().unwrap();
         let (leave, left) = watch::channel(false);
-        let street = Street { hub, client: reqwest::Client::new(), random };
-        let mut moving = Moving { street, leave: left, all: JoinSet::new(), deeds: Vec::new() };
+        let street = Street { hub, client: reqwest::Client::new(), random: settings.random() };
+        let (all, deeds, only) = (JoinSet::new(), Vec::new(), settings.hostile_kind);
+        let mut moving = Moving { street, leave: left, all, deeds, named: 0, only };
         let inside = runtime.enter();
         moving.kind("pings whose answers nobody reads", sockets::pings);
         moving.kind("a message in empty pieces without an end", sockets::fragments);
@@ -100,6 +105,10 @@ impl Moving {
         name: &'static str,
         deed: impl Fn(Street) -> F + Clone + Send + Sync + 'static,
     ) {
+        self.named += 1;
+        if self.only != 0 && self.only != self.named {
+            return;
+        }
         let count = Arc::new(AtomicU64::new(0));
         self.deeds.push((name, Arc::clone(&count)));
         for _ in 0..OF_EACH {
