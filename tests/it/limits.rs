@@ -194,3 +194,19 @@ async fn i7_a_reference_that_a_publisher_makes_up_makes_no_export_grow() {
     let grown = hub.process().resident_bytes.saturating_sub(before);
     assert!(grown < 64 * MIB as u64, "the hub has grown by {grown} bytes");
 }
+
+#[tokio::test]
+async fn i7_a_command_with_an_id_over_the_limit_is_refused() {
+    let hub = Hub::start().await;
+    assert_eq!(post(&hub, "c", &[json!({"k": "run.start", "run": "r"})]).await.0, 200);
+    for (bytes, status, code) in
+        [(160, 200, None), (161, 400, Some("bad_request")), (2 * MIB, 413, Some("too_large"))]
+    {
+        let body = json!({"id": "i".repeat(bytes), "command": "fork", "into": format!("d{bytes}")});
+        let request = hub.request("POST", "/v1/conversations/c/commands").body(body.to_string());
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{bytes}");
+        let said: Value = answer.json().await.unwrap();
+        assert_eq!(said["code"].as_str(), code, "{bytes}");
+    }
+}

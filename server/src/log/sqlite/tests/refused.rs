@@ -80,7 +80,7 @@ fn i9_what_a_state_has_yet_to_fill_counts_as_missing_until_the_state_is_written(
     let (log, hand) = SqliteLog::by_hand(&disk.path(), &Options::default()).unwrap();
     append(&log, "c", 0, &events(1, 10, 4));
     hand.write();
-    let huge = events(11, 11, shared::limits::LOG_QUEUE_BYTES_MAX + 1);
+    let huge = events(11, 11, LOG_QUEUE_BYTES_MAX + 1);
     assert_eq!(append(&log, "c", 10, &huge), Ticket::NEVER);
     let mut history = events(1, 11, 4);
     history[10] = events(11, 11, 30).remove(0);
