@@ -156,7 +156,7 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, router: Router) {
     if let Err(error) = tune(&stream) {
         tracing::debug!(%error, "the connection stays as the kernel made it");
     }
-    let stream = Patient::new(stream, shared.config.no_progress);
+    let stream = Patient::new(stream, shared.config.reader_silent);
     let line = Arc::clone(stream.line());
     let service = router.map_request(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Arc::clone(&line));

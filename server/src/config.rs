@@ -58,6 +58,8 @@ pub struct Config {
     pub hello: Duration,
     /// How long a socket may take no byte before it is closed as dead.
     pub no_progress: Duration,
+    /// How long the reader of an answer over HTTP may take no byte before its connection is cut.
+    pub reader_silent: Duration,
     /// How long a run may be without a word and without a connection of its publisher before it is stalled; none is for
     /// ever.
     pub stalled_after: Duration,
@@ -110,6 +112,7 @@ impl Default for Config {
             heartbeat: Duration::from_millis(limits::HEARTBEAT_MS),
             hello: Duration::from_millis(limits::HELLO_MS),
             no_progress: Duration::from_millis(limits::NO_PROGRESS_MS),
+            reader_silent: Duration::from_millis(limits::READER_SILENT_MS),
             stalled_after: Duration::from_millis(limits::STALLED_AFTER_MS),
             interrupted_after: Duration::from_millis(limits::INTERRUPTED_AFTER_MS),
             fleet_interval: Duration::from_millis(500),

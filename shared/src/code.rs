@@ -116,6 +116,8 @@ error_codes! {
     Gone = "gone", 410;
     /// The hub stops.
     ShuttingDown = "shutting_down", 503;
+    /// No byte of a body came for [`crate::limits::BODY_IDLE_MS`].
+    BodyTimeout = "body_timeout", 408;
     /// A body that is compressed; nothing here takes one.
     UnsupportedEncoding = "unsupported_encoding", 415;
     /// The level of durability that was asked for is not offered by this log.

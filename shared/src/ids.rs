@@ -5,26 +5,25 @@
 //! conversation comes from a person or a URL and is checked instead.
 
 use std::fmt;
-use std::hash::Hasher as _;
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{CONVERSATION_ID_BYTES_MAX, ID_BYTES_MAX};
+use crate::print::Printer;
 
 /// `text` within [`ID_BYTES_MAX`]: itself, or its beginning and the hash of the whole.
 fn bounded(text: &str) -> CompactString {
     if text.len() <= ID_BYTES_MAX {
         return CompactString::new(text);
     }
-    let mut hasher = fnv::FnvHasher::default();
-    hasher.write(text.as_bytes());
-    let mut end = ID_BYTES_MAX.saturating_sub(17);
+    let print = Printer::name_of(&[text]);
+    let mut end = ID_BYTES_MAX.saturating_sub(print.len() + 1);
     while !text.is_char_boundary(end) {
         end = end.saturating_sub(1);
     }
     let prefix = text.get(..end).unwrap_or_default();
-    compact_str::format_compact!("{prefix}~{:016x}", hasher.finish())
+    compact_str::format_compact!("{prefix}~{print}")
 }
 
 macro_rules! id {

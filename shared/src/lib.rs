@@ -15,6 +15,7 @@ pub mod command;
 pub mod ids;
 pub mod json;
 pub mod position;
+pub mod print;
 
 pub mod envelope;
 pub mod event;

@@ -322,6 +322,10 @@ pub const HEARTBEAT_MS: u64 = 20_000;
 /// How long a socket may take no byte before it is closed as dead, in milliseconds (invariant I8).
 pub const NO_PROGRESS_MS: u64 = 30_000;
 
+/// The same for whoever reads an answer over HTTP, in milliseconds. The kernel of a slow peer says what was taken of its buffer in
+/// lumps, of up to all of it (128 KiB as a rule): who reads 1 KiB a second seems to take nothing for two minutes.
+pub const READER_SILENT_MS: u64 = 240_000;
+
 /// Most bytes that the kernel is given for a peer and has not sent yet. More would be stale when they arrive, and a slow peer
 /// that takes them one by one would look as if it took none.
 pub const UNSENT_BYTES_MAX: u32 = 128 << 10;
@@ -350,4 +354,4 @@ pub const SNAPSHOT_BYTES_TARGET: usize = 1 << 20;
 pub const FLEET_ROWS_MAX: usize = 500;
 
 const _: () = assert!(BATCH_BYTES_TARGET <= RING_BYTES_MAX);
-const _: () = assert!(ID_BYTES_MAX > 32);
+const _: () = assert!(ID_BYTES_MAX > 64);

@@ -26,7 +26,9 @@ mod drain; // SIGTERM: everybody is told, the process ends
 mod export; // conversations as files
 mod hostile; // what neighbours may do, and what it costs the others
 mod ingest; // streams come in, events show while the body still arrives
+mod kept; // while the disk is full, and what is said of it
 mod lens; // levels, filters, fewer frames
+mod limits; // numbers, results, references: at the edge, over each door
 mod main_job; // recordings at their pace, several viewers, a terminal among them
 mod money; // what runs cost
 mod numbers; // metrics and readiness
@@ -59,5 +61,7 @@ mod security; // origins, hosts, headers
 mod sinks; // into files and into other hubs
 mod stored;
 mod stream; // the streams of other clients, live
+mod sunk; // sinks, and names that are used again
 mod traces; // spans of OpenTelemetry
 mod viewing; // large snapshots, drift
+mod whole; // imports and forks, and a hub that dies

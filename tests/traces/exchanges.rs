@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use shared::dialect::Decoded;
 use shared::event::{RunStatus, ToolState};
-use shared::exchange::{Api, Call, Ending, Joiner, Request, Role, Why};
+use shared::exchange::{Api, Call, Ending, Joiner, Offered, Request, Role, Why};
 use shared::fold::{complete, fold};
 use shared::{Envelope, View};
 use tests::recordings::recordings;
@@ -43,6 +43,19 @@ fn every_recorded_request_is_read_without_an_anomaly() {
             );
         }
     }
+}
+
+/// Whether a call of `name` may be the answer to `request`: it asks for that tool, or the tool is one that ends loops.
+fn is_output(request: &Request, name: &str) -> bool {
+    let ends = ["final_result", "final_answer", "set_model_response"];
+    let is_known = |it: &&Offered| {
+        let rest = ends.iter().find_map(|end| it.name.strip_prefix(end));
+        let says =
+            it.description.as_deref().is_some_and(|text| text.contains("which ends this conversation"));
+        says || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    };
+    let offered = request.tools.iter().filter(|it| it.name == name);
+    request.forced.as_deref() == Some(name) || offered.filter(is_known).count() > 0
 }
 
 /// What a hub has after a recording, and why each call was put where it is.
@@ -105,8 +118,11 @@ fn recorded_loops_are_one_conversation_each() {
                 assert!(is_left || run.status == RunStatus::Complete, "{name}: {:?}", run.status);
                 for tool in run.tools.values() {
                     let is_ours = tool.state == ToolState::Complete && tool.latency_ms() == Some(BETWEEN_MS);
-                    // A call that is the answer itself is complete at once, and nothing comes back for it.
-                    let is_answer = tool.state == ToolState::Complete && tool.result.is_none();
+                    // A call that is the answer itself is complete at once, and nothing comes back for it. The request says
+                    // which one that is (docs/decisions/0025).
+                    let is_answer = tool.state == ToolState::Complete
+                        && tool.result.is_none()
+                        && all.iter().any(|(request, _)| is_output(request, &tool.name));
                     assert!(is_ours || is_answer || tool.server || is_left, "{name}: {tool:?}");
                 }
             }

@@ -8,6 +8,7 @@ mod chaos;
 mod console;
 mod debian;
 mod failure;
+mod fields;
 mod fuzz;
 mod gate;
 mod packages;
@@ -38,6 +39,8 @@ cargo xtask COMMAND
   bless [ARGS]    rewrites golden files: runs the golden tests with FANLIGHT_BLESS=1
                   (ARGS replace the test filter `golden`)
   schema          rewrites schema/*.json and the types of the client packages that are made of them
+  bounds          rewrites docs/limits.md, the table of all fields and their bounds, from schema/*.json and
+                  schema/bounds.txt
   bench [ARGS]    release build, then the benchmarks (ARGS go to `cargo bench -p tests`)
   chaos [NAME...] [--full]
                   the scenarios of tests/chaos against the release binary, one after the other, with their figures;
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         "tidy" => none(&rest).and_then(|()| in_workspace(gate::tidy_alone)),
         "bless" => in_workspace(|ws| gate::bless(ws, &rest)),
         "schema" => none(&rest).and_then(|()| in_workspace(gate::schema)),
+        "bounds" => none(&rest).and_then(|()| in_workspace(|ws| fields::write(ws.root()))),
         "bench" => in_workspace(|ws| product::bench(ws, &rest)),
         "chaos" => in_workspace(|ws| chaos::run_scenarios(ws, &rest)),
         "repeat" => in_workspace(|ws| repeat::repeat(ws, &rest)),

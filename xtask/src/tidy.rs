@@ -4,6 +4,7 @@
 //! silent; once the file is there, the rule holds.
 
 mod documents;
+mod fields;
 mod layers;
 mod rust_files;
 mod source;
@@ -80,6 +81,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         layers::check(source, &mut findings);
     }
     documents::check(tree, &mut findings);
+    fields::check(tree, &mut findings);
     findings.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
     findings
 }
@@ -104,7 +106,7 @@ fn read(root: &Path, inside: &str, tree: &mut Tree) -> Outcome {
         let kind = Path::new(&name).extension().unwrap_or_default();
         if full.is_dir() {
             read(root, &path, tree)?;
-        } else if kind == "rs" || kind == "md" || name == "Cargo.toml" {
+        } else if kind == "rs" || kind == "md" || name == "Cargo.toml" || inside == "schema" {
             let text = fs::read_to_string(&full).map_err(Failure::io(format!("reading {path}")))?;
             if kind == "rs" {
                 tree.sources.push(Source::new(path, text));

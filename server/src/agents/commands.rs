@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use shared::code::ErrorCode;
 use shared::command::{Command, Deed, Done};
 use shared::event::ToolState;
-use shared::limits::COMMANDS_REMEMBERED_MAX;
+use shared::limits::{COMMANDS_REMEMBERED_MAX, ID_BYTES_MAX};
 use shared::retry::Retry;
 use shared::view::RunView;
 use shared::{ConversationId, Position, RunId, ToolCallId, View};
@@ -63,6 +63,10 @@ pub(crate) async fn carry_out(
 ) -> Result<Done, Refusal> {
     granted(conversation, &command.deed)?;
     let Command { id, deed } = command;
+    if id.len() > ID_BYTES_MAX {
+        let why = format!("the id of the command has {} bytes, the limit is {ID_BYTES_MAX}", id.len());
+        return Err(Refusal::new(ErrorCode::BadRequest, why));
+    }
     let key = (conversation.clone(), id.clone());
     let remembered = &shared.agents.commands;
     let _one_commands = match remembered.at_work.get(stripe(conversation)) {

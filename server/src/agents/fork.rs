@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use compact_str::format_compact;
 use shared::code::ErrorCode;
-use shared::dialect::Decoded;
 use shared::event::{Event, Kind, Origin, RunEnd, RunStatus};
-use shared::frame::Durability;
-use shared::{ConversationId, Envelope, MessageId, RunId, Seq};
+use shared::fold::fold;
+use shared::{ConversationId, Envelope, MessageId, RunId, Seq, View};
 
 use super::commands::Refusal;
 use crate::clock;
-use crate::hub::{Conversation, History, Publication};
-use crate::log::reached;
+use crate::hub::{Conversation, History};
+use crate::log::blocking;
 use crate::state::Shared;
 
 /// Events that are read at once.
@@ -58,23 +57,17 @@ pub(crate) async fn fork(
         envelopes.truncate(place);
     }
     envelopes.push(mark(from, envelopes.last().map_or(0, |last| last.seq)));
-    let history = History::of(envelopes);
-    let imported = shared.hub.import(&into, history).await;
+    blocking(|| close(&mut envelopes));
+    let imported = shared.hub.import(&into, History::of(envelopes)).await;
     imported.map_err(|error| Refusal::new(error.code(), format!("{into}: {error}")))?;
-    close(shared, &into).await?;
+    shared.fanout.stir(&into);
     Ok(into)
 }
 
 /// Says behind the events that both have where they come from.
 fn mark(from: &Conversation, seq: Seq) -> Envelope {
     let from = Origin { conversation: from.id().clone(), epoch: from.epoch().clone(), seq };
-    Envelope {
-        event: Event::new(&RunId::none(), Kind::Fork { from }),
-        seq: seq.saturating_add(1),
-        at: clock::now_ms(),
-        producer_at: None,
-        publisher: None,
-    }
+    said(Event::new(&RunId::none(), Kind::Fork { from }), seq.saturating_add(1))
 }
 
 /// A name that says where the fork comes from.
@@ -106,24 +99,21 @@ async fn read(shared: &Shared, from: &Arc<Conversation>, at: Seq) -> Result<Vec<
     }
 }
 
-/// Ends what went on when the fork was cut off, and waits until that is stored too.
-async fn close(shared: &Shared, id: &ConversationId) -> Result<(), Refusal> {
-    let found = shared.hub.find(id).ok().flatten();
-    let open: Vec<RunId> = found.map_or_else(Vec::new, |found| {
-        found.look(|view| {
-            view.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id.clone()).collect()
-        })
-    });
-    let mut ends = Decoded::default();
-    for run in &open {
-        ends.push(run, Kind::RunEnd(RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() }));
+/// Ends what went on when the fork was cut off, as a part of its history: a hub that dies leaves no fork with a run that
+/// seems to go on, and executes nothing of it again.
+fn close(envelopes: &mut Vec<Envelope>) {
+    let mut view = View::default();
+    for envelope in envelopes.iter() {
+        fold(&mut view, envelope, &mut |_| {});
     }
-    if !ends.envelopes.is_empty() {
-        let ended = shared.fanout.publish(id, Publication::of(ends.envelopes));
-        let ended = ended.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-        let log = shared.hub.log();
-        let stored = reached(log, ended.ticket, Durability::Stored.min(log.durability())).await;
-        stored.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    for run in view.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id) {
+        let end = Kind::RunEnd(RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() });
+        let seq = envelopes.last().map_or(0, |last| last.seq).saturating_add(1);
+        envelopes.push(said(Event::new(run, end), seq));
     }
-    Ok(())
+}
+
+/// What the hub itself says, now.
+fn said(event: Event, seq: Seq) -> Envelope {
+    Envelope { event, seq, at: clock::now_ms(), producer_at: None, publisher: None }
 }

@@ -70,7 +70,7 @@ pub(crate) fn broken(error: &axum::Error) -> Problem {
 
 /// The body brings nothing.
 pub(crate) fn idle() -> Problem {
-    Problem::bad_request(format!("no byte of the body came for {} s", IDLE.as_secs()))
+    Problem::new(ErrorCode::BodyTimeout, format!("no byte of the body came for {} s", IDLE.as_secs()))
 }
 
 #[cfg(test)]

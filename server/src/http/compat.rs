@@ -21,6 +21,7 @@ use serde_json::Value;
 use shared::code::ErrorCode;
 use shared::exchange::Offered;
 use shared::limits::REQUEST_BYTES_MAX;
+use shared::print::Printer;
 use shared::{ConversationId, Json, RunId, ToolCallId, View};
 
 use super::body;
@@ -247,10 +248,6 @@ fn of_header(headers: &HeaderMap) -> Result<Option<ConversationId>, Refusal> {
 
 /// The conversation of a thread that its client has named, whatever its name looks like.
 fn of_thread(name: &str) -> ConversationId {
-    let hashed = || {
-        let mut hasher = fnv::FnvHasher::default();
-        std::hash::Hasher::write(&mut hasher, name.as_bytes());
-        format!("thread-{:016x}", std::hash::Hasher::finish(&hasher))
-    };
+    let hashed = || format!("thread-{}", Printer::name_of(&[name]));
     ConversationId::parse(name).or_else(|_odd| ConversationId::parse(&hashed())).expect("a plain short name")
 }

@@ -43,10 +43,14 @@ pub fn bound(event: &mut Event) -> Option<Event> {
         }
         Kind::ToolCall { name, .. } => cut.name("name", name.as_mut()),
         Kind::ToolResult(result) => {
-            cut.json("files", &mut result.files);
-            cut.json("embeds", &mut result.embeds);
+            cut.json("files", &mut result.files, TOOL_FILES_BYTES_MAX);
+            cut.json("embeds", &mut result.embeds, TOOL_FILES_BYTES_MAX);
         }
-        Kind::ToolProgress(progress) => cut.text("text", progress.text.as_mut(), NOTE_BYTES_MAX),
+        Kind::ToolProgress(progress) => {
+            cut.text("text", progress.text.as_mut(), NOTE_BYTES_MAX);
+            cut.name("phase", progress.phase.as_mut());
+            cut.json("data", &mut progress.data, NOTE_BYTES_MAX);
+        }
         Kind::Status { text } => cut.text("text", Some(text), STATUS_BYTES_MAX),
         Kind::Error(ErrorFact { code, message, .. }) => {
             cut.name("code", Some(code));
@@ -57,6 +61,7 @@ pub fn bound(event: &mut Event) -> Option<Event> {
         }
         Kind::Custom { name, .. } | Kind::Raw { name, .. } => cut.name("name", Some(name)),
         Kind::Anomaly(anomaly) => cut.text("detail", Some(&mut anomaly.detail), NOTE_BYTES_MAX),
+        Kind::Unknown(unknown) => cut.name("k", Some(&mut unknown.k)),
         // Ids, numbers, words of closed lists; texts that the fold bounds; kinds that are kept as they came, as notes.
         _ => {}
     }
@@ -92,9 +97,9 @@ impl Cut {
     }
 
     /// JSON has no beginning that is JSON: all of it is left out.
-    fn json(&mut self, field: &str, json: &mut Option<Json>) {
-        if let Some(long) = json.take_if(|json| json.as_str().len() > TOOL_FILES_BYTES_MAX) {
-            self.say(field, long.as_str().len(), TOOL_FILES_BYTES_MAX);
+    fn json(&mut self, field: &str, json: &mut Option<Json>, max: usize) {
+        if let Some(long) = json.take_if(|json| json.as_str().len() > max) {
+            self.say(field, long.as_str().len(), max);
         }
     }
 }
@@ -134,6 +139,31 @@ mod tests {
             (r#"{"k":"status","run":"r","text":"LONG"}"#, "text", STATUS_BYTES_MAX),
             (r#"{"k":"error","run":"r","code":"LONG","message":""}"#, "code", NAME_BYTES_MAX),
             (r#"{"k":"custom","run":"r","name":"LONG","value":1}"#, "name", NAME_BYTES_MAX),
+            (r#"{"k":"raw","run":"r","name":"LONG","value":1}"#, "name", NAME_BYTES_MAX),
+            (r#"{"k":"run.start","run":"r","dialect":"LONG"}"#, "dialect", NAME_BYTES_MAX),
+            (r#"{"k":"run.update","run":"r","title":"LONG"}"#, "title", TITLE_BYTES_MAX),
+            (
+                r#"{"k":"agent.end","run":"r","agent":"a","status":"complete","model":"LONG"}"#,
+                "model",
+                NAME_BYTES_MAX,
+            ),
+            (
+                r#"{"k":"tool.start","run":"r","tool":"t","name":"n","given_id":"LONG"}"#,
+                "given_id",
+                NAME_BYTES_MAX,
+            ),
+            (r#"{"k":"tool.call","run":"r","tool":"t","name":"LONG"}"#, "name", NAME_BYTES_MAX),
+            (r#"{"k":"tool.progress","run":"r","tool":"t","phase":"LONG"}"#, "phase", NAME_BYTES_MAX),
+            (r#"{"k":"tool.progress","run":"r","tool":"t","text":"LONG"}"#, "text", NOTE_BYTES_MAX),
+            (r#"{"k":"message","message":"m","role":"LONG","text":""}"#, "role", NAME_BYTES_MAX),
+            (r#"{"k":"error","run":"r","code":"c","message":"LONG"}"#, "message", NOTE_BYTES_MAX),
+            (r#"{"k":"approval.request","run":"r","tool":"t","text":"LONG"}"#, "text", NOTE_BYTES_MAX),
+            (
+                r#"{"k":"approval.answer","run":"r","tool":"t","approved":true,"text":"LONG"}"#,
+                "text",
+                NOTE_BYTES_MAX,
+            ),
+            (r#"{"k":"anomaly","run":"r","code":"malformed","detail":"LONG"}"#, "detail", NOTE_BYTES_MAX),
         ] {
             let (event, said) = bounded(json, 2 * max);
             assert_eq!(said, Some(format!("{field}: {} bytes, the limit is {max}", 2 * max)), "{json}");
@@ -150,5 +180,18 @@ mod tests {
         let (event, said) = bounded(json, 2 * TOOL_FILES_BYTES_MAX);
         assert!(said.unwrap().starts_with("files: "));
         assert_eq!(serde_json::to_value(event).unwrap().get("files"), None);
+        let json = r#"{"k":"tool.progress","run":"r","tool":"t","data":{"pages":"LONG"}}"#;
+        let (event, said) = bounded(json, 2 * NOTE_BYTES_MAX);
+        assert!(said.unwrap().starts_with("data: "));
+        assert_eq!(serde_json::to_value(event).unwrap().get("data"), None);
+    }
+
+    #[test]
+    fn i7_the_kind_of_an_event_of_a_later_version_is_a_name_too() {
+        let mut event =
+            parse_event(&format!(r#"{{"k":"{}","run":"r"}}"#, "k".repeat(2 * NAME_BYTES_MAX))).unwrap();
+        assert!(bound(&mut event).is_some());
+        let Kind::Unknown(unknown) = event.kind else { panic!("{event:?}") };
+        assert_eq!(unknown.k.len(), NAME_BYTES_MAX);
     }
 }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::hash::Hasher as _;
 
 use compact_str::CompactString;
-use fnv::FnvHasher;
 
 use super::api::Api;
 use super::request::{File, Offered, Piece, Request, Role, Said};
@@ -15,6 +14,7 @@ use crate::dialect::field::{Field, Fields};
 use crate::dialect::framing::excerpt;
 use crate::json::Json;
 use crate::limits::{OFFERED_TOOLS_MAX, SCHEMA_BYTES_MAX};
+use crate::print::Printer;
 
 mod anthropic;
 mod chat;
@@ -213,7 +213,7 @@ fn output_json(output: Field<'_>) -> Json {
 fn file(kind: &str, name: &str, inside: &str) -> File {
     /// How much of both ends says which file it is.
     const LOOKED_AT_BYTES: usize = 4 << 10;
-    let mut hasher = FnvHasher::default();
+    let mut hasher = Printer::default();
     hasher.write(name.as_bytes());
     let bytes = inside.as_bytes();
     hasher.write_usize(bytes.len());

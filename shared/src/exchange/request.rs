@@ -3,12 +3,12 @@
 use std::hash::Hasher as _;
 
 use compact_str::CompactString;
-use fnv::FnvHasher;
 
 use super::api::Api;
 use super::read;
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::json::Json;
+use crate::print::Printer;
 
 /// A request to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Request {
     pub continues: bool,
     /// Whoever uses the application (`user`, `safety_identifier`). Joins nothing.
     pub user: Option<CompactString>,
-    /// FNV-1a 64 of the body: what is sent again is the same to the byte.
+    /// The print of the body: what is sent again is the same to the byte.
     pub print: u64,
     /// Whether the body could be read; else there is nothing but what the path says.
     pub is_read: bool,
@@ -130,7 +130,7 @@ pub struct File {
     pub name: CompactString,
     /// Its size in bytes as it stands in the request; 0 for one that is elsewhere.
     pub bytes: u64,
-    /// FNV-1a 64 of it, as it stands in the request.
+    /// The print of it, as it stands in the request.
     pub print: u64,
 }
 
@@ -175,7 +175,7 @@ impl Request {
     }
 
     fn blank(api: Api, path: &str, body: &[u8]) -> Self {
-        let mut hasher = FnvHasher::default();
+        let mut hasher = Printer::default();
         hasher.write(body);
         Self {
             api,

@@ -5,10 +5,10 @@
 use std::hash::Hasher as _;
 
 use compact_str::CompactString;
-use fnv::FnvHasher;
 
 use super::request::{File, Piece, Role, Said};
 use crate::limits::{CALLS_AWAITED_MAX, TEXT_CALL_BYTES_MAX};
+use crate::print::Printer;
 
 /// Whose turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Words {
     }
 
     fn file(&mut self, file: &File) {
-        let mut hasher = FnvHasher::default();
+        let mut hasher = Printer::default();
         hasher.write(file.kind.as_bytes());
         hasher.write_u64(file.print);
         self.files.push(hasher.finish());
@@ -78,7 +78,7 @@ impl Words {
 
     /// What it is known by.
     pub(super) fn print(&self, side: Side) -> u64 {
-        let mut hasher = FnvHasher::default();
+        let mut hasher = Printer::default();
         hasher.write_u8(match side {
             Side::User => 1,
             Side::Assistant => 2,
@@ -201,7 +201,7 @@ fn without_thinking(text: &str) -> &str {
 
 /// What was said up to and with a turn, from what was said before it.
 pub(super) fn after(before: u64, print: u64) -> u64 {
-    let mut hasher = FnvHasher::default();
+    let mut hasher = Printer::default();
     hasher.write_u64(before);
     hasher.write_u64(print);
     hasher.finish()

@@ -293,3 +293,41 @@ fn i7_more_messages_than_a_view_holds_are_noted_once() {
     }
     assert_eq!((view.messages.len(), view.anomalies.total), (MESSAGES_MAX, 1));
 }
+
+/// Folds what `line` makes of each number.
+fn many(count: usize, line: impl Fn(usize) -> String) -> View {
+    let mut view = View::default();
+    for number in 1..=count {
+        let mut envelope = Envelope::parse(&line(number)).unwrap();
+        envelope.seq = number as u64;
+        fold(&mut view, &Arc::new(envelope), &mut |_| {});
+    }
+    view
+}
+
+#[test]
+fn i7_more_runs_than_a_view_holds_are_noted_once() {
+    let view = many(RUNS_MAX + 5, |number| format!("{{\"k\":\"run.start\",\"run\":\"r{number}\"}}"));
+    assert_eq!((view.runs.len(), view.anomalies.total, view.full), (RUNS_MAX, 1, true));
+}
+
+#[test]
+fn i7_more_items_than_a_run_holds_are_noted_once() {
+    let most = crate::limits::ITEMS_PER_RUN_MAX;
+    let view = many(most + 5, |number| match number {
+        1 => String::from(r#"{"k":"run.start","run":"r"}"#),
+        _ => String::from(r#"{"k":"custom","run":"r","name":"n","value":1}"#),
+    });
+    let run = &view.runs[0];
+    assert_eq!((run.items.len(), run.notes.len(), run.full), (most, most, true));
+    assert_eq!(view.anomalies.total, 1);
+}
+
+#[test]
+fn i7_oddities_are_counted_and_the_first_of_them_kept() {
+    let most = crate::limits::ANOMALIES_KEPT_MAX;
+    let view = many(most + 5, |number| {
+        format!("{{\"k\":\"anomaly\",\"code\":\"malformed\",\"detail\":\"{number}\"}}")
+    });
+    assert_eq!((view.anomalies.first.len(), view.anomalies.total), (most, most as u64 + 5));
+}

@@ -1,8 +1,7 @@
 //! Ids and names of calls, as APIs take them.
 
-use std::hash::Hasher as _;
-
 use crate::ids::ToolCallId;
+use crate::print::Printer;
 
 /// Longest id of a call that the Chat Completions API takes, in bytes.
 pub(super) const ID_BYTES_MAX: usize = 40;
@@ -12,10 +11,7 @@ const NAME_BYTES_MAX: usize = 64;
 
 /// An id that is made from `text`.
 pub(super) fn other_id(text: &str, number: u64) -> ToolCallId {
-    let mut hasher = fnv::FnvHasher::default();
-    hasher.write(text.as_bytes());
-    hasher.write_u64(number);
-    ToolCallId::new(&format!("call_{:016x}", hasher.finish()))
+    ToolCallId::new(&format!("call_{:016x}", Printer::of(&[text, &number.to_string()])))
 }
 
 /// The id where the Chat Completions API takes it, else another one that only this id becomes.

@@ -1,16 +1,15 @@
 //! Deep Agent and Ralph: one path each, messages with a role and a text, and nothing but a stream. Ralph's clients name
 //! their user and their chat.
 
-use std::hash::Hasher as _;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use compact_str::{CompactString, format_compact};
-use fnv::FnvHasher;
 use serde_json::Value;
 use shared::code::ErrorCode;
+use shared::print::Printer;
 
 use super::answer::{Wish, answer};
 use super::{Asked, Caller, Extent, Thread, behind, history, object, of_header, of_thread, read};
@@ -89,11 +88,7 @@ impl Chat {
         if !user.contains('-') || is_uuid(user) {
             return format_compact!("{user}-{chat}");
         }
-        let mut hasher = FnvHasher::default();
-        hasher.write(user.as_bytes());
-        hasher.write_u8(0xff);
-        hasher.write(chat.as_bytes());
-        format_compact!("{user}-{chat}-{:016x}", hasher.finish())
+        format_compact!("{user}-{chat}-{:016x}", Printer::of(&[user, chat]))
     }
 }
 

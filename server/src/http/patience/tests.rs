@@ -12,7 +12,7 @@ impl Press for tokio::io::DuplexStream {
     }
 }
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_millis(shared::limits::READER_SILENT_MS);
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_peer_that_takes_nothing_is_cut_off() {
@@ -82,4 +82,52 @@ async fn i8_a_peer_that_takes_a_byte_now_and_then_is_never_cut() {
     let mut patient = Patient::new(Crawling::default(), LIMIT);
     patient.write_all(&[0; 100]).await.unwrap();
     assert_eq!(patient.into_inner().0.into_inner(), 100);
+}
+
+/// What a peer's kernel has room for.
+const BUFFER_BYTES: u64 = 128 << 10;
+
+/// Bytes that a slow peer reads in a second.
+const SLOW_BYTES: u64 = 1 << 10;
+
+/// A stream whose peer reads slowly, and whose kernel says so when all of its buffer is free again.
+struct Lumps {
+    since: std::sync::Mutex<tokio::time::Instant>,
+    taken: std::sync::atomic::AtomicUsize,
+}
+
+impl Press for Lumps {
+    fn press(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut since = self.since.lock().unwrap();
+        if since.elapsed() < Duration::from_secs(BUFFER_BYTES / SLOW_BYTES) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        *since = tokio::time::Instant::now();
+        let count = bytes.len().min(usize::try_from(BUFFER_BYTES).unwrap());
+        self.taken.fetch_add(count, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl AsyncWrite for Lumps {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Pending
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_a_peer_of_a_kib_a_second_is_never_cut_though_its_kernel_tells_of_it_in_lumps() {
+    let lumps =
+        Lumps { since: std::sync::Mutex::new(tokio::time::Instant::now()), taken: Default::default() };
+    let mut patient = Patient::new(lumps, LIMIT);
+    patient.write_all(&vec![0; 1 << 20]).await.unwrap();
+    assert_eq!(patient.into_inner().taken.into_inner(), 1 << 20);
 }

@@ -46,8 +46,25 @@ impl Aside {
         Self { path: private::beside(database, SUFFIX) }
     }
 
-    /// Sets `op` aside, which could not be written because of `error`.
-    pub(super) fn put(&self, op: &Op, error: &str) {
+    /// Sets ops aside that could not be written, each with why. They are on the disk when this returns, or the trace says that
+    /// they are not.
+    pub(super) fn put<'a>(&self, ops: impl IntoIterator<Item = (&'a Op, String)>) {
+        let mut ops = ops.into_iter().peekable();
+        if ops.peek().is_none() {
+            return;
+        }
+        let mut file = private::open(&self.path);
+        for (op, error) in ops {
+            Self::tell(op, &error, &self.path, &mut file);
+        }
+        // Many at once are brought to the disk at once.
+        if let Err(error) = file.and_then(|file| file.sync_data()) {
+            tracing::error!(%error, path = %self.path.display(), "what was set aside may not survive the loss of power");
+        }
+    }
+
+    /// Sets one aside, and names it in the trace.
+    fn tell(op: &Op, error: &str, path: &Path, file: &mut io::Result<File>) {
         let events: Option<&Events> = match op {
             Op::Append(events) | Op::Stage(_, events) => Some(events),
             _ => None,
@@ -65,8 +82,8 @@ impl Aside {
         let name = conversation.map_or("", ConversationId::as_str);
         let (first, last) =
             (line.events.first().map_or(0, |it| it.seq), line.events.last().map_or(0, |it| it.seq));
-        let path = self.path.display();
-        match self.write(&line) {
+        let path = path.display();
+        match write(file, &line) {
             Ok(()) => {
                 tracing::error!(conversation = name, what, first, last, error, %path, "the log cannot write this and has set it aside");
             }
@@ -75,16 +92,16 @@ impl Aside {
             }
         }
     }
+}
 
-    fn write(&self, line: &Line<'_>) -> io::Result<()> {
-        let mut file: File = private::open(&self.path)?;
-        let bytes = file.seek(SeekFrom::End(0))?;
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        if bytes.saturating_add(text.len() as u64) > LOG_ASIDE_BYTES_MAX {
-            return Err(io::Error::other(format!("the file is at its bound of {LOG_ASIDE_BYTES_MAX} bytes")));
-        }
-        file.write_all(&text)?;
-        file.sync_data()
+/// Writes `line` behind what the file has.
+fn write(file: &mut io::Result<File>, line: &Line<'_>) -> io::Result<()> {
+    let file = file.as_mut().map_err(|error| io::Error::new(error.kind(), error.to_string()))?;
+    let bytes = file.seek(SeekFrom::End(0))?;
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    if bytes.saturating_add(text.len() as u64) > LOG_ASIDE_BYTES_MAX {
+        return Err(io::Error::other(format!("the file is at its bound of {LOG_ASIDE_BYTES_MAX} bytes")));
     }
+    file.write_all(&text)
 }

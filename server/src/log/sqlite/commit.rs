@@ -25,8 +25,8 @@ pub(super) struct Outcome {
     pub(super) made: u64,
     /// Conversations that went.
     pub(super) removed: u64,
-    /// Conversations whose events did not continue what is written, and where that ends.
-    pub(super) misfits: Vec<(ConversationId, Seq)>,
+    /// Appends that did not continue what is written of their conversations, and where that ends.
+    pub(super) misfits: Vec<(u64, Seq)>,
     /// The ops that were left out.
     pub(super) lost: Vec<u64>,
     /// Whether rows of conversations that went are left to be deleted.
@@ -99,7 +99,7 @@ impl<'a> Commit<'a> {
         let (place, made) = self.known.find_or_make(self.connection, id, &after.epoch, self.life)?;
         self.outcome.made += u64::from(made);
         if place.head != after.seq {
-            self.outcome.misfits.push((id.clone(), place.head));
+            self.outcome.misfits.push((ticket, place.head));
             self.outcome.lost.push(ticket);
             return Ok(());
         }

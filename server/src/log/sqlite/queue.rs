@@ -199,7 +199,13 @@ impl Queue {
             return Ticket(state.tickets);
         }
         state.unnamed.shift_remove(&conversation);
-        self.push(&mut state, op, Some(if holed { head } else { head.max(at_least) }))
+        let missing = state.tails.missing(&conversation);
+        let ticket = self.push(&mut state, op, Some(if holed { head } else { head.max(at_least) }));
+        if holed {
+            // Until it is written nobody is told that all is well.
+            state.tails.heal(&conversation, ticket.0, missing);
+        }
+        ticket
     }
 
     /// Takes what has no bound of its own, since there is little of it.

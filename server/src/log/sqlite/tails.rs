@@ -43,6 +43,8 @@ pub(super) struct Tails {
     /// Holes that a checkpoint will fill, and the appends that are missing in them.
     healing: u64,
     left_out: u64,
+    /// Checkpoints that wait to be written, each with its conversation and the appends that are missing until then.
+    in_flight: Vec<(u64, ConversationId, u64)>,
 }
 
 impl Tails {
@@ -95,15 +97,32 @@ impl Tails {
         }
     }
 
-    /// How many holes a checkpoint will fill, and how many appends are missing in them.
+    /// The checkpoint `ticket` fills the hole of the conversation, once it is written.
+    pub(super) fn heal(&mut self, conversation: &ConversationId, ticket: u64, left_out: u64) {
+        self.in_flight.push((ticket, conversation.clone(), left_out));
+    }
+
+    /// Everything up to `ticket` is written.
+    pub(super) fn healed(&mut self, ticket: u64) {
+        self.in_flight.retain(|(waits, ..)| *waits > ticket);
+    }
+
+    /// How many appends are missing in the hole of the conversation; 0 where it has none.
+    pub(super) fn missing(&self, conversation: &ConversationId) -> u64 {
+        self.get(conversation).and_then(|tail| tail.hole).map_or(0, |hole| hole.left_out)
+    }
+
+    /// How many holes a checkpoint will fill, and how many appends are missing in them: until the checkpoint is written.
     pub(super) fn holes(&self) -> (u64, u64) {
-        (self.healing, self.left_out)
+        let in_flight = self.in_flight.iter().map(|(_, _, left_out)| left_out).sum::<u64>();
+        (self.healing + self.in_flight.len() as u64, self.left_out.saturating_add(in_flight))
     }
 
     /// The conversations with a hole, by name, and how many appends are missing in each.
     pub(super) fn holed(&self) -> Vec<(ConversationId, u64)> {
-        let holes = self.known.iter().filter_map(|(id, tail)| Some((id, tail.hole?)));
-        let mut holed: Vec<_> = holes.map(|(id, hole)| (id.clone(), hole.left_out)).collect();
+        let holes = self.known.iter().filter_map(|(id, tail)| Some((id.clone(), tail.hole?.left_out)));
+        let in_flight = self.in_flight.iter().map(|(_, id, left_out)| (id.clone(), *left_out));
+        let mut holed: Vec<_> = holes.chain(in_flight).collect();
         holed.sort();
         holed
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
-use shared::ConversationId;
+use shared::{ConversationId, Seq};
 
 use super::aside::Aside;
 use super::commit::{Commit, Outcome};
@@ -145,8 +145,8 @@ impl Writer {
     #[expect(clippy::unnecessary_wraps, reason = "it is one of the ways in which a group ends")]
     fn set_aside(&mut self, queued: Queued, error: &rusqlite::Error) -> Result<(), ()> {
         self.refused += 1;
-        self.aside.put(&queued.op, &error.to_string());
-        self.queue.count_aside();
+        self.aside.put([(&queued.op, error.to_string())]);
+        self.queue.count_aside(1);
         let Queued { ticket, bytes, op } = queued;
         if let Some(conversation) = op.conversation() {
             let place = self.known.find(&self.connection, conversation);
@@ -201,7 +201,7 @@ impl Writer {
         if self.failing_since.take().is_some() {
             tracing::info!("the log writes again");
         }
-        self.count(&outcome);
+        self.count(&outcome, &group);
         let ticket = group.last().map_or(0, |queued| queued.ticket);
         self.queue.wrote(ticket, group.iter().map(|queued| queued.bytes).sum(), synced);
         for (conversation, key) in outcome.ripe {
@@ -220,18 +220,28 @@ impl Writer {
         }
     }
 
-    /// Takes over what a commit did beside what it wrote, before it is told to be written.
-    fn count(&self, outcome: &Outcome) {
+    /// Takes over what a commit of `group` did beside what it wrote, before it is told to be written.
+    fn count(&self, outcome: &Outcome, group: &[Queued]) {
         self.tally.commit(outcome);
-        for (conversation, head) in &outcome.misfits {
-            tracing::error!(%conversation, head, "events do not continue the log and were left out");
-            self.queue.misfit(conversation, *head);
-        }
+        self.leave_out(&outcome.misfits, group);
         for ticket in &outcome.lost {
             self.queue.lose(*ticket);
         }
         if outcome.sweeps {
             self.queue.sweep_after(Duration::ZERO);
+        }
+    }
+
+    /// Sets aside appends that do not continue what is written: those behind one that the database refused, for one.
+    fn leave_out(&self, misfits: &[(u64, Seq)], group: &[Queued]) {
+        let of = |ticket: u64| group.iter().find(|queued| queued.ticket == ticket).map(|queued| &queued.op);
+        let why = |head: Seq| format!("the events do not continue the log, which ends at {head}");
+        self.aside.put(misfits.iter().filter_map(|(ticket, head)| Some((of(*ticket)?, why(*head)))));
+        self.queue.count_aside(misfits.len() as u64);
+        for (ticket, head) in misfits {
+            if let Some(conversation) = of(*ticket).and_then(Op::conversation) {
+                self.queue.misfit(conversation, *head);
+            }
         }
     }
 
@@ -300,7 +310,7 @@ impl Writer {
             group.splice(0..0, removals);
             return;
         };
-        self.count(&outcome);
+        self.count(&outcome, &removals);
         let bytes: usize = removals.iter().map(|queued| queued.bytes).sum();
         let last = removals.iter().map(|queued| queued.ticket).max().unwrap_or(0);
         match group.last_mut() {

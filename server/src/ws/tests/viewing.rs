@@ -72,7 +72,7 @@ async fn a_client_that_stays_behind_what_it_was_sent_is_told_again_from_there() 
 #[tokio::test]
 async fn i8_a_peer_that_takes_no_byte_of_an_answer_is_cut() {
     use tokio::io::AsyncWriteExt as _;
-    let config = Config { no_progress: Duration::from_millis(500), ..Config::default() };
+    let config = Config { reader_silent: Duration::from_millis(500), ..Config::default() };
     let hub = TestHub::start(config).await;
     let mut socket = hub.greeted().await;
     socket.view(1, "c").await;

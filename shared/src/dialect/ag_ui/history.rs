@@ -5,10 +5,8 @@
 //! nothing is told by the list alone.
 
 use std::collections::HashSet;
-use std::hash::Hasher as _;
 
 use compact_str::CompactString;
-use fnv::FnvHasher;
 use indexmap::IndexMap;
 
 use super::calls::Calls;
@@ -18,6 +16,7 @@ use crate::dialect::field::{Field, Fields};
 use crate::dialect::writer::Writer;
 use crate::ids::AgentId;
 use crate::limits::MESSAGES_MAX;
+use crate::print::Printer;
 
 /// What is known of the messages of others.
 #[derive(Debug, Default)]
@@ -180,12 +179,7 @@ fn entries(list: Field<'_>) -> Vec<Entry<'_>> {
 }
 
 fn hash_of(words: &[&str]) -> u64 {
-    let mut hasher = FnvHasher::default();
-    for word in words {
-        hasher.write(word.as_bytes());
-        hasher.write_u8(0xFF);
-    }
-    hasher.finish()
+    Printer::of(words)
 }
 
 /// The text of a message: a string, or the texts among its blocks.

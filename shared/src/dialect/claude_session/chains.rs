@@ -2,14 +2,13 @@
 //! but none the call that started the agent. That is told from what the agent is to do.
 
 use std::collections::HashMap;
-use std::hash::Hasher as _;
 
 use compact_str::CompactString;
-use fnv::FnvHasher;
 
 use crate::dialect::anthropic::BlockBody;
 use crate::dialect::claude_code::Work;
 use crate::dialect::field::{Field, Fields};
+use crate::print::Printer;
 
 /// Most lines that are remembered, twice: those of now and those of before.
 const REMEMBERED_MAX: usize = 16 << 10;
@@ -71,7 +70,5 @@ impl Chains {
 }
 
 fn key(id: &str) -> u64 {
-    let mut hash = FnvHasher::default();
-    hash.write(id.as_bytes());
-    hash.finish()
+    Printer::of(&[id])
 }

@@ -1,13 +1,11 @@
 //! Who says what: parts name only their message, and whether that is the user's stands in the message itself. Messages of
 //! a run that is over are told again (they get titles and summaries) and must not begin another.
 
-use std::hash::Hasher as _;
-
 use compact_str::CompactString;
-use fnv::FnvHasher;
 use indexmap::IndexMap;
 
 use super::REMEMBERED_MAX;
+use crate::print::Printer;
 
 /// The messages of a stream.
 #[derive(Debug, Default)]
@@ -59,11 +57,10 @@ impl Messages {
 
     /// Whether a part of a user's message was not told so before.
     pub(super) fn is_news(&mut self, id: &str, content: &str) -> bool {
-        let mut hasher = FnvHasher::default();
-        hasher.write(content.as_bytes());
+        let print = Printer::of(&[content]);
         if self.parts.len() > REMEMBERED_MAX {
             return false;
         }
-        self.parts.insert(CompactString::new(id), hasher.finish()) != Some(hasher.finish())
+        self.parts.insert(CompactString::new(id), print) != Some(print)
     }
 }

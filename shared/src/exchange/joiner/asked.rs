@@ -3,12 +3,12 @@
 use std::hash::Hasher as _;
 
 use compact_str::CompactString;
-use fnv::FnvHasher;
 
 use super::memory::LastAsk;
 use super::outputs::Outputs;
 use crate::exchange::request::{Piece, Request};
 use crate::exchange::turns::{Side, Turn, Words, after, turns};
+use crate::print::Printer;
 
 /// What a request says, as far as it helps to find where it belongs. To make it takes as long as its history is; to place
 /// it does not.
@@ -34,7 +34,7 @@ impl Asked {
         let turns = turns(&request.messages);
         let prints: Vec<u64> = turns.iter().map(|turn| turn.words.print(turn.side)).collect();
         let news = turns.iter().rposition(|turn| turn.side == Side::Assistant);
-        let mut tools = FnvHasher::default();
+        let mut tools = Printer::default();
         for tool in &request.tools {
             tools.write(tool.name.as_bytes());
             tools.write(tool.schema.as_ref().map_or("", crate::Json::as_str).as_bytes());
@@ -135,7 +135,7 @@ impl Asked {
 
     /// The ids of the results after the model's last turn, in one number.
     pub(super) fn result_ids(&self, request: &Request) -> u64 {
-        let mut hasher = FnvHasher::default();
+        let mut hasher = Printer::default();
         for piece in self.results(request, self.news) {
             if let Piece::Result { id, .. } | Piece::Consent { id, .. } = piece {
                 hasher.write(id.as_bytes());
@@ -151,9 +151,7 @@ pub(super) fn piece(request: &Request, (message, at): (usize, usize)) -> Option<
     request.messages.get(message)?.pieces.get(at)
 }
 
-/// FNV-1a 64 of `text`.
+/// The print of `text`.
 pub(super) fn hash(text: &str) -> u64 {
-    let mut hasher = FnvHasher::default();
-    hasher.write(text.as_bytes());
-    hasher.finish()
+    Printer::of(&[text])
 }

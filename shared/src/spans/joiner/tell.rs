@@ -1,7 +1,6 @@
 //! What a placed span says.
 
 use std::collections::BTreeSet;
-use std::hash::Hasher as _;
 
 use compact_str::CompactString;
 
@@ -10,6 +9,7 @@ use super::calls::Announced;
 use super::trace::Trace;
 use crate::event::{Kind, Message, PartEnd, PartKind, RunUpdate};
 use crate::ids::{AgentId, MessageId, PartId};
+use crate::print::Printer;
 use crate::spans::hex;
 use crate::spans::meaning::{Piece, Role, Said};
 
@@ -131,13 +131,7 @@ impl Trace {
     }
 }
 
-/// FNV-1a 64 of `words`.
+/// What `words` are known by.
 pub(super) fn print(words: &[&str]) -> u64 {
-    let mut hasher = fnv::FnvHasher::default();
-    for word in words {
-        hasher.write(word.as_bytes());
-        // No text has this byte: what stands before it ends here.
-        hasher.write_u8(0xFF);
-    }
-    hasher.finish()
+    Printer::of(words)
 }

@@ -3,7 +3,7 @@
 
 use std::hash::Hasher as _;
 
-use fnv::FnvHasher;
+use shared::print::Printer;
 
 use crate::agents::Spoken;
 
@@ -64,13 +64,11 @@ pub(super) fn plain(text: &str) -> String {
 
 /// What stands for the words of an answer.
 pub(super) fn hash(words: &str) -> u64 {
-    let mut hasher = FnvHasher::default();
-    hasher.write(words.as_bytes());
-    hasher.finish()
+    Printer::of(&[words])
 }
 
 fn key(agent: &str, sides: &[Side]) -> u64 {
-    let mut hasher = FnvHasher::default();
+    let mut hasher = Printer::default();
     hasher.write(agent.as_bytes());
     hasher.write_u8(0xff);
     for side in sides {

@@ -96,6 +96,7 @@ impl Queue {
     pub(in crate::log::sqlite) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
         let mut state = self.state.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
+        state.tails.healed(ticket);
         let full = state.bytes > self.bytes_max / 2;
         self.progress.send_modify(|progress| {
             progress.stored = progress.stored.max(Ticket(ticket));
@@ -135,9 +136,9 @@ impl Queue {
         });
     }
 
-    /// For the writer: something was set aside.
-    pub(in crate::log::sqlite) fn count_aside(&self) {
-        self.set_aside.one();
+    /// For the writer: so many ops were set aside.
+    pub(in crate::log::sqlite) fn count_aside(&self, ops: u64) {
+        self.set_aside.add(ops);
     }
 
     /// For the writer: events of `conversation` do not continue what is written, which ends at `head`.

@@ -41,9 +41,55 @@ fn i8_an_append_that_the_database_refuses_fails_alone() {
     assert!(!log.progress().borrow().has(bad));
     assert_eq!(log.read(&id("good"), 0, 10).unwrap().envelopes, events(1, 6, 4));
     assert_eq!(log.progress().borrow().health, Health::Well);
+    // It is not gone: it is in the file beside the database, as well as named.
+    let aside = aside(&disk);
+    assert_eq!(aside.len(), 1, "{aside:?}");
+    assert_eq!((aside[0]["what"].as_str(), aside[0]["conversation"].as_str()), (Some("events"), Some("bad")));
+    assert_eq!(
+        (aside[0]["after"]["seq"].as_u64(), aside[0]["events"][0]["seq"].as_u64()),
+        (Some(FAR + 1), Some(FAR + 2))
+    );
+    assert!(aside[0]["error"].is_string(), "{aside:?}");
     // What is missing is asked for, and written as a state.
     assert_eq!(log.wanted(), [id("bad")]);
+    let figures = log.figures();
+    assert_eq!((figures.holed, figures.left_out, figures.set_aside), (1, 1, 1));
+}
+
+#[test]
+fn i9_appends_that_wait_behind_a_refused_one_are_set_aside_too() {
+    let disk = Disk::new();
+    let (log, hand) = SqliteLog::by_hand(&disk.path(), &Options::default()).unwrap();
+    spoil(&log, &hand);
+    let bad: Vec<_> =
+        (0..3).map(|n| append(&log, "bad", FAR + 1 + n, &events(FAR + 2 + n, FAR + 2 + n, 4))).collect();
+    let good = append(&log, "good", 0, &events(1, 3, 4));
+    hand.write();
+    stored(&log, good);
+    for ticket in bad {
+        assert_eq!(wait(&log, ticket, Durability::Stored), Err(LogError::SetAside));
+    }
+    let seqs: Vec<_> = aside(&disk).iter().map(|line| line["events"][0]["seq"].as_u64().unwrap()).collect();
+    assert_eq!(seqs, [FAR + 2, FAR + 3, FAR + 4]);
+    assert_eq!((log.figures().left_out, log.figures().set_aside), (3, 3));
+}
+
+#[test]
+fn i9_what_a_state_has_yet_to_fill_counts_as_missing_until_the_state_is_written() {
+    let disk = Disk::new();
+    let (log, hand) = SqliteLog::by_hand(&disk.path(), &Options::default()).unwrap();
+    append(&log, "c", 0, &events(1, 10, 4));
+    hand.write();
+    let huge = events(11, 11, LOG_QUEUE_BYTES_MAX + 1);
+    assert_eq!(append(&log, "c", 10, &huge), Ticket::NEVER);
+    let mut history = events(1, 11, 4);
+    history[10] = events(11, 11, 30).remove(0);
+    log.keep(checkpoint("c", &history, 0));
+    // It waits: the death of the hub would lose what it has.
     assert_eq!((log.figures().holed, log.figures().left_out), (1, 1));
+    hand.fill_the_disk(true);
+    let unwritten = log.close().unwrap_err();
+    assert_eq!((unwritten.events, unwritten.conversations.first()), (1, Some(&id("c"))));
 }
 
 #[test]

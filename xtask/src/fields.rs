@@ -1,0 +1,173 @@
+//! Every field of every event and frame, as the schemas have it, and what bounds it.
+//!
+//! ```text
+//! schema/*.json ──▶ fields ─┐
+//! schema/bounds.txt ──▶ rows ┴──▶ docs/limits.md (written by `cargo xtask bounds`, checked by tidy)
+//! ```
+//!
+//! What a field holds says for most of them what bounds it: a number, a word of a closed list, an id. Texts, JSON and lists
+//! have rows of their own.
+
+mod bounds;
+mod table;
+
+pub(crate) use bounds::{Bounds, Row};
+pub(crate) use table::table;
+
+use crate::console::say;
+use crate::failure::{Failure, Outcome};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// The schemas, and what the fields at the root of each belong to.
+pub(crate) const SCHEMAS: [(&str, &str); 3] = [
+    ("schema/event.json", "Event"),
+    ("schema/client-frame.json", "ClientFrame"),
+    ("schema/server-frame.json", "ServerFrame"),
+];
+
+/// The rows that are written by hand.
+pub(crate) const ROWS: &str = "schema/bounds.txt";
+
+/// What is made of both.
+pub(crate) const DOCUMENT: &str = "docs/limits.md";
+
+/// What a field holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// True or false.
+    Flag,
+    /// A whole number.
+    Number,
+    /// A word of a closed list.
+    Word,
+    /// An id, which is shortened.
+    Id,
+    /// The name of a conversation, which is refused when it is too long.
+    Name,
+    /// Any text.
+    Text,
+    /// Any JSON.
+    Json,
+    /// Many of something.
+    Many,
+    /// An object whose fields have rows of their own.
+    Fields(String),
+}
+
+impl Form {
+    /// Its name in the rows and in the table.
+    pub(crate) fn word(&self) -> &str {
+        match self {
+            Self::Flag => "flag",
+            Self::Number => "number",
+            Self::Word => "word",
+            Self::Id => "id",
+            Self::Name => "name",
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Many => "many",
+            Self::Fields(_) => "fields",
+        }
+    }
+}
+
+/// Writes [`DOCUMENT`] below `root`.
+pub(crate) fn write(root: &Path) -> Outcome {
+    let read =
+        |path: &str| fs::read_to_string(root.join(path)).map_err(Failure::io(format!("reading {path}")));
+    let (bounds, _odd) = Bounds::parse(&read(ROWS)?);
+    let mut schemas = Vec::new();
+    for (path, name) in SCHEMAS {
+        let schema = serde_json::from_str(&read(path)?);
+        schemas.push((name, schema.map_err(|error| Failure::new(format!("{path} is no JSON: {error}")))?));
+    }
+    let text = table(&fields(&schemas), &bounds);
+    fs::write(root.join(DOCUMENT), text).map_err(Failure::io(format!("writing {DOCUMENT}")))?;
+    say(format!("{DOCUMENT} is written; `cargo xtask tidy` says what is missing in it"));
+    Ok(())
+}
+
+/// The fields of all schemas, by name: `Event:part.delta.text`, `RunStart.model`.
+pub(crate) fn fields(schemas: &[(&str, Value)]) -> BTreeMap<String, Form> {
+    let mut all = BTreeMap::new();
+    for (root, schema) in schemas {
+        let definitions = &schema["$defs"];
+        let mut walk = Walk { definitions, all: &mut all };
+        walk.object(root, schema);
+        for (name, definition) in definitions.as_object().into_iter().flatten() {
+            walk.object(name, definition);
+        }
+    }
+    all
+}
+
+/// One schema, taken apart.
+struct Walk<'a> {
+    definitions: &'a Value,
+    all: &'a mut BTreeMap<String, Form>,
+}
+
+impl Walk<'_> {
+    /// The fields of an object, and of each of its variants.
+    fn object(&mut self, name: &str, schema: &Value) {
+        for (field, value) in schema["properties"].as_object().into_iter().flatten() {
+            // What tells variants apart.
+            if value.get("const").is_some() && matches!(field.as_str(), "k" | "t" | "command") {
+                continue;
+            }
+            let form = self.form(value);
+            let path = format!("{name}.{field}");
+            if value["properties"].is_object() {
+                self.object(&path, value);
+            }
+            self.all.entry(path).or_insert(form);
+        }
+        for variant in ["oneOf", "anyOf", "allOf"].iter().filter_map(|key| schema[key].as_array()).flatten() {
+            let constant = |tag: &str| variant.pointer(&format!("/properties/{tag}/const"))?.as_str();
+            let tag = constant("k").or(constant("t")).map(|tag| format!(":{tag}")).unwrap_or_default();
+            self.object(&format!("{name}{tag}"), variant);
+        }
+    }
+
+    fn form(&self, value: &Value) -> Form {
+        if let Some(reference) = value["$ref"].as_str() {
+            let name = reference.rsplit('/').next().unwrap_or_default();
+            let definition = &self.definitions[name];
+            return if is_word(definition) { Form::Word } else { Form::Fields(name.to_owned()) };
+        }
+        if is_word(value) {
+            return Form::Word;
+        }
+        let choices = ["oneOf", "anyOf"].iter().filter_map(|key| value[key].as_array()).flatten();
+        if let Some(one) = choices.into_iter().find(|choice| choice["type"] != "null") {
+            return self.form(one);
+        }
+        let kinds = value["type"].as_array().into_iter().flatten().chain([&value["type"]]);
+        let kind = kinds.filter_map(Value::as_str).find(|kind| *kind != "null");
+        match (kind, value["maxLength"].as_u64()) {
+            (Some("boolean"), _) => Form::Flag,
+            (Some("integer"), _) => Form::Number,
+            (Some("string"), Some(160)) => Form::Id,
+            (Some("string"), Some(128)) => Form::Name,
+            (Some("string"), _) => Form::Text,
+            (Some("array"), _) => Form::Many,
+            (Some("object"), _) if value["properties"].is_object() => Form::Fields(String::from("below")),
+            (Some("object"), _) => Form::Many,
+            _ => Form::Json,
+        }
+    }
+}
+
+/// Whether it is one of a closed list.
+fn is_word(value: &Value) -> bool {
+    let is_closed = |value: &Value| value.get("const").is_some() || value.get("enum").is_some();
+    let all =
+        |key: &str| value[key].as_array().is_some_and(|all| !all.is_empty() && all.iter().all(is_closed));
+    is_closed(value) || all("oneOf") || all("anyOf")
+}
+
+#[cfg(test)]
+mod tests;
