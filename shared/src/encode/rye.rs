@@ -8,7 +8,7 @@ use super::object::data_line;
 use super::{Encode, EncodeOptions, Fact, Object, PartStep, Scene, Tell, Teller, ToolStep};
 use crate::Json;
 use crate::dialect::rye::{COGNITION_FAILED, PARTIAL};
-use crate::event::{ErrorFact, Message, PartKind, RunStatus, ToolState, Usage};
+use crate::event::{Cost, Currency, ErrorFact, Message, PartKind, RunStatus, ToolState, Usage};
 use crate::ids::PartId;
 use crate::view::{PartView, RunView, ToolView};
 
@@ -187,6 +187,7 @@ fn ended(scene: &Scene<'_>, thread: &str, (status, usage): (RunStatus, Option<Us
             payload.nest("cost", |cost| {
                 if let Some(usage) = usage {
                     cost.put("input_tokens", &usage.input_tokens).put("output_tokens", &usage.output_tokens);
+                    cost.put_some("spend", usage.cost.and_then(dollars));
                 }
             });
         }),
@@ -198,6 +199,11 @@ fn ended(scene: &Scene<'_>, thread: &str, (status, usage): (RunStatus, Option<Us
         }),
         RunStatus::Running | RunStatus::Interrupted => {}
     }
+}
+
+/// An amount as the number that Rye counts dollars in; nothing for other money.
+fn dollars(cost: Cost) -> Option<Json> {
+    if cost.currency() == Currency::USD { Json::parse(&cost.amount()) } else { None }
 }
 
 fn thread(scene: &Scene<'_>) -> String {
