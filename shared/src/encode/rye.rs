@@ -1,6 +1,6 @@
 //! Rye's `transcript.jsonl`: a line for each event, with its thread. A run is a thread, a sub-agent is a child thread;
-//! readers pick theirs. Texts stream as deltas and come once more as a whole, which supersedes them. A text that broke off
-//! says so, and how much there is of it.
+//! readers pick theirs. Texts stream as deltas and come once more as a whole, which supersedes them; reasoning does so only
+//! where it broke off. A text that broke off says so, and how much there is of it.
 
 use std::collections::HashMap;
 
@@ -115,11 +115,18 @@ impl Rye {
                 self.deltas.remove(&(thread.clone(), id.clone()));
                 self.whole(scene, &thread, part, out);
             }
-            (PartKind::Thinking, PartStep::End) if !part.body.text.is_empty() => {
-                let is_partial = self.is_partial(scene, &thread);
+            (PartKind::Thinking, PartStep::Delta(text)) => {
                 line(scene, &thread, "cognition_reasoning", out, |payload| {
-                    payload.put("text", &part.body.text).put("is_partial", &is_partial);
-                    payload.put_some("was_interrupted", is_partial.then_some(true));
+                    payload.put("text", text);
+                });
+            }
+            // All of it, once more: its pieces may be missing to whoever goes on from here.
+            (PartKind::Thinking, PartStep::End)
+                if !part.body.text.is_empty() && self.is_partial(scene, &thread) =>
+            {
+                line(scene, &thread, "cognition_reasoning", out, |payload| {
+                    payload.put("text", &part.body.text).put("is_partial", &true);
+                    payload.put("was_interrupted", &true);
                 });
             }
             _ => {}

@@ -111,7 +111,7 @@ impl Answer {
             run: run.clone(),
             part_prefix: prefix.clone(),
             run_goes_on: true,
-            text_calls: None,
+            ..DecodeOptions::default()
         };
         let decoder = decoder(api.dialect(), options.clone())
             .unwrap_or_else(|| crate::dialect::openai_chat::decoder(options));

@@ -216,4 +216,12 @@ fn resume_from_partial_state() {
         made["messages"],
         json!([{"role": "assistant", "content": "The solution"}, {"role": "system", "content": note}])
     );
+    let cut = line("cognition_out", &json!({"text": "The solution", "is_partial": true}));
+    let view = super::view(&accepted("rye", &jsonl(&[cut])).0);
+    let made = serde_json::to_value(openai::request(&view, Unfinished::LeaveOut)).unwrap();
+    assert_eq!(
+        made["messages"][1]["content"],
+        note.replace("65", "?"),
+        "nobody said how much there is of it"
+    );
 }

@@ -27,7 +27,8 @@ fn told_the_model(text: &str) -> Value {
 
 #[test]
 fn a_transcript_that_ends_with_a_whole_answer_is_complete() {
-    let begin = [line("cognition_out_delta", &json!({"text": "All ", "turn": 1})), call("c"), answer("c", "x")];
+    let begin =
+        [line("cognition_out_delta", &json!({"text": "All ", "turn": 1})), call("c"), answer("c", "x")];
     for end in [
         json!({"text": "All is said.", "is_partial": false}),
         json!({"text": "All is said.", "turn": 1, "tool_count": 1}),
@@ -57,7 +58,10 @@ fn a_thread_that_failed_says_why_and_what_it_spent() {
     let spent = json!({"turns": 2, "input_tokens": 60, "output_tokens": 7, "spend": 0.0425});
     let envelopes = assert_means(
         "rye",
-        &jsonl(&[line("cognition_out", &json!({"text": "Begun"})), line("thread_error", &json!({"cost": spent}))]),
+        &jsonl(&[
+            line("cognition_out", &json!({"text": "Begun"})),
+            line("thread_error", &json!({"cost": spent})),
+        ]),
         r#"
         r1 run.start dialect="rye"
         r1 part.start p1 kind="text"
@@ -92,21 +96,54 @@ fn what_a_model_is_told_of_a_call_is_its_result_and_no_message() {
         let (envelopes, told) = accepted("rye", &jsonl(lines));
         assert!(!told.contains(" message "), "{told}");
         let run = view(&envelopes).runs[0].clone();
-        let text = |id: &str| run.tools.get(&id.into())?.result.as_ref().map(|json| json.to_text().into_owned());
+        let text = |id: &str| {
+            run.tools
+                .get(&shared::ToolCallId::new(id))?
+                .result
+                .as_ref()
+                .map(|json| json.to_text().into_owned())
+        };
         (text("c"), text("d"), told.matches("tool.result").count(), told.matches(" raw ").count())
     };
     let end = line("cognition_out", &json!({"text": "So it is."}));
     let (c, d) = (Some("one".to_owned()), Some("two".to_owned()));
     // The program says both: the result of each call, and what it tells the model last.
-    let both = [call("c"), answer("c", "one"), call("d"), answer("d", "two"), told_the_model("two"), end.clone()];
+    let both =
+        [call("c"), answer("c", "one"), call("d"), answer("d", "two"), told_the_model("two"), end.clone()];
     assert_eq!(answers(&both), (c.clone(), d.clone(), 2, 0));
     // Without the former the latter is the result of the call before it.
     let alone = [call("c"), answer("c", "one"), call("d"), told_the_model("two"), end.clone()];
     assert_eq!(answers(&alone), (c.clone(), d, 2, 0));
     // A failed call has an output as well, which is what the model is told.
-    let failed = line("tool_call_result", &json!({"call_id": "c", "output": "{'error': 'no'}", "error": "no"}));
+    let failed =
+        line("tool_call_result", &json!({"call_id": "c", "output": "{'error': 'no'}", "error": "no"}));
     let failed = [call("c"), failed, told_the_model("{'error': 'no'}"), end.clone()];
     assert_eq!(answers(&failed), (Some("no".to_owned()), None, 1, 0));
     // What fits no call is kept as it came.
     assert_eq!(answers(&[call("c"), answer("c", "one"), told_the_model("three"), end]), (c, None, 1, 1));
+}
+
+#[test]
+fn reasoning_is_written_as_it_comes_and_whole_where_it_breaks_off() {
+    let begun = r#"
+        {"k":"run.start"}
+        {"k":"part.start","part":"t","kind":"thinking"}
+        {"k":"part.delta","part":"t","text":"First "}
+        {"k":"part.delta","part":"t","text":"this."}
+    "#;
+    let payloads = |more: &str| {
+        let said = encoded("rye", &native(&format!("{begun}{more}")));
+        let lines = said.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let lines = lines.filter(|line| line["event_type"] == "cognition_reasoning");
+        lines.map(|line| line["payload"].clone()).collect::<Vec<_>>()
+    };
+    let pieces = [json!({"text": "First "}), json!({"text": "this."})];
+    assert_eq!(payloads(""), pieces, "before it has ended");
+    assert_eq!(payloads(r#"{"k":"part.end","part":"t"}"#), pieces);
+    let whole = json!({"text": "First this.", "is_partial": true, "was_interrupted": true});
+    let broken = payloads(r#"{"k":"run.end","status":"interrupted"}"#);
+    assert_eq!(broken, [&pieces[..], &[whole]].concat());
+    let lines = encoded("rye", &native(&format!("{begun}{}", r#"{"k":"run.end","status":"interrupted"}"#)));
+    let read_again = read("rye", &lines).0;
+    assert_eq!(view(&read_again).runs[0].thinking(), "First this.", "and is read as it was");
 }

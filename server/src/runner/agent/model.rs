@@ -50,7 +50,13 @@ impl Agent {
             }
             Kind::PartDelta { text, .. } => {
                 self.has_begun = true;
-                self.said_bytes += text.len();
+                let room = self.plan.text_bytes_max.saturating_sub(self.said_bytes);
+                let (fits, len) = (text.floor_char_boundary(room), text.len());
+                let was_full = self.said_bytes > self.plan.text_bytes_max;
+                self.said_bytes += len;
+                if fits < len {
+                    return self.too_much(event, fits, was_full, out);
+                }
             }
             // What the provider executes, and what sub-agents of its own call, is not for us.
             Kind::ToolStart(start) if start.server || event.agent.is_some() => self.calls.leave(&start.tool),
@@ -75,6 +81,21 @@ impl Agent {
         if let Some(tool) = asks {
             self.log(Kind::ApprovalRequest { tool, text: None }, out);
         }
+    }
+
+    /// The answer has more text than is kept: of a delta what fits, and of what follows nothing. It is said once.
+    fn too_much(&self, mut event: Event, fits: usize, is_told: bool, out: &mut Vec<Command>) {
+        if is_told {
+            return;
+        }
+        if let Kind::PartDelta { text, .. } = &mut event.kind {
+            text.truncate(fits);
+        }
+        if fits > 0 {
+            out.push(Command::Log(Event { run: self.run.clone(), ..event }));
+        }
+        let detail = format!("the answer has more than {} bytes of text", self.plan.text_bytes_max);
+        self.log(Kind::Anomaly(Anomaly { code: AnomalyCode::TooLarge, detail }), out);
     }
 
     fn begun(&mut self, tool: &ToolCallId, name: &str) {

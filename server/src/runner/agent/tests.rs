@@ -400,3 +400,24 @@ proptest! {
         prop_assert!(open.is_empty(), "nobody stops {:?}", open);
     }
 }
+
+#[test]
+fn i7_of_an_answer_with_too_much_text_the_beginning_is_kept_and_its_calls_are_executed() {
+    let mut play = Play::begin(Plan { text_bytes_max: 7, ..Plan::new("m") });
+    play.text("p", "four");
+    play.says(Kind::PartDelta { part: PartId::new("p"), off: None, text: "éé5678".into() });
+    play.text("q", "nothing of this");
+    play.calls("a", "t", "{}");
+    assert!(matches!(play.gives(Input::Silent(None))[..], [Command::Execute(_)]));
+    let run = play.run();
+    assert_eq!(run.answer(), "fouré", "no character is cut");
+    let odd = play
+        .wanted
+        .iter()
+        .filter(|it| matches!(it, Command::Log(event) if matches!(event.kind, Kind::Anomaly(_))));
+    assert_eq!(odd.count(), 1);
+    // The next answer has room again.
+    play.done("a", "x");
+    play.text("r", "seven b");
+    assert!(play.run().answer().ends_with("seven b"));
+}
