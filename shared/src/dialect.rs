@@ -53,7 +53,7 @@ pub mod tau_bench;
 pub mod text_calls;
 
 pub use detect::detect;
-pub use fault::failure_in;
+pub use fault::{by_status, failure_in};
 use text_calls::stream::WithTextCalls;
 
 /// Turns one stream into events. Give it the bytes as they come, then call [`Decode::end`] once.

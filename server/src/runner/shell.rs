@@ -341,7 +341,7 @@ impl Shell {
         let fact = ErrorFact {
             code: HUB_STOPPED.into(),
             message: String::from("the hub stopped; the run goes on when it is back"),
-            retryable: true,
+            retryable: Some(true),
             retry_after_ms: None,
         };
         let end = RunEnd { status: RunStatus::Interrupted, lost: true, ..RunEnd::default() };

@@ -292,7 +292,7 @@ impl Rye {
             "error_classified" => {
                 let code = payload.error_code.words().unwrap_or_else(|| "error".into());
                 let message = payload.category.words().unwrap_or_default().into_owned();
-                let (code, retryable) = (CompactString::new(&code), payload.retryable.is_true());
+                let (code, retryable) = (CompactString::new(&code), payload.retryable.switch());
                 // Its thread goes on, or says itself that it does not.
                 let fact = ErrorFact { code, message, retryable, retry_after_ms: None };
                 self.writer.push_by(agent, Kind::Error(fact), out);
@@ -337,7 +337,7 @@ fn partial(payload: &Payload<'_>, agent: Option<&AgentId>, w: &mut Writer, out: 
         let fact = ErrorFact {
             code: CompactString::const_new(COGNITION_FAILED),
             message: message.into_owned(),
-            retryable: false,
+            retryable: None,
             retry_after_ms: None,
         };
         w.push_by(agent, Kind::Error(fact), out);

@@ -183,7 +183,7 @@ fn call(scene: &Scene<'_>, thread: &str, id: &str, tool: &ToolView, step: ToolSt
 fn failure(scene: &Scene<'_>, thread: &str, error: &ErrorFact, out: &mut Vec<u8>) {
     line(scene, thread, "error_classified", out, |payload| {
         payload.put("error_code", error.code.as_str()).put("category", &error.message);
-        payload.put("retryable", &error.retryable);
+        payload.put_some("retryable", error.retryable);
     });
 }
 

@@ -119,7 +119,8 @@ impl Agent {
         if !matches!(self.phase, Phase::Asked { .. }) {
             return;
         }
-        let failure = self.failure.take().or(failure);
+        // What the answer itself said is told with its end; that it broke off is less than that.
+        let failure = failure.or(self.failure.take());
         for tool in self.calls.drop_unwritten() {
             // Never executed: half a definition is none.
             self.change(tool, ToolState::Interrupted, out);
@@ -134,7 +135,7 @@ impl Agent {
                 self.attempt = 0;
                 self.phase = Phase::Answered;
             }
-            Some(fact) if fact.retryable && self.attempt < self.plan.attempts_max => {
+            Some(fact) if fact.may_pass() && self.attempt < self.plan.attempts_max => {
                 let wait = fact.retry_after_ms.unwrap_or_else(|| backoff::wait_ms(self.attempt, random));
                 let (attempt, most) = (self.attempt + 1, self.plan.attempts_max);
                 let seconds = wait.div_ceil(1_000);

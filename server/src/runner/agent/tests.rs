@@ -224,6 +224,15 @@ fn a_failure_that_will_not_go_away_ends_the_run_when_its_calls_are_over() {
 }
 
 #[test]
+fn what_the_answer_itself_says_went_wrong_is_told_before_that_it_broke_off() {
+    let mut play = Play::begin(Plan::new("m"));
+    play.says(Kind::RunEnd(RunEnd { status: RunStatus::Error, ..RunEnd::default() }));
+    let odd = ErrorFact { retryable: None, ..failure("odd", "something odd", false) };
+    assert_eq!(play.gives(Input::Silent(Some(odd.clone()))), [Command::Over], "nobody said that it may pass");
+    assert_eq!(play.run().error, Some(odd));
+}
+
+#[test]
 fn i7_attempts_and_steps_are_bounded() {
     let mut play = Play::begin(Plan { attempts_max: 3, steps_max: 2, ..Plan::new("m") });
     for attempt in 2..=3 {
@@ -231,7 +240,7 @@ fn i7_attempts_and_steps_are_bounded() {
         assert_eq!(play.after(60_000, Input::Time), [asked(1, attempt, None)]);
     }
     assert_eq!(play.gives(Input::Silent(Some(overloaded()))), [Command::Over]);
-    assert!(play.run().error.unwrap().retryable);
+    assert!(play.run().error.unwrap().may_pass());
     let mut play = Play::begin(Plan { steps_max: 2, ..Plan::new("m") });
     for (id, last) in [("a", false), ("b", true)] {
         play.calls(id, "t", "{}");

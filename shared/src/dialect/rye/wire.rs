@@ -104,7 +104,7 @@ pub(super) fn failure(payload: &Payload<'_>) -> Option<ErrorFact> {
     Some(ErrorFact {
         code: code.as_deref().unwrap_or("thread_error").into(),
         message: message.or(code).unwrap_or_default().into_owned(),
-        retryable: payload.retryable.is_true(),
+        retryable: payload.retryable.switch(),
         retry_after_ms: None,
     })
 }
