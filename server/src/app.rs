@@ -187,6 +187,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/wall", get(page::index))
         .route("/new", get(page::index))
         .route("/image", get(page::image))
+        .route("/embed", get(page::embed))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))

@@ -53,7 +53,7 @@ pub mod tau_bench;
 pub mod text_calls;
 
 pub use detect::detect;
-pub use fault::failure_in;
+pub use fault::{by_status, failure_in};
 use text_calls::stream::WithTextCalls;
 
 /// Turns one stream into events. Give it the bytes as they come, then call [`Decode::end`] once.
@@ -78,14 +78,17 @@ pub struct DecodeOptions {
     pub run_goes_on: bool,
     /// Calls that stand in the text of the answer are taken out of it, when they are written so.
     pub text_calls: Option<text_calls::TextForm>,
+    /// What was set about such calls.
+    pub text_rules: text_calls::TextRules,
 }
 
 /// The decoder that `make` makes, looking for calls in texts when that is wanted.
 fn looking(options: DecodeOptions, make: impl FnOnce(DecodeOptions) -> Box<dyn Decode>) -> Box<dyn Decode> {
-    let (form, prefix) = (options.text_calls, options.part_prefix.clone());
+    let (form, rules) = (options.text_calls, options.text_rules.clone());
+    let prefix = options.part_prefix.clone();
     let decoder = make(options);
     match form {
-        Some(form) => Box::new(WithTextCalls::new(decoder, form, prefix)),
+        Some(form) => Box::new(WithTextCalls::new(decoder, (form, rules), prefix)),
         None => decoder,
     }
 }
@@ -97,6 +100,7 @@ impl Default for DecodeOptions {
             part_prefix: CompactString::default(),
             run_goes_on: false,
             text_calls: None,
+            text_rules: text_calls::TextRules::default(),
         }
     }
 }

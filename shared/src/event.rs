@@ -307,12 +307,24 @@ pub struct ErrorFact {
     pub code: CompactString,
     /// What went wrong.
     pub message: String,
-    /// Whether trying again may help.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub retryable: bool,
+    /// Whether trying again may help; false is a failure that is permanent. Absent where nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retryable: Option<bool>,
     /// How long to wait before, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+}
+
+impl ErrorFact {
+    /// Whether it was said that trying again may help.
+    pub fn may_pass(&self) -> bool {
+        self.retryable == Some(true)
+    }
+
+    /// Whether it was said that trying again does not help.
+    pub fn is_permanent(&self) -> bool {
+        self.retryable == Some(false)
+    }
 }
 
 /// An event of a kind that this version does not know: passed on untouched.

@@ -27,15 +27,12 @@ pub const ID_BYTES_MAX: usize = 160;
 /// Longest line or SSE event of a foreign stream, in bytes.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// Longest tool call that is taken out of plain text, in bytes.
+/// Longest tool call that is taken out of plain text, in bytes, unless an agent's settings say otherwise.
 pub const TEXT_CALL_BYTES_MAX: usize = 1 << 20;
 
-/// Longest text around such calls that is kept for a caller who asks for it, in bytes.
-pub const TEXT_BYTES_MAX: usize = 10 << 20;
-
-/// Longest text that a part, the arguments of a call or its streamed output keep in a view, in bytes. What comes after
-/// is counted, not kept.
-pub const PART_BYTES_MAX: usize = 4 << 20;
+/// Longest text that a part, the arguments of a call or its streamed output keep in a view, in bytes: as much as an agent may
+/// be set to take of one answer. What comes after is counted, not kept.
+pub const PART_BYTES_MAX: usize = 10 << 20;
 
 /// Longest result of one tool call kept in a view, in bytes.
 pub const RESULT_BYTES_MAX: usize = 4 << 20;

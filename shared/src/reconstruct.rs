@@ -45,7 +45,7 @@ impl Partial {
     pub fn note(self) -> String {
         match self.completion_percentage {
             Some(percent) => format!("[Previous response was interrupted at {percent}%]"),
-            None => "[Previous response was interrupted]".to_owned(),
+            None => "[Previous response was interrupted at ?%]".to_owned(),
         }
     }
 }

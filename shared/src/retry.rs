@@ -26,7 +26,7 @@ impl Retry {
         if let Some(Item::Note(number)) = run.items.last()
             && let Some(note) = run.notes.get(*number)
             && let NoteBody::Error(error) = &note.body
-            && let Some(wait) = error.retry_after_ms.filter(|_| error.retryable)
+            && let Some(wait) = error.retry_after_ms.filter(|_| error.may_pass())
             && run.activity_at.is_none_or(|said| said <= note.at)
         {
             let at = note.at.saturating_add(wait);

@@ -160,7 +160,7 @@ fn about_runs() -> BoxedStrategy<Kind> {
         1 => text().prop_map(|text| Kind::Error(ErrorFact {
             code: "overloaded".into(),
             message: text.into(),
-            retryable: true,
+            retryable: Some(true),
             retry_after_ms: Some(8_000),
         })),
         1 => text().prop_map(|text| Kind::Custom { name: "note".into(), value: Json::string(&text) }),

@@ -117,7 +117,7 @@ async fn the_policy_lets_the_page_run_and_nothing_else() {
         "style-src 'self'",
         "connect-src 'self'",
         "frame-ancestors 'none'",
-        &format!("frame-src {}/image", hub.address()),
+        &format!("frame-src {0}/image {0}/embed", hub.address()),
         "img-src 'self' data:",
         "base-uri 'none'",
         "form-action 'none'",

@@ -412,7 +412,7 @@ async fn deep_agent_tells_a_failure_by_breaking_off_and_says_nothing_else() {
     .await;
     let (hub, _place) = hub_with_tools(&origin, "max_attempts = 2", "").await;
     let [_, _, _, door, ..] = DOORS;
-    for (question, shown) in [("Fail", ""), ("Begin", "WellWell")] {
+    for (question, shown) in [("Fail", ""), ("Begin", "Well")] {
         let body = json!({"messages": [{"role": "user", "content": question}], "stream": true});
         let mut answer = post(&hub, door.path, &body).await;
         assert_eq!(answer.status(), 200);

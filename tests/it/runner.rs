@@ -194,7 +194,7 @@ async fn a_model_that_is_busy_is_asked_again_and_the_person_is_told() {
     assert_eq!((run["status"].as_str(), run["error"].is_null()), (Some("complete"), true));
     let asked = messages(&origin.asked()[2]);
     assert_eq!(asked[1], json!({"role": "assistant", "content": "The solution involves"}));
-    assert_eq!(asked[2], json!({"role": "system", "content": "[Previous response was interrupted]"}));
+    assert_eq!(asked[2], json!({"role": "system", "content": "[Previous response was interrupted at ?%]"}));
     let events = events(&hub).await;
     let hint = events.iter().find(|event| event["k"] == "status").unwrap();
     assert_eq!(hint["text"], "retrying model in 1 s (2/5): Overloaded");
@@ -321,7 +321,7 @@ async fn a_run_goes_on_when_its_hub_was_killed() {
     assert_eq!(run["text"], "One half and the other half.");
     assert_eq!(
         messages(&origin.asked()[1]).last().unwrap()["content"],
-        "[Previous response was interrupted]"
+        "[Previous response was interrupted at ?%]"
     );
 }
 

@@ -356,3 +356,46 @@ async fn i1_two_hundred_runs_at_once_lose_nothing() {
     }
     assert_eq!(origin.asked().len(), 2 * RUNS);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_takes_its_answers_as_its_streaming_file_says() {
+    let origin = Origin::start(|asked| {
+        if messages(asked).iter().any(|message| message["role"] == "tool") {
+            return answer("Done and said at length.");
+        }
+        let call = |id: &str| {
+            let written = format!("<run id=\"{id}\" name=\"t__echo\">{{\"x\":\"{id}\"}}</run>");
+            piece(Value::from(written).to_string().trim_matches('"'))
+        };
+        vec![
+            Step::begin("200 OK", &STREAM),
+            Step::piece(&call("a")),
+            Step::piece(&call("b")),
+            Step::Wait,
+            Step::piece(END),
+            Step::end(&[]),
+        ]
+    })
+    .await;
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("streaming.yaml");
+    // The delay alone would hold the calls back for longer than the test has patience.
+    let settings = "streaming_config:\n  tool_batch_size: 2\n  tool_batch_delay: 60\n  text_buffer_max: 8\n  formats:\n    xml:\n      tag_open: <run>\n";
+    std::fs::write(&file, settings).unwrap();
+    let (hub, _place) =
+        hub(&origin, &format!("text_calls = \"xml\"\nstreaming = {:?}", file.to_str().unwrap())).await;
+    say(&hub, "Hello").await;
+    // Both are executed while the model still speaks.
+    let are_done = |runs: &[Value]| {
+        let calls = runs.first().and_then(|run| run["tool_calls"].as_array());
+        calls.is_some_and(|calls| calls.len() == 2 && calls.iter().all(|call| call["state"] == "complete"))
+    };
+    let all = runs(&hub, are_done).await;
+    assert_eq!(all[0]["status"], "running");
+    origin.go_on();
+    let run = last_run(&hub).await;
+    assert_eq!((run["status"].as_str(), run["text"].as_str()), (Some("complete"), Some("Done and")));
+    let events = events(&hub).await;
+    let odd: Vec<_> = events.iter().filter(|event| event["k"] == "anomaly").collect();
+    assert_eq!((odd.len(), odd[0]["code"].as_str()), (1, Some("too_large")), "{odd:?}");
+}

@@ -80,13 +80,42 @@ async fn only_the_document_for_images_may_load_from_elsewhere_and_it_holds_nothi
     };
     let (page, _) = policy("/").await;
     // A frame that the page, or a document with its policy, holds goes to no other address of the hub.
-    let framed = format!("; frame-src {}/image", hub.address());
+    let framed = format!("; frame-src {0}/image {0}/embed", hub.address());
     assert!(page.contains("img-src 'self' data:;") && page.ends_with(&framed), "{page}");
     // Whatever the address says, nothing of it gets into the document.
     let (image, document) = policy("/image?src=https://example.org/a.png").await;
     assert!(image.contains("img-src http: https:;") && image.contains("frame-ancestors 'self'"), "{image}");
     assert!(image.contains("sandbox") && !image.contains("script"), "{image}");
     assert!(!document.contains("src") && !document.contains("example"), "{document}");
+}
+
+#[tokio::test]
+async fn the_document_for_scripts_of_embeds_has_no_origin_and_reaches_nothing() {
+    let hub = Hub::start().await;
+    let answer = send(&hub, "GET", "/embed?x=<b>", &[]).await;
+    let header = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
+    let policy = header("content-security-policy");
+    let rules: Vec<&str> = policy.split(';').map(str::trim).collect();
+    for rule in [
+        "default-src 'none'",
+        "script-src 'unsafe-inline'",
+        "img-src data: blob:",
+        "form-action 'none'",
+        "base-uri 'none'",
+        "frame-ancestors 'self'",
+        "webrtc 'block'",
+        "sandbox allow-scripts",
+    ] {
+        assert!(rules.contains(&rule), "{rule} in {policy}");
+    }
+    assert!(
+        !["http", "'self';", "connect-src", "frame-src", "*"]
+            .iter()
+            .any(|it| policy.replace("frame-ancestors 'self'", "").contains(it)),
+        "{policy}"
+    );
+    assert_eq!(header("connection-allowlist"), "()");
+    assert!(!answer.text().await.unwrap().contains("<b>"), "nothing of the address gets into it");
 }
 
 #[tokio::test]

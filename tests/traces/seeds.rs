@@ -20,6 +20,7 @@ mod forge; // seed 2
 mod provider; // seed 4: what a provider says, and calls in text
 mod ralph; // seed 0
 mod rye; // seed 4: the transcript
+mod rye_threads; // seed 4: how threads end, what they spent and are told
 mod same_form; // our samples and those of the documents
 mod table; // docs/seeds.md names tests that there are
 mod webui; // seed 0: Open WebUI and OpenAI
@@ -95,14 +96,18 @@ impl Seed {
     }
 }
 
-/// What a stream says, told in one piece and byte by byte alike and without anything odd: one line for each event. A
-/// sample is cut out of a stream: that its run does not end in it is left out.
+/// What a whole stream says, told in one piece and byte by byte alike and without anything odd: one line for each event.
 #[track_caller]
 fn accepted(dialect: &str, stream: &str) -> (Vec<Envelope>, String) {
-    let whole = decoded(dialect, DecodeOptions::default(), std::iter::once(stream.as_bytes()));
-    let bytes = decoded(dialect, DecodeOptions::default(), stream.as_bytes().chunks(1));
-    assert_eq!(lines(&whole), lines(&bytes), "cut at every byte");
-    let mut told = lines(&whole);
+    let (envelopes, told) = read(dialect, stream);
+    assert!(!told.contains(" anomaly "), "{told}");
+    (envelopes, told)
+}
+
+/// The same for a sample that is cut out of a stream: that its run does not end in it is left out.
+#[track_caller]
+fn accepted_piece(dialect: &str, stream: &str) -> (Vec<Envelope>, String) {
+    let (envelopes, mut told) = read(dialect, stream);
     if let Some((before, end)) = told.split_once("r1 anomaly code=\"truncated\"")
         && end.lines().count() == 2
         && end.contains("run.end")
@@ -110,16 +115,38 @@ fn accepted(dialect: &str, stream: &str) -> (Vec<Envelope>, String) {
         told = before.to_owned();
     }
     assert!(!told.contains(" anomaly "), "{told}");
+    (envelopes, told)
+}
+
+#[track_caller]
+fn read(dialect: &str, stream: &str) -> (Vec<Envelope>, String) {
+    let whole = decoded(dialect, DecodeOptions::default(), std::iter::once(stream.as_bytes()));
+    let bytes = decoded(dialect, DecodeOptions::default(), stream.as_bytes().chunks(1));
+    let told = lines(&whole);
+    assert_eq!(told, lines(&bytes), "cut at every byte");
     (whole.envelopes, told)
 }
 
-/// That a stream is accepted as exactly these events, one a line.
+/// That a whole stream is accepted as exactly these events, one a line.
 #[track_caller]
 fn assert_means(dialect: &str, stream: &str, expected: &str) -> Vec<Envelope> {
     let (envelopes, told) = accepted(dialect, stream);
+    assert_lines(dialect, &told, expected);
+    envelopes
+}
+
+/// The same for a sample that is cut out of a stream.
+#[track_caller]
+fn assert_piece_means(dialect: &str, stream: &str, expected: &str) -> Vec<Envelope> {
+    let (envelopes, told) = accepted_piece(dialect, stream);
+    assert_lines(dialect, &told, expected);
+    envelopes
+}
+
+#[track_caller]
+fn assert_lines(dialect: &str, told: &str, expected: &str) {
     let expected: Vec<_> = expected.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     assert_eq!(told.lines().collect::<Vec<_>>(), expected, "{dialect}");
-    envelopes
 }
 
 /// Native events, one in each line; `run` is added where it is missing.

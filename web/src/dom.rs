@@ -9,7 +9,7 @@ mod nodes;
 mod pattern;
 mod plain;
 
-pub(crate) use embed::quiet;
+pub(crate) use embed::{quiet, run as run_page};
 pub(crate) use markdown::MarkdownBox;
 pub(crate) use pattern::Pattern;
 pub(crate) use plain::PlainBox;

@@ -687,7 +687,7 @@ export interface ErrorEvent {
   message: string;
   /** How long to wait before, in milliseconds. */
   retry_after_ms?: number;
-  /** Whether trying again may help. */
+  /** Whether trying again may help; false is a failure that is permanent. Absent where nobody said. */
   retryable?: boolean;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -1046,7 +1046,7 @@ export interface ErrorFact {
   message: string;
   /** How long to wait before, in milliseconds. */
   retry_after_ms?: number;
-  /** Whether trying again may help. */
+  /** Whether trying again may help; false is a failure that is permanent. Absent where nobody said. */
   retryable?: boolean;
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 use shared::dialect;
 use shared::dialect::custom::UserDialect;
-use shared::dialect::text_calls::TextForm;
+use shared::dialect::text_calls::{TextForm, TextRules};
 use shared::price::Price;
 
 use crate::proxy::{Api, Upstream};
@@ -55,6 +55,10 @@ pub struct RunnerConfig {
     pub dialect: Option<UserDialect>,
     /// Calls are looked for in the text of the answer too, written so.
     pub text_calls: Option<TextForm>,
+    /// What was set about such calls.
+    pub text_rules: TextRules,
+    /// How many pieces of an answer, and of what its calls say, may wait for the agent; beyond, their senders wait.
+    pub notes_max: usize,
     /// More fields of each request to the model; they win over those that the hub would send.
     pub request: serde_json::Map<String, serde_json::Value>,
     /// What its tokens cost, where that is not what its model costs anyway.

@@ -16,11 +16,16 @@ use super::price::PriceSettings;
 
 mod file;
 mod mcp;
+mod streaming;
 
 pub(crate) use mcp::McpSettings;
+use streaming::Streaming;
 
 /// How long an agent elsewhere may say nothing, in seconds, unless it is said.
 const SILENCE_SECONDS: u64 = 120;
+
+/// Pieces of an answer that may wait for the agent, unless it is said.
+const NOTES_MAX: usize = 16;
 
 /// One agent. Which of these fit depends on its kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +63,8 @@ pub(crate) struct AgentSettings {
     silence_seconds: Option<u64>,
     /// How calls are written in the text: `xml`, `json` or `both`.
     text_calls: Option<String>,
+    /// How its answers are taken while they stream: a file that says it, or what that would say.
+    streaming: Option<Value>,
     /// More fields of each request to the model.
     request: Map<String, Value>,
     /// What its tokens cost, where that is not what its model costs anyway.
@@ -98,12 +105,12 @@ impl AgentSettings {
         let provider =
             provider.ok_or_else(|| of(String::from("a runner has a provider, or the url of one")))?;
         let key_env = self.key_env.as_deref();
-        let file::Read { mut provider, dialect, sinks } = if file::is_one(provider) {
+        let file::Read { mut provider, dialect, sinks, notes_max } = if file::is_one(provider) {
             file::read(provider, key_env, upstreams).map_err(of)?
         } else {
             let provider = Provider::new(provider, self.url.as_deref(), key_env, upstreams);
             let provider = provider.map_err(|error| of(error.to_string()))?;
-            file::Read { provider, dialect: None, sinks: Vec::new() }
+            file::Read { provider, dialect: None, sinks: Vec::new(), notes_max: None }
         };
         if let Some(file) = &self.ca {
             provider.upstream = provider.upstream.trusting(file).map_err(|error| of(error.to_string()))?;
@@ -118,13 +125,17 @@ impl AgentSettings {
             Some("both") => Some(TextForm::Both),
             Some(other) => return Err(of(format!("text_calls is {other:?}; there are xml, json and both"))),
         };
+        let streaming = self.streaming.as_ref().map(Streaming::of).transpose().map_err(of)?;
+        let streaming = streaming.unwrap_or_default();
         Ok(RunnerConfig {
             provider,
-            plan: self.plan(name, model),
+            plan: streaming.plan(self.plan(name, model)),
             dialect,
             system: self.system.clone(),
             tools: self.tools.iter().map(Into::into).collect(),
             text_calls,
+            text_rules: streaming.text_rules,
+            notes_max: notes_max.unwrap_or(NOTES_MAX),
             request: self.request.clone(),
             price: self.price().map_err(of)?,
             sinks,

@@ -103,7 +103,7 @@ impl<'a> Score<'a> {
                     let error = shared::event::ErrorFact {
                         code: code.as_str().into(),
                         message: message.clone(),
-                        retryable: true,
+                        retryable: Some(true),
                         retry_after_ms: None,
                     };
                     self.put(&place, Kind::Error(error));

@@ -20,7 +20,7 @@ use super::problem::Problem;
 use crate::proxy::Passed;
 use crate::state::Shared;
 
-/// What the page may do: nothing but run itself and talk to this hub. [`policy`] adds the one document that it may frame.
+/// What the page may do: nothing but run itself and talk to this hub. [`policy`] adds the two documents that it may frame.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     connect-src 'self'; img-src 'self' data:; font-src 'none'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
@@ -63,12 +63,13 @@ pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, n
     response
 }
 
-/// The page's policy, where it was asked for at `host`. Of frames it names the empty document for images alone: what a tool
-/// wrote as HTML has the page's policy and more, and neither a frame in it nor a link may go to any other address of the hub.
+/// The page's policy, where it was asked for at `host`. Of frames it names the empty document for images and the one for
+/// scripts of embeds alone: what a tool wrote as HTML has the page's policy and more, and neither a frame in it nor a link may go to any other address of the hub.
 /// A source must be a name with dots and letters; at a host that is none, an address of IPv6 for one, no frame is let in.
 fn policy(host: Option<&HeaderValue>) -> HeaderValue {
     let source = host.and_then(|host| host.to_str().ok()).filter(|host| is_source(host));
-    let policy = source.and_then(|host| format!("{POLICY}; frame-src {host}/image").parse().ok());
+    let policy =
+        source.and_then(|host| format!("{POLICY}; frame-src {host}/image {host}/embed").parse().ok());
     policy.unwrap_or(HeaderValue::from_static(POLICY))
 }
 

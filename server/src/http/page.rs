@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 use shared::code::ErrorCode;
@@ -38,6 +38,33 @@ pub(crate) async fn image() -> Response {
         (header::CONTENT_SECURITY_POLICY, IMAGE_POLICY),
     ];
     (headers, IMAGE).into_response()
+}
+
+/// What a page that came with a result is put into, where its scripts are to run: it takes that page from the page that holds
+/// it, once, and writes it in its own place. Nobody else is listened to.
+const EMBED: &str = "<!doctype html><title>Embed</title><script>\
+    addEventListener('message', function take(said) {\
+    if (said.source !== parent || parent === self) return;\
+    removeEventListener('message', take);\
+    document.open(); document.write(said.data); document.close() })</script>";
+
+/// What may be in it: scripts and styles that stand in it, and what they make themselves. It has no origin, so nothing of the
+/// hub is its own, and it asks nobody for anything; where it goes, the policy of the page that holds it says.
+const EMBED_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+    img-src data: blob:; media-src data:; font-src data:; base-uri 'none'; form-action 'none'; webrtc 'block'; \
+    frame-ancestors 'self'; sandbox allow-scripts";
+
+/// `GET /embed`: see [`EMBED`]. The last two are for what browsers do before they ask a policy: to connect to where a script
+/// goes or says that it will go, and to look up names.
+pub(crate) async fn embed() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::CONTENT_SECURITY_POLICY, EMBED_POLICY),
+        (HeaderName::from_static("connection-allowlist"), "()"),
+        (header::X_DNS_PREFETCH_CONTROL, "off"),
+    ];
+    (headers, EMBED).into_response()
 }
 
 /// `GET /` and `GET /c/{conversation}`: which conversation it is, the page finds out by itself.

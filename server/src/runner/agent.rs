@@ -290,7 +290,9 @@ impl Agent {
             Phase::Answered if !self.has_called || self.has_handed_over => self.end(RunStatus::Complete, out),
             Phase::Answered if self.step >= self.plan.steps_max => {
                 let said = format!("the model has answered {} times and calls on", self.step);
-                self.fail(failure("too_many_steps", &said, false), out);
+                // Told to go on, it has as many answers again.
+                let fact = ErrorFact { retryable: None, ..failure("too_many_steps", &said, false) };
+                self.fail(fact, out);
             }
             Phase::Answered => self.ask(None, now, out),
             Phase::Again { at } if *at <= now => self.ask(self.partial(), now, out),
@@ -312,7 +314,12 @@ impl Agent {
 }
 
 fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
-    ErrorFact { code: code.into(), message: message.to_owned(), retryable, retry_after_ms: None }
+    ErrorFact {
+        code: code.into(),
+        message: message.to_owned(),
+        retryable: Some(retryable),
+        retry_after_ms: None,
+    }
 }
 
 /// The result of a call that failed with nothing but a reason.

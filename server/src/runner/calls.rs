@@ -1,7 +1,7 @@
 //! The calls of a run that are not over: written, waiting for consent, for others or for their turn, executing.
 //!
-//! Calls are executed in batches: as soon as five are written, or a tenth of a second after the first, or when the model has
-//! said all. Calls whose arguments name the same `item_id` go one after the other, in the order in which they were written; all
+//! Calls are executed in batches: as soon as so many are written as the plan says, or when no other was written for as long as
+//! it says, or when the model has said all. Calls whose arguments name the same `item_id` go one after the other, in the order in which they were written; all
 //! others at the same time.
 
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 use shared::ToolCallId;
 
-use super::plan::{BATCH_CALLS, BATCH_MS, Plan};
+use super::plan::Plan;
 
 /// A call that is to be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,7 +171,7 @@ impl Calls {
 
     /// What is to be executed now.
     pub(super) fn dispatch(&mut self, plan: &Plan, now: u64) -> Vec<Execute> {
-        if self.batch_at().is_some_and(|at| at <= now) {
+        if self.batch_at(plan).is_some_and(|at| at <= now) {
             for call in self.open.values_mut() {
                 if let Stage::Ready { since } = call.stage {
                     call.stage = Stage::Queued { since };
@@ -207,18 +207,17 @@ impl Calls {
         next
     }
 
-    /// When the calls that are ready are executed, whatever comes.
-    fn batch_at(&self) -> Option<u64> {
+    /// When the calls that are ready are executed unless another one is written.
+    fn batch_at(&self, plan: &Plan) -> Option<u64> {
         let ready = self.open.values().filter_map(|call| match call.stage {
             Stage::Ready { since } => Some(since),
             _ => None,
         });
-        let (count, first) = ready.fold((0_usize, None::<u64>), |(count, first), since| {
-            (count + 1, Some(first.map_or(since, |first| first.min(since))))
-        });
-        let first = first?;
-        let at_once = self.all_written || count >= BATCH_CALLS;
-        Some(if at_once { first } else { first.saturating_add(BATCH_MS) })
+        let (count, newest) =
+            ready.fold((0_usize, None::<u64>), |(count, newest), since| (count + 1, newest.max(Some(since))));
+        let newest = newest?;
+        let at_once = self.all_written || count >= plan.batch_calls;
+        Some(if at_once { newest } else { newest.saturating_add(plan.batch_ms) })
     }
 
     /// A call is over. Returns how long it took; nothing for one that is not open (any more).
@@ -263,7 +262,7 @@ impl Calls {
             Stage::Executing { since, .. } => Some(since.saturating_add(plan.call_ms)),
             _ => None,
         });
-        ends.chain(self.batch_at()).min()
+        ends.chain(self.batch_at(plan)).min()
     }
 }
 

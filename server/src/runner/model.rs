@@ -100,6 +100,7 @@ impl Call {
             part_prefix: format!("{}.", clock::fresh_name()).into(),
             run_goes_on: true,
             text_calls: self.config.text_calls,
+            text_rules: self.config.text_rules.clone(),
         };
         let decoder = match &self.config.dialect {
             Some(own) => Some(own.decoder(options)),

@@ -1,14 +1,15 @@
 //! How a run is to go: bounds, patience, what needs a person's consent.
 
 use compact_str::CompactString;
+use shared::limits::PART_BYTES_MAX;
 
 use crate::sink::matches;
 
 /// Calls that are executed together as soon as so many are written.
-pub(super) const BATCH_CALLS: usize = 5;
+const BATCH_CALLS: usize = 5;
 
-/// How long a written call waits for others, in milliseconds.
-pub(super) const BATCH_MS: u64 = 100;
+/// How long the newest call that is written waits for another one, in milliseconds.
+const BATCH_MS: u64 = 100;
 
 /// Answers of the model in one run.
 const STEPS_MAX: u32 = 50;
@@ -38,6 +39,12 @@ pub struct Plan {
     pub attempts_max: u32,
     /// Most calls that are executed at the same time; the others wait.
     pub calls_at_once: usize,
+    /// Calls that are executed together as soon as so many are written.
+    pub batch_calls: usize,
+    /// How long calls that are written wait for one more, in milliseconds: counted from the newest of them.
+    pub batch_ms: u64,
+    /// Most text of one answer that is kept, in bytes; the rest is left out.
+    pub text_bytes_max: usize,
     /// How long a call may take, in milliseconds.
     pub call_ms: u64,
     /// How long a model may say nothing before it counts as lost, in milliseconds.
@@ -59,6 +66,9 @@ impl Plan {
             steps_max: STEPS_MAX,
             attempts_max: ATTEMPTS_MAX,
             calls_at_once: CALLS_AT_ONCE,
+            batch_calls: BATCH_CALLS,
+            batch_ms: BATCH_MS,
+            text_bytes_max: PART_BYTES_MAX,
             call_ms: CALL_MS,
             silence_ms: SILENCE_MS,
             tokens_max: None,

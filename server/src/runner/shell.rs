@@ -25,9 +25,6 @@ use crate::hub::PublishError;
 use crate::log::reached;
 use crate::state::Shared;
 
-/// Notes of the model and of tools that wait to be read; beyond it those wait who write them.
-const NOTES_MAX: usize = 16;
-
 /// Longest sleep: the clock of the day may be set while it sleeps.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
@@ -162,7 +159,7 @@ impl Shell {
 
     fn new(parts: Parts, agent: Agent) -> Self {
         let Parts { shared, config, way, place, stop, words, waits, tools, terms } = parts;
-        let (notes, inbox) = mpsc::channel(NOTES_MAX);
+        let (notes, inbox) = mpsc::channel(config.notes_max.max(1));
         let scribe = Scribe::new(&shared, place.clone()).at(config.price);
         let sinks = Sinks::open(&shared, &place, &config.sinks);
         Self {
@@ -344,7 +341,7 @@ impl Shell {
         let fact = ErrorFact {
             code: HUB_STOPPED.into(),
             message: String::from("the hub stopped; the run goes on when it is back"),
-            retryable: true,
+            retryable: Some(true),
             retry_after_ms: None,
         };
         let end = RunEnd { status: RunStatus::Interrupted, lost: true, ..RunEnd::default() };

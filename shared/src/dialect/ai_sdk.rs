@@ -238,7 +238,7 @@ impl Parts {
 /// A failure of which only the text is told.
 fn failure(text: &str) -> ErrorFact {
     let code = CompactString::const_new("error");
-    ErrorFact { code, message: text.to_owned(), retryable: false, retry_after_ms: None }
+    ErrorFact { code, message: text.to_owned(), retryable: None, retry_after_ms: None }
 }
 
 /// Reasoning or an answer, by the first word of a type.

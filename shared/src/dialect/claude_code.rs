@@ -167,7 +167,7 @@ fn failure(fields: &Fields<'_>, subtype: &str, known: Option<ErrorFact>) -> Erro
         Some(errors.join("; ")).filter(|errors| !errors.is_empty())
     });
     let message = told.or_else(|| known.as_ref().map(|known| known.message.clone()));
-    let retryable = known.as_ref().is_some_and(|known| known.retryable);
+    let retryable = known.as_ref().and_then(|known| known.retryable);
     let code = if subtype.starts_with("error") {
         CompactString::new(subtype)
     } else {

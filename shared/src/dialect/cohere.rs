@@ -165,7 +165,7 @@ impl Chat {
             self.fail(delta.error, out);
         } else if let Some(reason @ ("ERROR" | "TIMEOUT")) = finish_reason.as_deref() {
             let message = format!("the model call ended with the finish reason \"{reason}\"");
-            let (code, retryable) = (CompactString::new(reason), reason == "TIMEOUT");
+            let (code, retryable) = (CompactString::new(reason), (reason == "TIMEOUT").then_some(true));
             self.writer.fail(ErrorFact { code, message, retryable, retry_after_ms: None }, out);
         }
         let usage = usage(delta.usage);

@@ -65,14 +65,15 @@ fn fact(shape: &Shape<'_>, whole: Field<'_>) -> ErrorFact {
     let code = code.unwrap_or_else(|| "error".into());
     let words =
         [code.as_ref(), &shape.kind.words().unwrap_or_default(), &shape.status.words().unwrap_or_default()];
+    let passes = words.into_iter().any(is_passing).then_some(true);
     let numbers = [shape.code.count(), shape.status.count(), shape.status_code.count()];
-    let is_retryable =
-        words.into_iter().any(is_passing) || numbers.into_iter().flatten().any(is_passing_status);
+    let statuses = numbers.into_iter().flatten().filter_map(|number| u16::try_from(number).ok());
+    let retryable = statuses.fold(passes, |said, status| by_status(status, said));
     let seconds = shape.retry_after.count().map(|seconds| seconds.saturating_mul(1000));
     ErrorFact {
         code: CompactString::new(&code),
         message: message.into_owned(),
-        retryable: is_retryable,
+        retryable,
         retry_after_ms: shape.retry_after_ms.count().or(seconds),
     }
 }
@@ -93,6 +94,13 @@ fn is_passing(name: &str) -> bool {
     PARTS.into_iter().any(|part| name.contains(part))
 }
 
-fn is_passing_status(status: u64) -> bool {
-    matches!(status, 408 | 409 | 425 | 429 | 500..=599)
+/// Whether trying again may help, as the status of an answer says it beside what was said otherwise: what is busy or broken
+/// passes; who asks without the right to, or for what is not there, is answered the same again. A request that is only called bad
+/// (400) may be one that a model wrote, and another one the next time.
+pub fn by_status(status: u16, said: Option<bool>) -> Option<bool> {
+    match status {
+        408 | 409 | 425 | 429 | 500..=599 => Some(true),
+        401 | 403..=405 | 410 | 413 | 415 | 422 => said.or(Some(false)),
+        _ => said,
+    }
 }

@@ -87,6 +87,15 @@ impl<'a> Field<'a> {
         })
     }
 
+    /// A switch: `true` or `false`, and nothing where it is anything else.
+    pub(crate) fn switch(self) -> Option<bool> {
+        match self.raw() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        }
+    }
+
     /// An amount of dollars: a number, or one written as a string.
     pub(crate) fn dollars(self) -> Option<Cost> {
         let text = self.raw().trim_matches('"');

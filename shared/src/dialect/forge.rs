@@ -139,9 +139,7 @@ impl Meaning for Forge {
     fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
         let body: Body<'_> = whole.object();
         let mut fact = fault(whole);
-        if body.retryable.is_some() {
-            fact.retryable = body.retryable.is_true();
-        }
+        fact.retryable = body.retryable.switch().or(fact.retryable);
         self.is_cancelled |= body.code.text().is_some_and(|code| code == "CANCELLED");
         self.writer.fail(fact, out);
     }

@@ -162,7 +162,7 @@ impl Gemini {
         let message = feedback.block_reason_message.word();
         let message = message.map_or_else(|| format!("the prompt was blocked: {reason}"), Into::into);
         let code = CompactString::new(&reason);
-        self.writer.fail(ErrorFact { code, message, retryable: false, retry_after_ms: None }, out);
+        self.writer.fail(ErrorFact { code, message, retryable: None, retry_after_ms: None }, out);
     }
 
     fn close(&mut self, is_done: bool, out: &mut Decoded) {

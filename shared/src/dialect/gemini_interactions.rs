@@ -186,7 +186,7 @@ impl Interactions {
         if word == "failed" && !self.writer.has_failed() {
             let (code, message) =
                 (CompactString::const_new("failed"), String::from("the interaction failed"));
-            self.writer.fail(ErrorFact { code, message, retryable: false, retry_after_ms: None }, out);
+            self.writer.fail(ErrorFact { code, message, retryable: None, retry_after_ms: None }, out);
         }
         let is_whole = is_stopped || matches!(word, "completed" | "requires_action" | "incomplete");
         for (_, step) in std::mem::take(&mut self.steps) {

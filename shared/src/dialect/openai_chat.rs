@@ -170,7 +170,7 @@ impl Chat {
 
     fn fail_with(&mut self, text: &str, out: &mut Decoded) {
         let (code, message) = (CompactString::const_new("error"), excerpt(text).to_owned());
-        self.writer.fail(ErrorFact { code, message, retryable: false, retry_after_ms: None }, out);
+        self.writer.fail(ErrorFact { code, message, retryable: None, retry_after_ms: None }, out);
     }
 
     fn close(&mut self, is_done: bool, out: &mut Decoded) {

@@ -319,7 +319,7 @@ impl Responses {
 
 fn nameless_failure() -> ErrorFact {
     let (code, message) = (CompactString::const_new("failed"), String::from("the response failed"));
-    ErrorFact { code, message, retryable: false, retry_after_ms: None }
+    ErrorFact { code, message, retryable: None, retry_after_ms: None }
 }
 
 #[cfg(test)]

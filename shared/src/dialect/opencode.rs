@@ -250,7 +250,7 @@ impl Events {
             Some(message) => ErrorFact {
                 code: name.map_or_else(|| CompactString::const_new("error"), CompactString::new),
                 message: message.into_owned(),
-                retryable: inner.get("isRetryable").is_true(),
+                retryable: inner.get("isRetryable").switch(),
                 retry_after_ms: None,
             },
             None => fault(error),

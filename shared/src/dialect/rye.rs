@@ -1,17 +1,16 @@
 //! Rye: the transcript of a thread, one object a line, with what happened in `payload` or, as its documents print it, in
 //! the line itself. A turn is a cognition: its deltas may be incomplete, the text at its end counts, also when the turn
 //! broke off. Calls run while the text still streams. Other threads in the file are sub-agents.
-
-use std::time::Duration;
+//!
+//! A transcript need not say how its thread ended: then the last word of the thread counts. A whole answer is its end, one
+//! that says of itself that it broke off leaves the thread interrupted, and anything else means that lines are missing.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
-use serde::Deserialize;
 
 use super::field::Field;
 use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
-use super::openai_chat::usage;
 use super::writer::{Ending, Outcome, Writer};
 use super::{Decode, DecodeOptions, Decoded};
 use crate::anomaly::AnomalyCode;
@@ -20,8 +19,10 @@ use crate::ids::AgentId;
 use crate::json::Json;
 
 mod turn;
+mod wire;
 
 use turn::Turn;
+use wire::{Line, Payload, failure, is_partial, millis, usage};
 
 /// The name of the dialect.
 pub const NAME: &str = "rye";
@@ -35,7 +36,7 @@ pub(crate) const COGNITION_FAILED: &str = "cognition_failed";
 /// A decoder for one transcript.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     let writer = Writer::new(NAME, options);
-    Box::new(Objects::records(Rye { writer, root: None, turns: IndexMap::new() }))
+    Box::new(Objects::records(Rye { writer, root: None, turns: IndexMap::new(), last: LastWord::Open }))
 }
 
 #[derive(Debug)]
@@ -45,80 +46,19 @@ struct Rye {
     root: Option<CompactString>,
     /// The turn that each thread is in.
     turns: IndexMap<Option<AgentId>, Turn>,
+    /// What the thread of the run said last.
+    last: LastWord,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Line<'a> {
-    #[serde(borrow)]
-    timestamp: Field<'a>,
-    #[serde(borrow)]
-    thread_id: Field<'a>,
-    #[serde(borrow)]
-    event_type: Field<'a>,
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    payload: Field<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Payload<'a> {
-    #[serde(borrow)]
-    directive: Field<'a>,
-    #[serde(borrow)]
-    model: Field<'a>,
-    #[serde(borrow)]
-    limits: Field<'a>,
-    #[serde(borrow)]
-    cost: Field<'a>,
-    #[serde(borrow)]
-    suspend_reason: Field<'a>,
-    #[serde(borrow)]
-    reason: Field<'a>,
-    #[serde(borrow)]
-    text: Field<'a>,
-    #[serde(borrow)]
-    role: Field<'a>,
-    #[serde(borrow)]
-    turn: Field<'a>,
-    #[serde(borrow)]
-    is_partial: Field<'a>,
-    #[serde(borrow)]
-    was_interrupted: Field<'a>,
-    #[serde(borrow)]
-    truncated: Field<'a>,
-    #[serde(borrow)]
-    completion_percentage: Field<'a>,
-    #[serde(borrow)]
-    tool: Field<'a>,
-    #[serde(borrow)]
-    call_id: Field<'a>,
-    #[serde(borrow)]
-    input: Field<'a>,
-    #[serde(borrow)]
-    output: Field<'a>,
-    #[serde(borrow)]
-    error: Field<'a>,
-    #[serde(borrow)]
-    duration_ms: Field<'a>,
-    #[serde(borrow)]
-    child_thread_id: Field<'a>,
-    #[serde(borrow)]
-    child_directive: Field<'a>,
-    #[serde(borrow)]
-    error_code: Field<'a>,
-    #[serde(borrow)]
-    category: Field<'a>,
-    #[serde(borrow)]
-    retryable: Field<'a>,
-    #[serde(borrow)]
-    limit_code: Field<'a>,
-    #[serde(borrow)]
-    current_value: Field<'a>,
-    #[serde(borrow)]
-    current_max: Field<'a>,
+/// What a thread said last of its work, which is how it stands where the transcript ends.
+#[derive(Debug, Clone, Copy)]
+enum LastWord {
+    /// Something after which more has to come.
+    Open,
+    /// A whole answer.
+    Whole,
+    /// An answer that broke off.
+    Partial,
 }
 
 impl Meaning for Rye {
@@ -146,7 +86,12 @@ impl Meaning for Rye {
     }
 
     fn finish(&mut self, out: &mut Decoded) {
-        self.close(Ending::default(), out);
+        let (is_whole, status) = match self.last {
+            LastWord::Open => (false, None),
+            LastWord::Whole => (true, None),
+            LastWord::Partial => (false, Some(RunStatus::Interrupted)),
+        };
+        self.close(Ending { is_whole, status, ..Ending::default() }, out);
     }
 
     fn writer(&mut self) -> &mut Writer {
@@ -163,10 +108,21 @@ impl Rye {
         agent: Option<&AgentId>,
         out: &mut Decoded,
     ) {
-        let Self { writer: w, turns, .. } = self;
+        let Self { writer: w, turns, last, .. } = self;
         let text = payload.text.text().unwrap_or_default();
         let turn = turns.entry(agent.cloned()).or_default();
+        let is_work = kind.starts_with("cognition_") || kind.starts_with("tool_call_");
+        if agent.is_none() && (is_work || kind == "error_classified") {
+            *last = match kind {
+                "cognition_out" if is_partial(payload) => LastWord::Partial,
+                "cognition_out" => LastWord::Whole,
+                _ => LastWord::Open,
+            };
+        }
         match kind {
+            "cognition_in" if payload.role.word().as_deref() == Some("tool") => {
+                self.answered(whole, payload, agent, out);
+            }
             "cognition_in" => w.message(payload.role.word().as_deref().unwrap_or("user"), &text, out),
             "cognition_out_delta" => turn.text(payload.turn.count(), &text, agent, w, out),
             "cognition_reasoning" => {
@@ -227,6 +183,7 @@ impl Rye {
         let input = payload.input.words().unwrap_or_else(|| "{}".into());
         let call = w.whole_call(&id, &name, Some(&input), agent, out);
         w.state(call.id(), ToolState::Executing, agent, out);
+        self.turns.entry(agent.cloned()).or_default().called(call.id());
     }
 
     fn result(&mut self, payload: &Payload<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
@@ -236,7 +193,33 @@ impl Rye {
         } else {
             Outcome::of(payload.output.json())
         };
+        // What a model is told of a call that failed is its output, where it has one.
+        let told = payload.output.words().or_else(|| payload.error.words()).unwrap_or_default();
+        self.turns.entry(agent.cloned()).or_default().answered(&id, &told);
         self.writer.result(&id, outcome.took(payload.duration_ms.count()), agent, out);
+    }
+
+    /// What a model is told of a call: the result of the newest call that has none. Rye writes both, so it is mostly what
+    /// `tool_call_result` said already, and then it is not told again; without a call that it could be of it is kept as it
+    /// came.
+    fn answered(
+        &mut self,
+        whole: Field<'_>,
+        payload: &Payload<'_>,
+        agent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) {
+        let Self { writer: w, turns, .. } = self;
+        let turn = turns.entry(agent.cloned()).or_default();
+        let text = payload.text.words().unwrap_or_default();
+        let Some(id) = turn.open_call(payload.call_id.words().as_deref()) else {
+            if !turn.has_told(&text) {
+                w.raw(whole, agent, out);
+            }
+            return;
+        };
+        turn.answered(&id, &text);
+        w.result(&id, Outcome::of(payload.text.json()), agent, out);
     }
 
     /// What becomes of threads.
@@ -252,12 +235,17 @@ impl Rye {
         let status = match (kind, reason.as_deref()) {
             ("thread_completed", _) => RunStatus::Complete,
             ("thread_cancelled", _) => RunStatus::Cancelled,
-            ("thread_suspended", Some("error")) | ("thread_failed", _) => RunStatus::Error,
+            ("thread_suspended", Some("error")) | ("thread_failed" | "thread_error", _) => RunStatus::Error,
             ("thread_suspended", _) => RunStatus::Interrupted,
             _ => return self.other(kind, whole, payload, agent, out),
         };
         if payload.cost.is_object() {
             self.writer.custom("cost", payload.cost, agent, out);
+        }
+        if status == RunStatus::Error
+            && let Some(fact) = failure(payload)
+        {
+            self.writer.push_by(agent, Kind::Error(fact), out);
         }
         if let Some(agent) = agent {
             let Self { writer: w, turns, .. } = self;
@@ -304,7 +292,7 @@ impl Rye {
             "error_classified" => {
                 let code = payload.error_code.words().unwrap_or_else(|| "error".into());
                 let message = payload.category.words().unwrap_or_default().into_owned();
-                let (code, retryable) = (CompactString::new(&code), payload.retryable.is_true());
+                let (code, retryable) = (CompactString::new(&code), payload.retryable.switch());
                 // Its thread goes on, or says itself that it does not.
                 let fact = ErrorFact { code, message, retryable, retry_after_ms: None };
                 self.writer.push_by(agent, Kind::Error(fact), out);
@@ -328,13 +316,14 @@ impl Rye {
         for (_, mut turn) in std::mem::take(&mut self.turns) {
             turn.close(&self.writer, out);
         }
+        self.last = LastWord::Open;
         self.writer.end(ending, out);
     }
 }
 
 /// What is said of a cognition that broke off.
 fn partial(payload: &Payload<'_>, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
-    if payload.is_partial.is_true() || payload.truncated.is_true() {
+    if is_partial(payload) {
         let percentage = payload.completion_percentage;
         let at = percentage.words().map(|at| format!(" at {at} %")).unwrap_or_default();
         w.push_by(agent, Kind::Status { text: format!("the answer was interrupted{at}") }, out);
@@ -348,15 +337,9 @@ fn partial(payload: &Payload<'_>, agent: Option<&AgentId>, w: &mut Writer, out: 
         let fact = ErrorFact {
             code: CompactString::const_new(COGNITION_FAILED),
             message: message.into_owned(),
-            retryable: false,
+            retryable: None,
             retry_after_ms: None,
         };
         w.push_by(agent, Kind::Error(fact), out);
     }
-}
-
-/// Seconds since 1970 with their fraction, as milliseconds.
-fn millis(seconds: Field<'_>) -> Option<u64> {
-    let seconds = seconds.as_json_text().trim_matches('"').parse().ok()?;
-    u64::try_from(Duration::try_from_secs_f64(seconds).ok()?.as_millis()).ok()
 }

@@ -215,7 +215,7 @@ fn conclusion(info: &Info<'_>) -> Conclusion {
     let failed = word.clone().filter(|word| !word.to_ascii_lowercase().starts_with("submitted"));
     let failure = failed.map(|code| {
         let message = format!("the agent gave up: {code}");
-        ErrorFact { code, message, retryable: false, retry_after_ms: None }
+        ErrorFact { code, message, retryable: None, retry_after_ms: None }
     });
     Conclusion { word, failure, usage: Some(usage).filter(|usage| *usage != Usage::default()) }
 }

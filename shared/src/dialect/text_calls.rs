@@ -8,16 +8,18 @@
 //! {"type": "tool_use", "id": "c1", "name": "get_weather", "input": {"city": "Oslo"}}
 //! ```
 //!
-//! A call that is over [`TEXT_CALL_BYTES_MAX`] is told as broken and let go; what follows is read as usual.
+//! A call that is over its limit ([`TextRules::bytes_max`]) is told as broken and let go; what follows is read as usual.
 
-use crate::limits::{TEXT_BYTES_MAX, TEXT_CALL_BYTES_MAX};
+use std::sync::Arc;
+
+use crate::limits::TEXT_CALL_BYTES_MAX;
 
 mod json;
 pub(super) mod stream;
 mod xml;
 
 use json::JsonCall;
-use xml::XmlCall;
+use xml::{Elements, XmlCall};
 
 /// How calls are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,6 +31,21 @@ pub enum TextForm {
     /// Either.
     #[default]
     Both,
+}
+
+/// What may be set about calls in text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextRules {
+    /// Longest call, in bytes: [`TEXT_CALL_BYTES_MAX`] unless it is said.
+    pub bytes_max: usize,
+    /// The name of the element that holds a call, in place of `tool_use` and `tool_call`.
+    pub element: Option<String>,
+}
+
+impl Default for TextRules {
+    fn default() -> Self {
+        Self { bytes_max: TEXT_CALL_BYTES_MAX, element: None }
+    }
 }
 
 /// A call, written as a whole.
@@ -53,7 +70,7 @@ pub enum Found<'a> {
     Error {
         /// Why.
         message: String,
-        /// What was written, up to [`TEXT_CALL_BYTES_MAX`].
+        /// What was written, up to the longest call.
         written: &'a str,
     },
 }
@@ -62,10 +79,11 @@ pub enum Found<'a> {
 #[derive(Debug)]
 pub struct TextCalls {
     form: TextForm,
+    bytes_max: usize,
+    elements: Arc<Elements>,
     /// The end of the text that came, from the mark on that may begin a call.
     held: String,
     open: Option<Candidate>,
-    kept: Option<Kept>,
 }
 
 /// What stands in [`TextCalls::held`].
@@ -73,13 +91,6 @@ pub struct TextCalls {
 enum Candidate {
     Xml(XmlCall),
     Json(JsonCall),
-}
-
-/// The text outside of calls, kept for the caller.
-#[derive(Debug, Default)]
-struct Kept {
-    text: String,
-    is_full: bool,
 }
 
 /// What a candidate turns out to be. Lengths are bytes from its beginning.
@@ -96,30 +107,24 @@ enum Verdict {
 
 impl Candidate {
     /// It is over the limit.
-    fn too_long(&self, within: &str) -> Verdict {
+    fn too_long(&self, within: &str, bytes_max: usize) -> Verdict {
         match self {
             Self::Json(call) if !call.is_sure(within) => Verdict::Text(within.len()),
-            _ => Verdict::Broken(within.len(), format!("a call of more than {TEXT_CALL_BYTES_MAX} bytes")),
+            _ => Verdict::Broken(within.len(), format!("a call of more than {bytes_max} bytes")),
         }
     }
 }
 
 impl TextCalls {
-    /// Finds calls of that form.
+    /// Finds calls of that form, written as usual.
     pub fn new(form: TextForm) -> Self {
-        Self { form, held: String::new(), open: None, kept: None }
+        Self::by(form, &TextRules::default())
     }
 
-    /// The same, and keeps the text outside of calls for [`Self::full_text`].
-    #[must_use]
-    pub fn keeping_text(mut self) -> Self {
-        self.kept = Some(Kept::default());
-        self
-    }
-
-    /// The text outside of calls so far, up to [`TEXT_BYTES_MAX`]; empty unless it is kept.
-    pub fn full_text(&self) -> &str {
-        self.kept.as_ref().map_or("", |kept| &kept.text)
+    /// The same by rules that were set.
+    pub fn by(form: TextForm, rules: &TextRules) -> Self {
+        let elements = Arc::new(Elements::new(rules.element.as_deref()));
+        Self { form, bytes_max: rules.bytes_max.max(1), elements, held: String::new(), open: None }
     }
 
     /// Goes on with `text`.
@@ -143,7 +148,7 @@ impl TextCalls {
             let (written, after) = rest.split_at_checked(len).unwrap_or((rest, ""));
             match broken {
                 Some(message) => take(Found::Error { message, written }),
-                None => self.text(written, take),
+                None => plain(written, take),
             }
             rest = after.get(self.settle(after, take)..).unwrap_or_default();
         }
@@ -161,13 +166,13 @@ impl TextCalls {
                 continue;
             };
             // What lies behind the limit must not matter, else it would matter how the text was cut.
-            let within = rest.get(..rest.floor_char_boundary(TEXT_CALL_BYTES_MAX)).unwrap_or_default();
+            let within = rest.get(..rest.floor_char_boundary(self.bytes_max)).unwrap_or_default();
             let verdict = match open {
                 Candidate::Xml(call) => call.look(within),
                 Candidate::Json(call) => call.look(within),
             };
             let verdict = match verdict {
-                Verdict::Open if within.len() < rest.len() => open.too_long(within),
+                Verdict::Open if within.len() < rest.len() => open.too_long(within, self.bytes_max),
                 verdict => verdict,
             };
             let used = match &verdict {
@@ -185,7 +190,7 @@ impl TextCalls {
                     });
                 }),
                 Verdict::Broken(_, message) => take(Found::Error { message, written }),
-                Verdict::Text(_) | Verdict::Open => self.text(written, take),
+                Verdict::Text(_) | Verdict::Open => plain(written, take),
             }
         }
     }
@@ -198,31 +203,21 @@ impl TextCalls {
             TextForm::Json => memchr::memchr2(b'{', b'[', bytes),
             TextForm::Both => memchr::memchr3(b'<', b'{', b'[', bytes),
         };
-        let (plain, rest) = text.split_at_checked(mark.unwrap_or(text.len())).unwrap_or((text, ""));
-        self.text(plain, take);
+        let (before, rest) = text.split_at_checked(mark.unwrap_or(text.len())).unwrap_or((text, ""));
+        plain(before, take);
         self.open = match rest.bytes().next() {
-            Some(b'<') => Some(Candidate::Xml(XmlCall::default())),
+            Some(b'<') => Some(Candidate::Xml(XmlCall::new(Arc::clone(&self.elements)))),
             Some(_) => Some(Candidate::Json(JsonCall::default())),
             None => None,
         };
         rest
     }
+}
 
-    fn text(&mut self, text: &str, take: &mut dyn FnMut(Found<'_>)) {
-        if text.is_empty() {
-            return;
-        }
+/// Text that belongs to no call.
+fn plain(text: &str, take: &mut dyn FnMut(Found<'_>)) {
+    if !text.is_empty() {
         take(Found::Text(text));
-        let Some(kept) = &mut self.kept else { return };
-        let room = TEXT_BYTES_MAX.saturating_sub(kept.text.len());
-        let fits = text.floor_char_boundary(room);
-        if !kept.is_full {
-            kept.text.push_str(text.get(..fits).unwrap_or_default());
-        }
-        if fits < text.len() && !std::mem::replace(&mut kept.is_full, true) {
-            let message = format!("a text of more than {TEXT_BYTES_MAX} bytes is not kept whole");
-            take(Found::Error { message, written: "" });
-        }
     }
 }
 

@@ -66,12 +66,13 @@ pub(super) fn untold_error(run: &RunView) -> Option<&ErrorFact> {
     run.error.as_ref().filter(|error| !is_told(error))
 }
 
-/// Whether trying again may help.
+/// Whether trying again may help; empty where nobody said.
 pub(super) fn retry(error: &ErrorFact) -> String {
     match (error.retryable, error.retry_after_ms) {
-        (true, Some(ms)) => format!("Can be retried, after {}", format::duration(ms)),
-        (true, None) => "Can be retried".to_owned(),
-        (false, _) => "Permanent".to_owned(),
+        (Some(true), Some(ms)) => format!("Can be retried, after {}", format::duration(ms)),
+        (Some(true), None) => "Can be retried".to_owned(),
+        (Some(false), _) => "Permanent".to_owned(),
+        (None, _) => String::new(),
     }
 }
 

@@ -151,7 +151,9 @@ fn put_agent(agent: &Agent<'_>, out: &mut String) {
 
 fn put_error(error: &ErrorFact, out: &mut String) {
     let (code, message) = (inline(&preview::one_line(&error.code)), inline(&one_paragraph(&error.message)));
-    paragraph(&quoted(&format!("**{code}** {message}\n\n*{}.*", facts::retry(error))), out);
+    let retry = facts::retry(error);
+    let retry = if retry.is_empty() { retry } else { format!("\n\n*{retry}.*") };
+    paragraph(&quoted(&format!("**{code}** {message}{retry}")), out);
 }
 
 /// A block that is closed at first. The head is HTML, so Markdown in it is only text.

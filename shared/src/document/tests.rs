@@ -293,11 +293,15 @@ fn agents_nested_by_the_thousand_are_all_there_and_not_that_deep() {
 
 #[test]
 fn a_failure_says_whether_trying_again_may_help() {
-    let of = |retryable: bool, retry_after_ms: Option<u64>| {
+    let of = |retryable: Option<bool>, retry_after_ms: Option<u64>| {
         let (code, message) = ("http_401".into(), String::from("no key"));
         facts::retry(&crate::event::ErrorFact { code, message, retryable, retry_after_ms })
     };
-    assert_eq!((of(false, None), of(false, Some(1_000))), ("Permanent".to_owned(), "Permanent".to_owned()));
-    assert_eq!(of(true, None), "Can be retried");
-    assert!(of(true, Some(8_000)).starts_with("Can be retried, after 8"));
+    assert_eq!(
+        (of(Some(false), None), of(Some(false), Some(1_000))),
+        ("Permanent".to_owned(), "Permanent".to_owned())
+    );
+    assert_eq!(of(None, None), "", "nobody said");
+    assert_eq!(of(Some(true), None), "Can be retried");
+    assert!(of(Some(true), Some(8_000)).starts_with("Can be retried, after 8"));
 }

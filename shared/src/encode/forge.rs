@@ -104,12 +104,12 @@ fn end(run: &RunView, out: &mut Vec<u8>) {
 }
 
 fn fault(code: &str, message: &str) -> ErrorFact {
-    ErrorFact { code: code.into(), message: message.to_owned(), retryable: false, retry_after_ms: None }
+    ErrorFact { code: code.into(), message: message.to_owned(), retryable: Some(false), retry_after_ms: None }
 }
 
 fn fail(error: &ErrorFact, out: &mut Vec<u8>) {
     named_event(out, "error", |event| {
         event.put("code", error.code.as_str()).put("message", &error.message);
-        event.put("retryable", &error.retryable);
+        event.put_some("retryable", error.retryable);
     });
 }

@@ -1,6 +1,6 @@
 //! Rye's `transcript.jsonl`: a line for each event, with its thread. A run is a thread, a sub-agent is a child thread;
-//! readers pick theirs. Texts stream as deltas and come once more as a whole, which supersedes them. A text that broke off
-//! says so, and how much there is of it.
+//! readers pick theirs. Texts stream as deltas and come once more as a whole, which supersedes them; reasoning does so only
+//! where it broke off. A text that broke off says so, and how much there is of it.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::object::data_line;
 use super::{Encode, EncodeOptions, Fact, Object, PartStep, Scene, Tell, Teller, ToolStep};
 use crate::Json;
 use crate::dialect::rye::{COGNITION_FAILED, PARTIAL};
-use crate::event::{ErrorFact, Message, PartKind, RunStatus, ToolState, Usage};
+use crate::event::{Cost, Currency, ErrorFact, Message, PartKind, RunStatus, ToolState, Usage};
 use crate::ids::PartId;
 use crate::view::{PartView, RunView, ToolView};
 
@@ -115,11 +115,18 @@ impl Rye {
                 self.deltas.remove(&(thread.clone(), id.clone()));
                 self.whole(scene, &thread, part, out);
             }
-            (PartKind::Thinking, PartStep::End) if !part.body.text.is_empty() => {
-                let is_partial = self.is_partial(scene, &thread);
+            (PartKind::Thinking, PartStep::Delta(text)) => {
                 line(scene, &thread, "cognition_reasoning", out, |payload| {
-                    payload.put("text", &part.body.text).put("is_partial", &is_partial);
-                    payload.put_some("was_interrupted", is_partial.then_some(true));
+                    payload.put("text", text);
+                });
+            }
+            // All of it, once more: its pieces may be missing to whoever goes on from here.
+            (PartKind::Thinking, PartStep::End)
+                if !part.body.text.is_empty() && self.is_partial(scene, &thread) =>
+            {
+                line(scene, &thread, "cognition_reasoning", out, |payload| {
+                    payload.put("text", &part.body.text).put("is_partial", &true);
+                    payload.put("was_interrupted", &true);
                 });
             }
             _ => {}
@@ -176,7 +183,7 @@ fn call(scene: &Scene<'_>, thread: &str, id: &str, tool: &ToolView, step: ToolSt
 fn failure(scene: &Scene<'_>, thread: &str, error: &ErrorFact, out: &mut Vec<u8>) {
     line(scene, thread, "error_classified", out, |payload| {
         payload.put("error_code", error.code.as_str()).put("category", &error.message);
-        payload.put("retryable", &error.retryable);
+        payload.put_some("retryable", error.retryable);
     });
 }
 
@@ -187,6 +194,7 @@ fn ended(scene: &Scene<'_>, thread: &str, (status, usage): (RunStatus, Option<Us
             payload.nest("cost", |cost| {
                 if let Some(usage) = usage {
                     cost.put("input_tokens", &usage.input_tokens).put("output_tokens", &usage.output_tokens);
+                    cost.put_some("spend", usage.cost.and_then(dollars));
                 }
             });
         }),
@@ -198,6 +206,11 @@ fn ended(scene: &Scene<'_>, thread: &str, (status, usage): (RunStatus, Option<Us
         }),
         RunStatus::Running | RunStatus::Interrupted => {}
     }
+}
+
+/// An amount as the number that Rye counts dollars in; nothing for other money.
+fn dollars(cost: Cost) -> Option<Json> {
+    if cost.currency() == Currency::USD { Json::parse(&cost.amount()) } else { None }
 }
 
 fn thread(scene: &Scene<'_>) -> String {

@@ -62,3 +62,19 @@ fn arguments_may_be_text_or_json() {
     let json = kind(r#"{"k":"tool.call","tool":"t","arguments":{"a":1}}"#);
     assert_eq!(text, json);
 }
+
+#[test]
+fn whether_a_failure_may_pass_is_said_or_not_said() {
+    for (said, retryable) in
+        [("", None), (r#","retryable":true"#, Some(true)), (r#","retryable":false"#, Some(false))]
+    {
+        let line = format!(r#"{{"k":"error","code":"c","message":"m"{said},"run":"r","seq":1,"at":2}}"#);
+        let envelope = Envelope::parse(&line).unwrap();
+        let Kind::Error(fact) = &envelope.event.kind else { panic!("{line}") };
+        assert_eq!(
+            (fact.retryable, fact.may_pass(), fact.is_permanent()),
+            (retryable, retryable == Some(true), retryable == Some(false))
+        );
+        assert_eq!(serde_json::to_string(&envelope).unwrap(), line, "and is passed on as it was");
+    }
+}

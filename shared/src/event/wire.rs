@@ -101,8 +101,7 @@ pub(crate) struct Wire<'a> {
     data: Option<&'a RawValue>,
     code: Option<CompactString>,
     detail: Option<String>,
-    #[serde(default)]
-    retryable: bool,
+    retryable: Option<bool>,
     retry_after_ms: Option<u64>,
     approved: Option<bool>,
     since: Option<u64>,

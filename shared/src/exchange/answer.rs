@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use compact_str::CompactString;
 
 use crate::anomaly::AnomalyCode;
-use crate::dialect::{Decode, DecodeOptions, Decoded, decoder};
+use crate::dialect::{Decode, DecodeOptions, Decoded, by_status, decoder};
 use crate::envelope::Envelope;
 use crate::event::{ErrorFact, Event, Kind, RunStatus, RunUpdate};
 use crate::ids::{ConversationId, RunId, ToolCallId};
@@ -111,7 +111,7 @@ impl Answer {
             run: run.clone(),
             part_prefix: prefix.clone(),
             run_goes_on: true,
-            text_calls: None,
+            ..DecodeOptions::default()
         };
         let decoder = decoder(api.dialect(), options.clone())
             .unwrap_or_else(|| crate::dialect::openai_chat::decoder(options));
@@ -206,7 +206,7 @@ impl Answer {
             if !self.has_failed {
                 let code = compact_str::format_compact!("http_{}", self.status);
                 let message = format!("the upstream answered with status {}", self.status);
-                self.fail(ErrorFact { code, message, retryable: false, retry_after_ms: None }, out);
+                self.fail(ErrorFact { code, message, retryable: None, retry_after_ms: None }, out);
             }
             return Verdict::Ends(RunStatus::Error);
         }
@@ -215,7 +215,7 @@ impl Answer {
                 let fact = ErrorFact {
                     code: CompactString::const_new("truncated"),
                     message: String::from("the answer broke off before its end"),
-                    retryable: true,
+                    retryable: Some(true),
                     retry_after_ms: None,
                 };
                 self.fail(fact, out);
@@ -234,7 +234,7 @@ impl Answer {
 
     /// Adds to a failure what the head of the answer said.
     fn complete(&self, fact: &mut ErrorFact) {
-        fact.retryable |= matches!(self.status, 408 | 409 | 425 | 429 | 500..=599);
+        fact.retryable = by_status(self.status, fact.retryable);
         fact.retry_after_ms = fact.retry_after_ms.or(self.retry_after_ms);
     }
 

@@ -273,14 +273,17 @@ fn i7_a_text_over_its_limit_keeps_its_beginning_its_length_and_its_hash() {
     let mut lines = String::from(
         "{\"k\":\"run.start\",\"run\":\"r\"}\n{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\"}\n",
     );
-    for _ in 0..5 {
+    for _ in 0..10 {
         lines.push_str(&line(&chunk));
     }
+    let whole = view_of(&lines);
+    assert_eq!((whole.runs[0].parts[0].body.cut, whole.anomalies.total), (0, 0), "10 MiB are kept whole");
+    lines.push_str(&line(&chunk));
     lines.push_str("{\"k\":\"part.end\",\"run\":\"r\",\"part\":\"p\"}");
     let view = view_of(&lines);
     let body = &view.runs[0].parts[0].body;
     assert_eq!(body.text.len(), crate::limits::PART_BYTES_MAX);
-    assert_eq!((body.len, body.cut), (5 << 20, 1 << 20));
+    assert_eq!((body.len, body.cut), (11 << 20, 1 << 20));
     assert_eq!(view.anomalies.first[0].code, AnomalyCode::TooLarge);
 }
 

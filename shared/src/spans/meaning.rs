@@ -207,7 +207,7 @@ fn failure(span: &Span, facts: &Attributes) -> ErrorFact {
     let code = facts.text("error.type").or_else(|| of_thrown("exception.type")).unwrap_or("error");
     let message = of_thrown("exception.message").or_else(|| facts.text("error.message"));
     let message = message.unwrap_or(&span.status_message);
-    ErrorFact { code: code.into(), message: message.to_owned(), retryable: false, retry_after_ms: None }
+    ErrorFact { code: code.into(), message: message.to_owned(), retryable: None, retry_after_ms: None }
 }
 
 /// `value` as the text of JSON: a string that holds JSON is that JSON.

@@ -114,3 +114,50 @@ async fn of_a_run_that_is_only_watched_the_wait_is_told_and_nothing_offered() {
     assert_eq!(page.run(BUTTONS).await, 0);
     close(page).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_that_is_permanent_offers_no_retry_and_says_so() {
+    let json = [("content-type", "application/json")];
+    let refused = br#"{"error":{"message":"Incorrect API key","code":"invalid_api_key"}}"#;
+    let broken = br#"{"error":{"message":"The server had an error","code":"server_error"}}"#;
+    let odd = b"data: {\"error\":{\"message\":\"Something odd\"}}\n\n";
+    let cases = [
+        (Step::answer("401 Unauthorized", &json, refused), "Incorrect API key", Some(false)),
+        (Step::answer("500 Internal Server Error", &json, broken), "The server had an error", Some(true)),
+        (Step::answer("200 OK", &tests::model::STREAM, odd), "Something odd", None),
+    ];
+    for (steps, message, retryable) in cases {
+        let origin = Origin::start(move |_| steps.clone()).await;
+        let (hub, _place) = super::hub_with(&origin, false).await;
+        let page = open(&hub, "/c/c").await;
+        say(&page, "Hello").await;
+        shows(&page, message).await;
+        hub.json_until("/v1/conversations/c?summary", |it| it["runs"][0]["status"] == "error").await;
+        let error = hub.summary("c").await["runs"][0]["error"].clone();
+        assert_eq!(error["retryable"].as_bool(), retryable, "{error}");
+        let hint = "return document.querySelector('.failure .meta')?.textContent ?? ''";
+        if retryable == Some(false) {
+            page.run_until(hint, |it| it.as_str().is_some_and(|it| it.contains("Permanent"))).await;
+            assert_eq!(page.run(BUTTONS).await, 0);
+            page.press(",").await;
+        } else {
+            page.run_until(BUTTONS, |n| *n == 1).await;
+            let hint = page.run(hint).await;
+            let hint = hint.as_str().unwrap_or_default();
+            assert_eq!(
+                (hint.contains("Permanent"), hint.contains("Can be retried")),
+                (false, retryable.is_some()),
+                "{hint}"
+            );
+            act(&page, "go-on").await;
+            tests::wait::until("the model is asked again", async || {
+                (origin.asked().len() == 2).then_some(())
+            })
+            .await;
+        }
+        if retryable == Some(false) {
+            assert_eq!(origin.asked().len(), 1, "nobody has asked again");
+        }
+        close(page).await;
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Seed, accepted, assert_means, encoded, native, objects, sse, without};
+use super::{Seed, accepted_piece, assert_means, assert_piece_means, encoded, native, objects, sse, without};
 
 const PAGE: [&str; 4] =
     ["Tool Call Event", "Content Token Event", "Tool Progress Event", "Tool Result Event"];
@@ -27,7 +27,7 @@ fn printed(seed: &Seed) -> Vec<Value> {
 fn tool_call_event() {
     let seed = Seed::open(3);
     let chunk = seed.json(PAGE[0], 0);
-    let envelopes = assert_means(
+    let envelopes = assert_piece_means(
         "bernard",
         &sse(std::slice::from_ref(&chunk)),
         r#"
@@ -52,7 +52,7 @@ fn tool_call_event() {
 fn content_token_event() {
     let seed = Seed::open(3);
     let chunk = seed.json(PAGE[1], 0);
-    let envelopes = assert_means(
+    let envelopes = assert_piece_means(
         "bernard",
         &sse(std::slice::from_ref(&chunk)),
         r#"
@@ -77,7 +77,7 @@ fn tool_progress_event() {
     let progress = seed.json(PAGE[2], 0);
     let mut call = seed.json(PAGE[0], 0);
     call["choices"][0]["delta"]["tool_calls"][0]["function"]["name"] = "web_search".into();
-    let envelopes = assert_means(
+    let envelopes = assert_piece_means(
         "bernard",
         &sse(&[call, progress.clone()]),
         r#"
@@ -103,7 +103,7 @@ fn tool_progress_event() {
 fn tool_result_event() {
     let seed = Seed::open(3);
     let (call, result) = (seed.json(PAGE[0], 0), seed.json(PAGE[3], 0));
-    let envelopes = assert_means(
+    let envelopes = assert_piece_means(
         "bernard",
         &sse(&[call, result.clone()]),
         r#"
@@ -163,7 +163,7 @@ fn event_types() {
     flow[2]["data"]["tool"] = "get_snowfall".into();
     let [call, content, progress, result] = <[Value; 4]>::try_from(flow).unwrap();
     let flow = [call, progress, result, content];
-    let envelopes = assert_means(
+    let envelopes = assert_piece_means(
         "bernard",
         &sse(&flow),
         r#"
@@ -193,7 +193,7 @@ fn progress_event_types() {
         let mut progress = seed.json(PAGE[2], 0);
         progress["data"]["tool"] = "get_snowfall".into();
         progress["data"]["phase"] = phase.clone().into();
-        let (envelopes, told) = accepted("bernard", &sse(&[call.clone(), progress.clone()]));
+        let (envelopes, told) = accepted_piece("bernard", &sse(&[call.clone(), progress.clone()]));
         // Plain progress is what an event of its kind says anyway.
         let said = if phase == "progress" { String::new() } else { format!(" phase=\"{phase}\"") };
         let wanted = format!(
@@ -215,9 +215,10 @@ fn handling_partial_arguments() {
         chunk["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"] = text.into();
         chunk
     };
-    let (_, told) = accepted("bernard", &sse(&[piece("{\"station\": "), piece("\"Abisko\"}")]));
+    let (_, told) = accepted_piece("bernard", &sse(&[piece("{\"station\": "), piece("\"Abisko\"}")]));
     assert_eq!(told.matches("tool.start").count(), 1, "{told}");
-    let view = super::view(&accepted("bernard", &sse(&[piece("{\"station\": "), piece("\"Abisko\"}")])).0);
+    let view =
+        super::view(&accepted_piece("bernard", &sse(&[piece("{\"station\": "), piece("\"Abisko\"}")])).0);
     let arguments: Vec<_> = view.runs[0].tools.values().map(|tool| tool.arguments.text.clone()).collect();
     assert_eq!(arguments, ["{\"station\": \"Abisko\"}"]);
 }

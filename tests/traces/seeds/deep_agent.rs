@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use shared::document::{Steps, markdown};
 
-use super::{Seed, accepted, assert_means, encoded, native, objects, sse, view};
+use super::{Seed, accepted, assert_means, assert_piece_means, encoded, native, objects, sse, view};
 
 /// What is printed without a depth is about the main agent, which is told as one.
 fn at_depth(mut event: Value) -> Value {
@@ -18,7 +18,7 @@ fn assert_comes_back(heading: &str, before: &[Value], expected: &str) {
     let seed = Seed::open(1);
     let printed = seed.json(heading, 0);
     let all: Vec<_> = before.iter().chain([&printed]).cloned().collect();
-    let envelopes = assert_means("deep-agent", &sse(&all), expected);
+    let envelopes = assert_piece_means("deep-agent", &sse(&all), expected);
     let said = objects(&encoded("deep-agent", &envelopes));
     assert_eq!(said.get(..all.len()), Some(&*all));
 }

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Seed, accepted, assert_means, encoded, native, objects, sse, without};
+use super::{Seed, accepted_piece, assert_means, assert_piece_means, encoded, native, objects, sse, without};
 
 /// The sample `nth` below `heading`, accepted as printed and as it is on the wire; the events of the latter.
 fn sample(seed: &Seed, heading: &str, nth: usize, before: &[Value]) -> (Value, String) {
     let printed = seed.json(heading, nth);
     let all: Vec<_> = before.iter().chain([&printed]).cloned().collect();
-    let (_, told) = accepted("forge", &sse(&all));
+    let (_, told) = accepted_piece("forge", &sse(&all));
     let lines: Vec<_> = all.iter().map(|object| format!("data: {object}\n\n")).collect();
-    assert_eq!(accepted("forge", &lines.concat()).1, told, "as it is printed");
+    assert_eq!(accepted_piece("forge", &lines.concat()).1, told, "as it is printed");
     (printed, told)
 }
 
@@ -47,7 +47,7 @@ fn tool_call_lifecycle() {
     let mut complete = call.clone();
     complete["data"]["status"] = "complete".into();
     let flow = [pending, call, complete, result];
-    let envelopes = assert_means(
+    let envelopes = assert_piece_means(
         "forge",
         &sse(&flow),
         r#"
@@ -136,7 +136,7 @@ fn every_event_of_the_table() {
     let names = seed.table("Event Types");
     assert_eq!(names.len(), samples.len());
     for (name, payload) in names.iter().zip(samples) {
-        let (_, told) = accepted("forge", &sse(&[json!({"event":name,"data":payload})]));
+        let (_, told) = accepted_piece("forge", &sse(&[json!({"event":name,"data":payload})]));
         assert!(!told.contains(" raw ") && (told.is_empty() == (name == "ping")), "{name}: {told}");
     }
 }

@@ -3,7 +3,7 @@
 use shared::dialect::custom::UserDialect;
 use shared::dialect::text_calls::{Found, TextCalls, TextForm};
 use shared::dialect::{DecodeOptions, Decoded};
-use shared::limits::{TEXT_BYTES_MAX, TEXT_CALL_BYTES_MAX};
+use shared::limits::{PART_BYTES_MAX, TEXT_CALL_BYTES_MAX};
 
 use super::Seed;
 use crate::events::lines;
@@ -58,7 +58,7 @@ fn configuration_constants() {
     let yaml = seed.block("Configuration Constants", 0);
     let same = |key: &str, ours: usize| assert_eq!(number(&yaml, key).to_string(), ours.to_string(), "{key}");
     same("tool_parse_buffer_max", TEXT_CALL_BYTES_MAX);
-    same("text_buffer_max", TEXT_BYTES_MAX);
+    same("text_buffer_max", PART_BYTES_MAX);
     // The runner's own tests hold it to five calls, or a tenth of a second.
     same("tool_batch_size", 5);
     assert!(yaml.contains("tool_batch_delay: 0.1 "));

@@ -3,16 +3,16 @@
 use serde_json::{Map, Value, json};
 use shared::reconstruct::{Unfinished, openai};
 
-use super::{Seed, accepted, assert_means, encoded, native, objects};
+use super::{Seed, accepted, accepted_piece, assert_means, encoded, native, objects};
 
 /// A line as the document writes it: an event, with its fields beside its name.
-fn line(kind: &str, fields: &Value) -> Value {
+pub(super) fn line(kind: &str, fields: &Value) -> Value {
     let mut line = Map::from_iter([("type".to_owned(), Value::from(kind))]);
     line.extend(fields.as_object().cloned().unwrap_or_default());
     line.into()
 }
 
-fn jsonl(lines: &[Value]) -> String {
+pub(super) fn jsonl(lines: &[Value]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat()
 }
 
@@ -90,6 +90,7 @@ fn transcript_events() {
         r1 part.delta p1 @8 text="three "
         r1 part.delta p1 @14 text="four"
         r1 part.end p1
+        r1 run.end status="complete"
     "#,
     );
     assert_told(&flat(&encoded("rye", &envelopes)), &timeline);
@@ -128,7 +129,7 @@ fn test_cognition_out_always_last() {
 fn test_accumulate_deltas_to_full_text() {
     let seed = Seed::open(4);
     let timeline = timeline(&seed);
-    let text = |lines: &[Value]| super::view(&accepted("rye", &jsonl(lines)).0).runs[0].answer();
+    let text = |lines: &[Value]| super::view(&accepted_piece("rye", &jsonl(lines)).0).runs[0].answer();
     assert_eq!(text(&timeline), "one two three four");
     assert_eq!(text(&timeline[..6]), "one two three four", "without the text as a whole");
     // Deltas may be dropped: the whole text counts.
@@ -138,9 +139,7 @@ fn test_accumulate_deltas_to_full_text() {
 #[test]
 fn test_reconstruct_from_interleaved() {
     let seed = Seed::open(4);
-    let mut lines = timeline(&seed);
-    lines.push(line("thread_completed", &json!({})));
-    let view = super::view(&accepted("rye", &jsonl(&lines)).0);
+    let view = super::view(&accepted("rye", &jsonl(&timeline(&seed))).0);
     let made = serde_json::to_value(openai::request(&view, Unfinished::LeaveOut)).unwrap();
     let call = json!({"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"a\"}"}});
     let expected = json!([
@@ -148,6 +147,7 @@ fn test_reconstruct_from_interleaved() {
         {"role": "tool", "tool_call_id": "c1", "content": "text"},
     ]);
     assert_eq!(made["messages"], expected);
+    assert_eq!(made.get("partial"), None, "it is whole, and the model is not told otherwise");
 }
 
 /// "Transcript on error shows".
@@ -183,6 +183,7 @@ fn partial_reasoning_on_error() {
         r1 error code="cognition_failed" message="connection reset"
         r1 part.end p1
         r1 part.end p2
+        r1 run.end status="interrupted"
     "#,
     );
     assert_told(&flat(&encoded("rye", &envelopes)), &lines);
@@ -214,5 +215,13 @@ fn resume_from_partial_state() {
     assert_eq!(
         made["messages"],
         json!([{"role": "assistant", "content": "The solution"}, {"role": "system", "content": note}])
+    );
+    let cut = line("cognition_out", &json!({"text": "The solution", "is_partial": true}));
+    let view = super::view(&accepted("rye", &jsonl(&[cut])).0);
+    let made = serde_json::to_value(openai::request(&view, Unfinished::LeaveOut)).unwrap();
+    assert_eq!(
+        made["messages"][1]["content"],
+        note.replace("65", "?"),
+        "nobody said how much there is of it"
     );
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use shared::document::open_webui::{Form, Options, content};
 
-use super::{Seed, accepted, assert_means, encoded, native, objects, sse, view};
+use super::{Seed, accepted, accepted_piece, assert_means, encoded, native, objects, sse, view};
 
 const ARGUMENTS: &str = r#"{"label": "\"a\" & <b>"}"#;
 const RESULT: &str = r#"{"title":"it's"}"#;
@@ -345,7 +345,7 @@ fn agno_tool_call_event_types() {
             event["tool_call_name"] = "read_file".into();
             event["arguments_delta"] = "{}".into();
         }
-        let told = accepted("agno", &sse(&[json!({"event": name, "data": event})])).1;
+        let told = accepted_piece("agno", &sse(&[json!({"event": name, "data": event})])).1;
         assert!(!told.contains(" raw "), "{name} is known: {told}");
     }
 }
@@ -405,7 +405,7 @@ fn agno_full_event_type_list() {
     for name in names {
         let name = name.strip_suffix("Event").unwrap();
         let wire = if name == "IntermediateRunContent" { "RunIntermediateContent" } else { name };
-        let (_, told) = accepted("agno", &agno_stream(&[wire]));
+        let (_, told) = accepted_piece("agno", &agno_stream(&[wire]));
         assert!(!told.contains(" raw "), "{name}: {told}");
     }
 }

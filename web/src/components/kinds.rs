@@ -164,30 +164,68 @@ pub(super) fn attached(things: Vec<Attached>) -> AnyView {
     view! { <div class="parts" data-t="attached">{things.collect_view()}</div> }.into_any()
 }
 
+/// How a page that came with a result is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Not at all.
+    Closed,
+    /// Without its scripts.
+    Still,
+    /// With them.
+    Live,
+}
+
 /// What is put before such a page, whose frame has the policy of ours: of that, it needs nothing of the hub.
 const FIRST: &str = r#"<meta http-equiv=Content-Security-Policy content="default-src 'none';img-src data:">"#;
 
-/// A page of HTML that came with a result, on a click: a frame without scripts, forms or an origin. It asks nobody for
-/// anything, and its links lead nowhere: [`FIRST`] is about what it holds, the frames of our own policy about where it goes,
+/// A page of HTML that came with a result, on a click: a frame without scripts, forms or an origin; on another click with its
+/// scripts. It asks nobody for anything, and its links lead nowhere: [`FIRST`] is about what it holds, the frames of our own policy about where it goes,
 /// and [`quiet`] strikes what connects before a policy is asked.
 #[component]
 fn Page(html: String) -> impl IntoView {
-    let open = RwSignal::new(false);
+    let look = RwSignal::new(Look::Closed);
     let size = format::bytes(html.len() as u64);
     move || {
-        if open.get() {
-            let Some(quiet) = dom::quiet(&html) else {
-                return view! { <p class="empty meta">"This page cannot be shown: parts of it hide in one another."</p> }.into_any();
-            };
-            let html = [FIRST, &quiet].concat();
-            return view! {
-                <iframe class="embed" data-t="embed" sandbox="" referrerpolicy="no-referrer"
-                    title="A page that came with the result" srcdoc=html></iframe>
-            }
-            .into_any();
+        if look.get() == Look::Closed {
+            let label = format!("Show the page that came with the result ({size}), without its scripts");
+            return view! { <button type="button" class="more" data-t="open-embed" on:click=move |_| look.set(Look::Still)>{label}</button> }
+                .into_any();
         }
-        let label = format!("Show the page that came with the result ({size}), without its scripts");
-        view! { <button type="button" class="more" data-t="open-embed" on:click=move |_| open.set(true)>{label}</button> }
-            .into_any()
+        let Some(quiet) = dom::quiet(&html) else {
+            return view! { <p class="empty meta">"This page cannot be shown: parts of it hide in one another."</p> }.into_any();
+        };
+        if look.get() == Look::Live { live(quiet, look) } else { still(&quiet, look) }
     }
+}
+
+fn still(quiet: &str, look: RwSignal<Look>) -> AnyView {
+    let html = [FIRST, quiet].concat();
+    view! {
+        <iframe class="embed" data-t="embed" sandbox="" referrerpolicy="no-referrer"
+            title="A page that came with the result" srcdoc=html></iframe>
+        <div class="scripts">
+            <button type="button" class="act" data-act="run-scripts" on:click=move |_| look.set(Look::Live)>"Run its scripts"</button>
+            <span class="meta">"They run shut in: no network, nothing of this page or of other embeds."</span>
+        </div>
+    }
+    .into_any()
+}
+
+/// The page with its scripts: in the document of the hub for that, which has no origin and a policy of its own.
+fn live(quiet: String, look: RwSignal<Look>) -> AnyView {
+    let place = NodeRef::<html::Div>::new();
+    let mut quiet = Some(quiet);
+    Effect::new(move |_| {
+        if let (Some(place), Some(html)) = (place.get(), quiet.take()) {
+            dom::run_page(&place, html);
+        }
+    });
+    view! {
+        <div node_ref=place></div>
+        <div class="scripts">
+            <button type="button" class="act" data-act="stop-scripts" on:click=move |_| look.set(Look::Still)>"Stop scripts"</button>
+            <span class="meta">"Its scripts run, shut in. What it shows or asks for is the tool's, not Fanlight's."</span>
+        </div>
+    }
+    .into_any()
 }

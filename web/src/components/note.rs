@@ -31,9 +31,10 @@ pub(super) fn note(run: &RunId, number: usize) -> AnyView {
 #[component]
 pub(super) fn Failure(error: ErrorFact) -> impl IntoView {
     let hint = match (error.retryable, error.retry_after_ms) {
-        (true, Some(ms)) => format!("Can be retried, after {}", format::duration(ms)),
-        (true, None) => "Can be retried".to_owned(),
-        (false, _) => String::new(),
+        (Some(true), Some(ms)) => format!("Can be retried, after {}", format::duration(ms)),
+        (Some(true), None) => "Can be retried".to_owned(),
+        (Some(false), _) => "Permanent: trying again does not help".to_owned(),
+        (None, _) => String::new(),
     };
     let copied = format!("{}: {}", error.code, error.message);
     view! {

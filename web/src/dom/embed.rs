@@ -2,8 +2,9 @@
 
 use js_sys::{Function, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{Document, Element};
+use web_sys::{Document, Element, Event, HtmlIFrameElement};
 
+use super::element;
 use crate::browser;
 
 /// What opens a connection although the policy of the frame refuses the answer: a browser connects to the host of a frame,
@@ -26,6 +27,31 @@ pub(crate) fn quiet(html: &str) -> Option<String> {
         html = document.document_element()?.outer_html();
     }
     None
+}
+
+/// Puts a frame into `place` with the document of the hub that scripts may run in, and gives it the page that it is to hold.
+/// A frame that comes again is given nothing more: what was in it has left. It is made by hand, since a frame that is in the
+/// page before it is told where to go has come once already.
+pub(crate) fn run(place: &Element, html: String) {
+    let frame = element("iframe", "embed");
+    for (key, value) in [
+        ("data-t", "embed-live"),
+        ("sandbox", "allow-scripts"),
+        ("referrerpolicy", "no-referrer"),
+        ("title", "A page that came with the result, with its scripts"),
+        ("src", "/embed"),
+    ] {
+        drop(frame.set_attribute(key, value));
+    }
+    let mut html = Some(html);
+    browser::watch(&frame, "load", move |event: Event| {
+        let frame = event.current_target().map(JsCast::unchecked_into::<HtmlIFrameElement>);
+        if let (Some(window), Some(html)) = (frame.and_then(|frame| frame.content_window()), html.take()) {
+            // It has no origin that could be named; nobody else has been in the frame.
+            drop(window.post_message(&html.into(), "*"));
+        }
+    });
+    drop(place.append_child(&frame));
 }
 
 /// `html` as a document without a window: nothing in it runs or is loaded.

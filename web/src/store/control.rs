@@ -141,11 +141,16 @@ impl Store {
         })
     }
 
-    /// Whether the run broke off and can go on: the newest, of an agent of this hub.
+    /// Whether the run broke off and can go on: the newest, of an agent of this hub, unless its failure is permanent.
     pub(crate) fn can_go_on(self, id: &RunId) -> bool {
+        use shared::event::ErrorFact;
         use shared::event::RunStatus::{Cancelled, Error, Interrupted};
         self.track_items();
-        let stopped = |run: &RunView| matches!(run.status, Error | Cancelled | Interrupted);
+        let is_permanent = |run: &RunView| run.error.as_ref().is_some_and(ErrorFact::is_permanent);
+        let stopped = |run: &RunView| match run.status {
+            Error => !is_permanent(run),
+            status => matches!(status, Cancelled | Interrupted),
+        };
         let can = self.run(id, stopped).unwrap_or(false) && self.is_ours(id);
         can && self.has_agents() && self.view(|view| view.runs.keys().next_back() == Some(id))
     }

@@ -806,7 +806,7 @@ class ErrorEvent(_ErrorEvent, total=False):
     retry_after_ms: int
     """How long to wait before, in milliseconds."""
     retryable: bool
-    """Whether trying again may help."""
+    """Whether trying again may help; false is a failure that is permanent. Absent where nobody said."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -1228,7 +1228,7 @@ class ErrorFact(_ErrorFact, total=False):
     retry_after_ms: int
     """How long to wait before, in milliseconds."""
     retryable: bool
-    """Whether trying again may help."""
+    """Whether trying again may help; false is a failure that is permanent. Absent where nobody said."""
 
 
 class Limits(TypedDict):

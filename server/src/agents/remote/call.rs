@@ -81,7 +81,7 @@ impl Call {
             run: self.run.clone(),
             part_prefix: format!("{}.", clock::fresh_name()).into(),
             run_goes_on: false,
-            text_calls: None,
+            ..DecodeOptions::default()
         };
         let decoder = decoder(self.config.speaks.decoder(), options);
         let mut decoder = decoder.ok_or_else(|| failure("internal", "no decoder for the agent", false))?;

@@ -9,7 +9,7 @@ use shared::dialect::custom::UserDialect;
 
 mod sinks;
 
-use sinks::SinkSettings;
+use sinks::{Set, SinkSettings};
 
 /// What of the file is for those who call the provider.
 #[derive(Debug, Deserialize)]
@@ -42,6 +42,8 @@ pub(super) struct Read {
     pub(super) dialect: Option<UserDialect>,
     /// Where its raw events go besides.
     pub(super) sinks: Vec<StreamSink>,
+    /// How many pieces of an answer may wait for the agent, where it is said.
+    pub(super) notes_max: Option<usize>,
 }
 
 /// Whether `provider` is the name of such a file.
@@ -66,11 +68,16 @@ pub(super) fn read(path: &str, key_env: Option<&str>, upstreams: &[Upstream]) ->
     // The URL is that of the request itself.
     provider.path = "";
     let (sinks, extract) = stream.map_or_else(Default::default, |stream| (stream.sinks, stream.extract));
-    let sinks = sinks.into_iter().filter_map(|sink| sink.sink().transpose());
-    let sinks = sinks.collect::<Result<_, _>>().map_err(wrong)?;
+    let (mut elsewhere, mut notes_max) = (Vec::new(), None);
+    for sink in sinks {
+        match sink.sink().map_err(wrong)? {
+            Set::Elsewhere(sink) => elsewhere.push(sink),
+            Set::Agent(size) => notes_max = size.or(notes_max),
+        }
+    }
     let described = || UserDialect::parse(&yaml).map_err(|error| wrong(error.to_string()));
     let is_known = Upstream::is_known(&name);
     // The words of a known provider are read with all that they say, so what is to be taken out of them need only be right.
     let dialect = if is_known && extract.is_none() { None } else { Some(described()?) };
-    Ok(Read { provider, dialect: dialect.filter(|_| !is_known), sinks })
+    Ok(Read { provider, dialect: dialect.filter(|_| !is_known), sinks: elsewhere, notes_max })
 }

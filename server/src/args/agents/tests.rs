@@ -121,6 +121,34 @@ fn a_provider_is_described_in_a_file() {
 }
 
 #[test]
+fn what_the_agent_itself_hears_has_the_room_that_is_set() {
+    let place = tempfile::tempdir().unwrap();
+    let of = |sinks: &str| {
+        let file = place.path().join("provider.yaml");
+        let provider = "provider:\n  name: openai\n  api_url: http://127.0.0.1:9/v1\nstream:\n  sinks:\n";
+        std::fs::write(&file, format!("{provider}{sinks}")).unwrap();
+        let table = format!("kind = 'runner'\nmodel = 'm'\nprovider = '{}'", file.display());
+        match agent(&table)?.kind {
+            AgentKind::Runner(runner) => Ok((runner.notes_max, runner.sinks.len())),
+            AgentKind::Remote(_) => Err(String::from("no runner")),
+        }
+    };
+    assert_eq!(of("    - type: return\n      buffer_size: 3\n"), Ok((3, 0)));
+    assert_eq!(of("    - type: return\n"), Ok((NOTES_MAX, 0)));
+    assert_eq!(
+        of("    - type: file\n      path: x\n      buffer_size: 3\n"),
+        Ok((NOTES_MAX, 1)),
+        "another's"
+    );
+    for size in ["0", "1048577", "18446744073709551615"] {
+        let error = of(&format!("    - type: return\n      buffer_size: {size}\n")).unwrap_err();
+        let why =
+            format!("line 7, at \"buffer_size\": {size} is no size of a buffer; allowed are 1 to 1048576");
+        assert!(error.ends_with(&why), "{error}");
+    }
+}
+
+#[test]
 fn an_agent_elsewhere_has_a_url_and_no_settings_of_a_runner() {
     for kind in RemoteKind::ALL {
         let table = format!(

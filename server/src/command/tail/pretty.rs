@@ -294,10 +294,11 @@ impl Pretty {
     }
 
     fn error(&mut self, depth: usize, error: &ErrorFact, out: &mut String) {
-        let retry = match error.retry_after_ms.filter(|_| error.retryable) {
-            Some(wait) => format!(" (try again in {})", duration(wait)),
-            None if error.retryable => String::from(" (trying again may help)"),
-            None => String::from(" (permanent)"),
+        let retry = match (error.retryable, error.retry_after_ms) {
+            (Some(true), Some(wait)) => format!(" (try again in {})", duration(wait)),
+            (Some(true), None) => String::from(" (trying again may help)"),
+            (Some(false), _) => String::from(" (permanent)"),
+            (None, _) => String::new(),
         };
         self.line(depth, Ink::Bad, &format!("✗ {}: {}{retry}", error.code, error.message), out);
     }

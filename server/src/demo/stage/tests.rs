@@ -113,7 +113,7 @@ fn the_demo_shows_what_there_is_to_show() {
             longest.max(run.tools.values().filter_map(shared::view::ToolView::latency_ms).max().unwrap_or(0));
         depth = depth.max(run.agents.values().map(|agent| agent.depth).max().unwrap_or(0));
         thinking = thinking.max(run.thinking().len());
-        errors += usize::from(run.error.as_ref().is_some_and(|error| error.retryable));
+        errors += usize::from(run.error.as_ref().is_some_and(shared::event::ErrorFact::may_pass));
         seconds += took.as_secs();
         assert!((2..240).contains(&took.as_secs()), "{}: {took:?}", scene.title);
     });

@@ -160,7 +160,7 @@ fn pages_of_origins_that_were_set_call_the_served_contracts_alone() {
 }
 
 #[test]
-fn the_policy_names_the_one_document_that_may_be_framed_where_it_can() {
+fn the_policy_names_the_documents_that_may_be_framed_where_it_can() {
     let framed = |host: Option<&str>| {
         let host = host.map(|host| HeaderValue::from_str(host).unwrap());
         let policy = policy(host.as_ref()).to_str().unwrap().to_owned();
@@ -168,7 +168,7 @@ fn the_policy_names_the_one_document_that_may_be_framed_where_it_can() {
         policy.split_once("; frame-src ").map(|(_, source)| source.to_owned())
     };
     for host in ["127.0.0.1:4600", "localhost", "a.localhost:1", "hub-1.example:80"] {
-        assert_eq!(framed(Some(host)), Some(format!("{host}/image")));
+        assert_eq!(framed(Some(host)), Some(format!("{host}/image {host}/embed")));
     }
     for host in ["[::1]:4600", "localhost:1; script-src *", "localhost:", "localhost:*", "a..b", "*.a", ""] {
         assert_eq!(framed(Some(host)), None, "{host}");

@@ -355,7 +355,7 @@ impl Reader {
         };
         let run = run.unwrap_or_else(RunId::none);
         let (code, message) = (code.into(), message.to_owned());
-        let error = ErrorFact { code, message, retryable: true, retry_after_ms: None };
+        let error = ErrorFact { code, message, retryable: Some(true), retry_after_ms: None };
         self.say(Event::new(&run, Kind::Error(error)), out);
         if self.answering.is_some() {
             let end = RunEnd { status: RunStatus::Error, ..RunEnd::default() };

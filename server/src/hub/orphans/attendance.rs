@@ -223,7 +223,7 @@ fn loss(run: &RunId, silent_ms: u64) -> [Event; 2] {
     let error = ErrorFact {
         code: PUBLISHER_LOST.into(),
         message: format!("its publisher is gone: no word for {seconds} s, and no connection"),
-        retryable: true,
+        retryable: Some(true),
         retry_after_ms: None,
     };
     let end = RunEnd { status: RunStatus::Interrupted, lost: true, ..RunEnd::default() };

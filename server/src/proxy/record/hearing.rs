@@ -82,7 +82,7 @@ impl Hearing {
 pub(super) fn ending(end: End) -> Ending {
     let failed = |code: &str, message: String| {
         let code = CompactString::new(code);
-        Ending::Failed(ErrorFact { code, message, retryable: true, retry_after_ms: None })
+        Ending::Failed(ErrorFact { code, message, retryable: Some(true), retry_after_ms: None })
     };
     match end {
         End::Whole => Ending::Whole,

@@ -50,7 +50,13 @@ impl Agent {
             }
             Kind::PartDelta { text, .. } => {
                 self.has_begun = true;
-                self.said_bytes += text.len();
+                let room = self.plan.text_bytes_max.saturating_sub(self.said_bytes);
+                let (fits, len) = (text.floor_char_boundary(room), text.len());
+                let was_full = self.said_bytes > self.plan.text_bytes_max;
+                self.said_bytes += len;
+                if fits < len {
+                    return self.too_much(event, fits, was_full, out);
+                }
             }
             // What the provider executes, and what sub-agents of its own call, is not for us.
             Kind::ToolStart(start) if start.server || event.agent.is_some() => self.calls.leave(&start.tool),
@@ -77,6 +83,21 @@ impl Agent {
         }
     }
 
+    /// The answer has more text than is kept: of a delta what fits, and of what follows nothing. It is said once.
+    fn too_much(&self, mut event: Event, fits: usize, is_told: bool, out: &mut Vec<Command>) {
+        if is_told {
+            return;
+        }
+        if let Kind::PartDelta { text, .. } = &mut event.kind {
+            text.truncate(fits);
+        }
+        if fits > 0 {
+            out.push(Command::Log(Event { run: self.run.clone(), ..event }));
+        }
+        let detail = format!("the answer has more than {} bytes of text", self.plan.text_bytes_max);
+        self.log(Kind::Anomaly(Anomaly { code: AnomalyCode::TooLarge, detail }), out);
+    }
+
     fn begun(&mut self, tool: &ToolCallId, name: &str) {
         if self.plan.handed_over.iter().any(|given| given == name) {
             (self.has_begun, self.has_handed_over) = (true, true);
@@ -98,7 +119,8 @@ impl Agent {
         if !matches!(self.phase, Phase::Asked { .. }) {
             return;
         }
-        let failure = self.failure.take().or(failure);
+        // What the answer itself said is told with its end; that it broke off is less than that.
+        let failure = failure.or(self.failure.take());
         for tool in self.calls.drop_unwritten() {
             // Never executed: half a definition is none.
             self.change(tool, ToolState::Interrupted, out);
@@ -113,7 +135,7 @@ impl Agent {
                 self.attempt = 0;
                 self.phase = Phase::Answered;
             }
-            Some(fact) if fact.retryable && self.attempt < self.plan.attempts_max => {
+            Some(fact) if fact.may_pass() && self.attempt < self.plan.attempts_max => {
                 let wait = fact.retry_after_ms.unwrap_or_else(|| backoff::wait_ms(self.attempt, random));
                 let (attempt, most) = (self.attempt + 1, self.plan.attempts_max);
                 let seconds = wait.div_ceil(1_000);

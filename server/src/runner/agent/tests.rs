@@ -224,6 +224,15 @@ fn a_failure_that_will_not_go_away_ends_the_run_when_its_calls_are_over() {
 }
 
 #[test]
+fn what_the_answer_itself_says_went_wrong_is_told_before_that_it_broke_off() {
+    let mut play = Play::begin(Plan::new("m"));
+    play.says(Kind::RunEnd(RunEnd { status: RunStatus::Error, ..RunEnd::default() }));
+    let odd = ErrorFact { retryable: None, ..failure("odd", "something odd", false) };
+    assert_eq!(play.gives(Input::Silent(Some(odd.clone()))), [Command::Over], "nobody said that it may pass");
+    assert_eq!(play.run().error, Some(odd));
+}
+
+#[test]
 fn i7_attempts_and_steps_are_bounded() {
     let mut play = Play::begin(Plan { attempts_max: 3, steps_max: 2, ..Plan::new("m") });
     for attempt in 2..=3 {
@@ -231,7 +240,7 @@ fn i7_attempts_and_steps_are_bounded() {
         assert_eq!(play.after(60_000, Input::Time), [asked(1, attempt, None)]);
     }
     assert_eq!(play.gives(Input::Silent(Some(overloaded()))), [Command::Over]);
-    assert!(play.run().error.unwrap().retryable);
+    assert!(play.run().error.unwrap().may_pass());
     let mut play = Play::begin(Plan { steps_max: 2, ..Plan::new("m") });
     for (id, last) in [("a", false), ("b", true)] {
         play.calls(id, "t", "{}");
@@ -399,4 +408,25 @@ proptest! {
         }
         prop_assert!(open.is_empty(), "nobody stops {:?}", open);
     }
+}
+
+#[test]
+fn i7_of_an_answer_with_too_much_text_the_beginning_is_kept_and_its_calls_are_executed() {
+    let mut play = Play::begin(Plan { text_bytes_max: 7, ..Plan::new("m") });
+    play.text("p", "four");
+    play.says(Kind::PartDelta { part: PartId::new("p"), off: None, text: "éé5678".into() });
+    play.text("q", "nothing of this");
+    play.calls("a", "t", "{}");
+    assert!(matches!(play.gives(Input::Silent(None))[..], [Command::Execute(_)]));
+    let run = play.run();
+    assert_eq!(run.answer(), "fouré", "no character is cut");
+    let odd = play
+        .wanted
+        .iter()
+        .filter(|it| matches!(it, Command::Log(event) if matches!(event.kind, Kind::Anomaly(_))));
+    assert_eq!(odd.count(), 1);
+    // The next answer has room again.
+    play.done("a", "x");
+    play.text("r", "seven b");
+    assert!(play.run().answer().ends_with("seven b"));
 }

@@ -23,9 +23,43 @@ fn test_multiple_tools_batched() {
     let mut calls = Calls::default();
     write(&mut calls, "a", "{}", 1_000);
     write(&mut calls, "b", "{}", 1_060);
-    assert!(begun(&mut calls, 1_099).is_empty());
-    assert_eq!(calls.due(&plan()), Some(1_100));
-    assert_eq!(begun(&mut calls, 1_100), ["a", "b"]);
+    assert!(begun(&mut calls, 1_159).is_empty());
+    assert_eq!(calls.due(&plan()), Some(1_160));
+    assert_eq!(begun(&mut calls, 1_160), ["a", "b"]);
+}
+
+#[test]
+fn each_call_that_is_written_begins_the_delay_anew() {
+    let mut calls = Calls::default();
+    for (number, id) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        let now = 90 * number as u64;
+        assert!(begun(&mut calls, now).is_empty());
+        write(&mut calls, id, "{}", now);
+        assert_eq!(calls.due(&plan()), Some(now + 100));
+    }
+    assert!(begun(&mut calls, 369).is_empty());
+    assert_eq!(begun(&mut calls, 370), ["a", "b", "c", "d"]);
+    for id in ["a", "b", "c", "d"] {
+        calls.finish(&ToolCallId::new(id), 400);
+    }
+    // The fifth does not wait, so the first never waits longer than four delays.
+    for (number, id) in ["e", "f", "g", "h", "i"].into_iter().enumerate() {
+        write(&mut calls, id, "{}", 1_000 + 90 * number as u64);
+    }
+    assert_eq!(begun(&mut calls, 1_360).len(), 5);
+}
+
+#[test]
+fn batches_are_as_large_and_wait_as_long_as_the_plan_says() {
+    let plan = Plan { batch_calls: 2, batch_ms: 7, ..plan() };
+    let mut calls = Calls::default();
+    write(&mut calls, "a", "{}", 10);
+    assert_eq!(calls.due(&plan), Some(17));
+    assert!(calls.dispatch(&plan, 16).is_empty());
+    assert_eq!(calls.dispatch(&plan, 17).len(), 1);
+    write(&mut calls, "b", "{}", 20);
+    write(&mut calls, "c", "{}", 20);
+    assert_eq!(calls.dispatch(&plan, 20).len(), 2);
 }
 
 #[test]
@@ -43,9 +77,9 @@ fn test_batch_size_threshold() {
 fn test_batch_delay_timer() {
     let mut calls = Calls::default();
     write(&mut calls, "a", "{}", 0);
-    assert_eq!(calls.due(&plan()), Some(BATCH_MS));
-    assert!(begun(&mut calls, BATCH_MS - 1).is_empty());
-    assert_eq!(begun(&mut calls, BATCH_MS), ["a"]);
+    assert_eq!(calls.due(&plan()), Some(100));
+    assert!(begun(&mut calls, 99).is_empty());
+    assert_eq!(begun(&mut calls, 100), ["a"]);
     write(&mut calls, "b", "{}", 500);
     calls.all_written();
     assert_eq!(begun(&mut calls, 500), ["b"], "nobody else will come");

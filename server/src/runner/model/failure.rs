@@ -1,5 +1,6 @@
 //! Failures of models, by one name each wherever they come from.
 
+use shared::dialect::by_status;
 use shared::event::ErrorFact;
 
 /// What a failure is called that says that the conversation is longer than the model takes.
@@ -18,19 +19,24 @@ const TOO_LONG: [&str; 9] = [
     "input is too long",
 ];
 
-/// A failure by this name.
+/// A failure by this name, of which is known whether it may pass.
 pub(crate) fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
-    ErrorFact { code: code.into(), message: message.to_owned(), retryable, retry_after_ms: None }
+    ErrorFact {
+        code: code.into(),
+        message: message.to_owned(),
+        retryable: Some(retryable),
+        retry_after_ms: None,
+    }
 }
 
 /// The failure with what the status of the answer says about it, and with the one name for what all vendors call
 /// differently.
 pub(super) fn named(mut fact: ErrorFact, status: u16) -> ErrorFact {
-    fact.retryable |= may_pass(status);
+    fact.retryable = by_status(status, fact.retryable);
     let says = |words: &str| fact.code.contains(words) || fact.message.to_lowercase().contains(words);
     if status < 500 && status != 429 && TOO_LONG.into_iter().any(says) {
         fact.code = CONTEXT_LIMIT.into();
-        fact.retryable = false;
+        fact.retryable = Some(false);
     }
     fact
 }
@@ -38,11 +44,8 @@ pub(super) fn named(mut fact: ErrorFact, status: u16) -> ErrorFact {
 /// The failure of an answer that says nothing but its status.
 pub(super) fn of_status(status: u16, retry_after_ms: Option<u64>) -> ErrorFact {
     let message = format!("the server answered with status {status}");
-    ErrorFact { retry_after_ms, ..failure(&format!("http_{status}"), &message, may_pass(status)) }
-}
-
-fn may_pass(status: u16) -> bool {
-    matches!(status, 408 | 409 | 425 | 429 | 500..=599)
+    let retryable = by_status(status, None);
+    ErrorFact { code: format!("http_{status}").into(), message, retryable, retry_after_ms }
 }
 
 #[cfg(test)]
@@ -61,7 +64,7 @@ mod tests {
             let fact = named(failure(code, message, true), status);
             assert_eq!(
                 (fact.code.as_str(), fact.retryable, fact.message.as_str()),
-                (CONTEXT_LIMIT, false, message)
+                (CONTEXT_LIMIT, Some(false), message)
             );
         }
         assert_eq!(named(failure("overloaded_error", "Overloaded", false), 529).code, "overloaded_error");
@@ -69,8 +72,9 @@ mod tests {
 
     #[test]
     fn what_may_pass_is_tried_again() {
-        assert!(of_status(503, Some(7)).retryable);
-        assert!(!of_status(401, None).retryable);
-        assert!(named(failure("rate_limit_error", "slow down", false), 429).retryable);
+        assert!(of_status(503, Some(7)).may_pass());
+        assert!(of_status(401, None).is_permanent());
+        assert_eq!(of_status(307, None).retryable, None, "nobody said");
+        assert!(named(failure("rate_limit_error", "slow down", false), 429).may_pass());
     }
 }

@@ -39,7 +39,7 @@ impl Agno {
         let fact = ErrorFact {
             code: CompactString::new(&code),
             message: text.into_owned(),
-            retryable: false,
+            retryable: None,
             retry_after_ms: None,
         };
         let agent = self.voice(key).agent.clone();

@@ -354,7 +354,7 @@ fn failure(line: &Fields<'_>, content: Field<'_>) -> Option<ErrorFact> {
     let first = content.list().first().map(|block| block.object::<BlockBody<'_>>().text);
     let message = first.and_then(Field::word).unwrap_or_default().into_owned();
     let code = code.unwrap_or(Cow::Borrowed("api_error"));
-    let retryable = matches!(&*code, "rate_limit" | "overloaded" | "server_error");
+    let retryable = matches!(&*code, "rate_limit" | "overloaded" | "server_error").then_some(true);
     Some(ErrorFact { code: CompactString::new(&code), message, retryable, retry_after_ms: None })
 }
 

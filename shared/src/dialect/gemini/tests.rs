@@ -27,7 +27,7 @@ fn the_vendors_errors_name_their_status_and_the_wait() {
         {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.07s"}]}}"#;
     let fact = failure(Field::parse(text).unwrap());
     assert_eq!((fact.code.as_str(), fact.message.as_str()), ("RESOURCE_EXHAUSTED", "quota"));
-    assert_eq!((fact.retryable, fact.retry_after_ms), (true, Some(34_070)));
+    assert_eq!((fact.retryable, fact.retry_after_ms), (Some(true), Some(34_070)));
     let odd = failure(Field::parse(r#"{"error":{"code":500,"details":[{"retryDelay":"s"}]}}"#).unwrap());
     assert_eq!((odd.code.as_str(), odd.retry_after_ms), ("500", None));
 }

@@ -102,7 +102,7 @@ impl Graph {
                 !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
             let code = if is_name { CompactString::new(name) } else { "task_failed".into() };
             let fact =
-                ErrorFact { code, message: message.into_owned(), retryable: false, retry_after_ms: None };
+                ErrorFact { code, message: message.into_owned(), retryable: None, retry_after_ms: None };
             self.stage.w.fail(fact, out);
         }
     }
@@ -118,6 +118,6 @@ impl Graph {
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
         let message = format!("the stream ended before the call of {first}{more} had a result");
         let code = CompactString::const_new("no_result");
-        self.stage.w.fail(ErrorFact { code, message, retryable: false, retry_after_ms: None }, out);
+        self.stage.w.fail(ErrorFact { code, message, retryable: None, retry_after_ms: None }, out);
     }
 }

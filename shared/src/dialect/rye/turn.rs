@@ -1,8 +1,11 @@
 //! One turn of a thread: its text and its reasoning. Both stay open while calls run, since the whole text that ends the
 //! turn stands for all of it.
 
+use compact_str::CompactString;
+use indexmap::IndexSet;
+
 use crate::dialect::Decoded;
-use crate::dialect::writer::{WholePart, Writer};
+use crate::dialect::writer::{Told, WholePart, Writer};
 use crate::event::PartKind;
 use crate::ids::AgentId;
 
@@ -12,6 +15,11 @@ pub(super) struct Turn {
     number: Option<u64>,
     text: Option<WholePart>,
     reasoning: Option<WholePart>,
+    /// Calls of the thread that have no result yet, in their order, by the ids that they have here: as many as a run may
+    /// have.
+    open: IndexSet<CompactString>,
+    /// The result that was told last.
+    told: Option<Told>,
 }
 
 impl Turn {
@@ -70,6 +78,32 @@ impl Turn {
             part.end(false, w, out);
         }
         self.number = None;
+    }
+
+    /// The thread calls.
+    pub(super) fn called(&mut self, id: &str) {
+        self.open.insert(CompactString::new(id));
+    }
+
+    /// A call has this result.
+    pub(super) fn answered(&mut self, id: &str, result: &str) {
+        self.open.shift_remove(id);
+        let mut told = Told::default();
+        told.add(result);
+        self.told = Some(told);
+    }
+
+    /// The call of that id where it has no result yet; without an id the newest such call.
+    pub(super) fn open_call(&self, id: Option<&str>) -> Option<CompactString> {
+        match id {
+            Some(id) => self.open.get(id).cloned(),
+            None => self.open.last().cloned(),
+        }
+    }
+
+    /// Whether `text` is the result that was told last.
+    pub(super) fn has_told(&self, text: &str) -> bool {
+        self.told.as_ref().is_some_and(|told| told.is(text))
     }
 
     /// The end of a turn may be missing: another number is another turn.

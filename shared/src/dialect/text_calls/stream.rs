@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use compact_str::CompactString;
 use indexmap::IndexMap;
 
-use super::{Found, TextCall, TextCalls, TextForm};
+use super::{Found, TextCall, TextCalls, TextForm, TextRules};
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::dialect::{Decode, Decoded};
 use crate::envelope::Envelope;
@@ -17,6 +17,7 @@ use crate::ids::{PartId, ToolCallId};
 pub(in crate::dialect) struct WithTextCalls {
     inner: Box<dyn Decode>,
     form: TextForm,
+    rules: TextRules,
     prefix: CompactString,
     texts: IndexMap<PartId, Text>,
     /// Ids of calls, so that those in texts can be told apart from others.
@@ -36,15 +37,19 @@ struct Text {
 
 impl WithTextCalls {
     /// Looks through the texts of `inner`; ids that it makes up begin with `prefix`.
-    pub(in crate::dialect) fn new(inner: Box<dyn Decode>, form: TextForm, prefix: CompactString) -> Self {
-        Self { inner, form, prefix, texts: IndexMap::new(), ids: BTreeSet::new(), minted: 0 }
+    pub(in crate::dialect) fn new(
+        inner: Box<dyn Decode>,
+        (form, rules): (TextForm, TextRules),
+        prefix: CompactString,
+    ) -> Self {
+        Self { inner, form, rules, prefix, texts: IndexMap::new(), ids: BTreeSet::new(), minted: 0 }
     }
 
     fn look(&mut self, inner: Decoded, out: &mut Decoded) {
         for envelope in inner.envelopes {
             match &envelope.event.kind {
                 Kind::PartStart { part, kind: PartKind::Text } => {
-                    let text = Text { calls: TextCalls::new(self.form), len: 0, told: 0 };
+                    let text = Text { calls: TextCalls::by(self.form, &self.rules), len: 0, told: 0 };
                     self.texts.insert(part.clone(), text);
                 }
                 Kind::ToolStart(start) => {
@@ -77,7 +82,7 @@ impl WithTextCalls {
     fn replace(&mut self, part: &PartId, text: &str, envelope: &Envelope, out: &mut Decoded) {
         let mut found = Vec::new();
         if let Some(open) = self.texts.get_mut(part) {
-            open.calls = TextCalls::new(self.form);
+            open.calls = TextCalls::by(self.form, &self.rules);
             open.len = 0;
             open.calls.feed(text, &mut |piece| found.push(Owned::of(piece)));
         }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{Found, TextCalls, TextForm};
-use crate::limits::{TEXT_BYTES_MAX, TEXT_CALL_BYTES_MAX};
+use super::{Found, TextCalls, TextForm, TextRules};
+use crate::limits::TEXT_CALL_BYTES_MAX;
 
 /// What was found, text joined; an error is only what was written.
 #[derive(Debug, PartialEq, Eq, Clone)]
@@ -14,7 +14,11 @@ enum Seen {
 }
 
 fn seen<'a>(form: TextForm, pieces: impl Iterator<Item = &'a str>) -> Vec<Seen> {
-    let (mut calls, mut seen) = (TextCalls::new(form).keeping_text(), Vec::new());
+    seen_by(form, &TextRules::default(), pieces)
+}
+
+fn seen_by<'a>(form: TextForm, rules: &TextRules, pieces: impl Iterator<Item = &'a str>) -> Vec<Seen> {
+    let (mut calls, mut seen) = (TextCalls::by(form, rules), Vec::new());
     let mut take = |found: Found<'_>| match (found, seen.last_mut()) {
         (Found::Text(more), Some(Seen::Text(text))) => text.push_str(more),
         (Found::Text(text), _) => seen.push(Seen::Text(text.to_owned())),
@@ -25,11 +29,6 @@ fn seen<'a>(form: TextForm, pieces: impl Iterator<Item = &'a str>) -> Vec<Seen> 
         calls.feed(piece, &mut take);
     }
     calls.end(&mut take);
-    let text: String = seen
-        .iter()
-        .filter_map(|seen| if let Seen::Text(text) = seen { Some(text.as_str()) } else { None })
-        .collect();
-    assert_eq!(calls.full_text(), text);
     seen
 }
 
@@ -220,13 +219,16 @@ fn test_buffer_overflow_protection() {
 }
 
 #[test]
-fn text_is_kept_up_to_its_limit_and_told_when_it_is_not_whole() {
-    let (mut calls, mut errors, piece) =
-        (TextCalls::new(TextForm::Both).keeping_text(), 0, "é".repeat(1 << 19));
-    for _ in 0..12 {
-        calls.feed(&piece, &mut |found| errors += i32::from(matches!(found, Found::Error { .. })));
+fn calls_have_the_element_and_the_length_that_are_set() {
+    let rules = TextRules { bytes_max: 40, element: Some("call".to_owned()) };
+    let written = r#"<call name="a">{}</call> <tool_use name="b">{}</tool_use> <call name="c">{"long":"0123456789012345678901234567890"}</call>"#;
+    for cut in 0..=written.len() {
+        let pieces = written.split_at(cut);
+        let found = seen_by(TextForm::Xml, &rules, [pieces.0, pieces.1].into_iter());
+        assert_eq!(found[0], call("", "a", "{}"));
+        assert_eq!(found[1], text(r#" <tool_use name="b">{}</tool_use> "#));
+        assert!(matches!(&found[2], Seen::Broken(written) if written.len() == 40), "{found:?}");
     }
-    assert_eq!((calls.full_text().len(), errors), (TEXT_BYTES_MAX, 1));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! one JSON object.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -10,15 +11,36 @@ use crate::dialect::field::Field;
 use crate::dialect::framing::{Nesting, excerpt};
 use crate::dialect::markup::{attribute, unescape};
 
-/// The elements that hold a call, and what closes them.
-const ELEMENTS: [(&str, &str); 2] = [("<tool_use", "</tool_use>"), ("<tool_call", "</tool_call>")];
+/// The elements that hold a call, unless another one is said.
+const ELEMENTS: [&str; 2] = ["tool_use", "tool_call"];
 
 /// Longest opening tag, in bytes: it holds an id and a name.
 const TAG_BYTES_MAX: usize = 4 << 10;
 
+/// The elements that hold a call.
+#[derive(Debug)]
+pub(super) struct Elements(Vec<Element>);
+
+#[derive(Debug)]
+struct Element {
+    /// How it begins, up to the end of its name.
+    open: String,
+    /// What closes it.
+    close: String,
+}
+
+impl Elements {
+    /// The one of that name, or the usual ones.
+    pub(super) fn new(name: Option<&str>) -> Self {
+        let element = |name: &str| Element { open: format!("<{name}"), close: format!("</{name}>") };
+        Self(name.map_or_else(|| ELEMENTS.into_iter().map(element).collect(), |name| vec![element(name)]))
+    }
+}
+
 /// An element that goes on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct XmlCall {
+    elements: Arc<Elements>,
     /// Bytes that have been looked at.
     scanned: usize,
     tag: Tag,
@@ -32,9 +54,9 @@ enum Tag {
     #[default]
     Unknown,
     /// Its name is whole, its end has not come.
-    Open { close: &'static str, quote: Option<u8>, before: u8 },
+    Open { which: usize, quote: Option<u8>, before: u8 },
     /// It ends there.
-    Whole { close: &'static str, len: usize },
+    Whole { which: usize, len: usize },
 }
 
 /// What stands behind the opening tag.
@@ -50,26 +72,34 @@ struct Body {
 }
 
 impl XmlCall {
+    /// Nothing of one of these elements has been looked at.
+    pub(super) fn new(elements: Arc<Elements>) -> Self {
+        Self { elements, scanned: 0, tag: Tag::default(), body: Body::default() }
+    }
+
     /// Looks at what `held`, which begins with `<`, has beyond what was looked at.
     pub(super) fn look(&mut self, held: &str) -> Verdict {
         if matches!(self.tag, Tag::Unknown) {
-            match element(held) {
+            match self.elements.begun(held) {
                 Begin::Other => return Verdict::Text(1),
                 Begin::Maybe => return Verdict::Open,
-                Begin::Is(name, close) => {
-                    self.scanned = name.len();
-                    self.tag = Tag::Open { close, quote: None, before: 0 };
+                Begin::Is { which, len } => {
+                    self.scanned = len;
+                    self.tag = Tag::Open { which, quote: None, before: 0 };
                 }
             }
         }
         if let Some(verdict) = self.look_at_tag(held) {
             return verdict;
         }
-        let Tag::Whole { close, len } = self.tag else { return Verdict::Open };
+        let Tag::Whole { which, len } = self.tag else { return Verdict::Open };
+        let elements = Arc::clone(&self.elements);
+        let Some(Element { close, .. }) = elements.0.get(which) else { return Verdict::Open };
         for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
             self.scanned = at.saturating_add(1);
             self.body.push(byte);
-            let ends = byte == b'>' && held.get(len..self.scanned).is_some_and(|body| body.ends_with(close));
+            let ends = byte == b'>'
+                && held.get(len..self.scanned).is_some_and(|body| body.ends_with(close.as_str()));
             if ends && let Some(verdict) = self.close(held, close, len) {
                 return verdict;
             }
@@ -79,7 +109,7 @@ impl XmlCall {
 
     /// Goes on with the opening tag.
     fn look_at_tag(&mut self, held: &str) -> Option<Verdict> {
-        let Tag::Open { close, quote, before } = &mut self.tag else { return None };
+        let Tag::Open { which, quote, before } = &mut self.tag else { return None };
         for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
             self.scanned = at.saturating_add(1);
             match (byte, *quote) {
@@ -88,7 +118,7 @@ impl XmlCall {
                     return Some(Verdict::Calls(self.scanned, vec![read(tag, "")]));
                 }
                 (b'>', None) => {
-                    self.tag = Tag::Whole { close, len: self.scanned };
+                    self.tag = Tag::Whole { which: *which, len: self.scanned };
                     return None;
                 }
                 (b'"' | b'\'', None) if *before == b'=' => *quote = Some(byte),
@@ -153,23 +183,29 @@ impl Body {
 enum Begin {
     Other,
     Maybe,
-    Is(&'static str, &'static str),
+    /// It is that one; its name ends there.
+    Is {
+        which: usize,
+        len: usize,
+    },
 }
 
-/// Whether `held` begins with an opening tag.
-fn element(held: &str) -> Begin {
-    for (name, close) in ELEMENTS {
-        match held.strip_prefix(name) {
-            Some("") => return Begin::Maybe,
-            Some(rest) if rest.starts_with(|c: char| c == '>' || c == '/' || c.is_ascii_whitespace()) => {
-                return Begin::Is(name, close);
+impl Elements {
+    /// Whether `held` begins with an opening tag.
+    fn begun(&self, held: &str) -> Begin {
+        for (which, Element { open, .. }) in self.0.iter().enumerate() {
+            match held.strip_prefix(open.as_str()) {
+                Some("") => return Begin::Maybe,
+                Some(rest) if rest.starts_with(|c: char| c == '>' || c == '/' || c.is_ascii_whitespace()) => {
+                    return Begin::Is { which, len: open.len() };
+                }
+                Some(_) => return Begin::Other,
+                None if open.starts_with(held) => return Begin::Maybe,
+                None => {}
             }
-            Some(_) => return Begin::Other,
-            None if name.starts_with(held) => return Begin::Maybe,
-            None => {}
         }
+        Begin::Other
     }
-    Begin::Other
 }
 
 /// The fields of a call that is one JSON object.

@@ -105,7 +105,7 @@ fn rye() {
     };
     let expected = [
         line("th", "thread_started", r#"{"directive":"research","model":"m","limits":{}}"#),
-        line("th", "cognition_reasoning", r#"{"text":"Let me see","is_partial":false}"#),
+        line("th", "cognition_reasoning", r#"{"text":"Let me see"}"#),
         line(
             "th",
             "cognition_out_delta",

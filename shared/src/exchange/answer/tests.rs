@@ -67,7 +67,7 @@ fn an_answer_that_breaks_off_is_named_and_nothing_of_it_is_lost() {
     let cut = ErrorFact {
         code: "upstream_cut".into(),
         message: "cut".into(),
-        retryable: true,
+        retryable: Some(true),
         retry_after_ms: None,
     };
     let (kinds, heard) = answered(Api::OpenAiChat, 200, TEXT, Ending::Failed(cut));
@@ -78,7 +78,7 @@ fn an_answer_that_breaks_off_is_named_and_nothing_of_it_is_lost() {
 
     let (kinds, heard) = answered(Api::OpenAiChat, 200, TEXT, Ending::Whole);
     assert_eq!(heard.verdict, Verdict::Ends(RunStatus::Interrupted));
-    assert_eq!((errors(&kinds)[0].code.as_str(), errors(&kinds)[0].retryable), ("truncated", true));
+    assert_eq!((errors(&kinds)[0].code.as_str(), errors(&kinds)[0].retryable), ("truncated", Some(true)));
 
     let (kinds, heard) = answered(Api::OpenAiChat, 200, TEXT, Ending::Cancelled);
     assert_eq!((heard.verdict, errors(&kinds).len()), (Verdict::Ends(RunStatus::Cancelled), 0));
@@ -96,7 +96,7 @@ fn failures_have_the_words_of_the_vendor_and_what_the_head_said() {
     assert_eq!(heard.verdict, Verdict::Ends(RunStatus::Error));
     let told = errors(&kinds);
     assert_eq!((told.len(), told[0].message.as_str()), (1, "slow down"));
-    assert!(told[0].retryable && told[0].retry_after_ms == Some(8_000));
+    assert!(told[0].may_pass() && told[0].retry_after_ms == Some(8_000));
     for (api, status, body) in [
         (Api::OpenAiChat, 502, "<html>Bad gateway</html>"),
         (Api::Anthropic, 401, ""),
@@ -107,7 +107,7 @@ fn failures_have_the_words_of_the_vendor_and_what_the_head_said() {
         assert_eq!(heard.verdict, Verdict::Ends(RunStatus::Error), "{body}");
         let told = errors(&kinds);
         assert_eq!((told.len(), told[0].code.as_str()), (1, format!("http_{status}").as_str()), "{kinds:?}");
-        assert_eq!(told[0].retryable, status >= 500);
+        assert_eq!(told[0].retryable, Some(status >= 500));
     }
 }
 

@@ -304,7 +304,7 @@ pub(super) fn give_up(run: &RunId, awaited_ms: u64, out: &mut Decoded) {
     let fact = ErrorFact {
         code: CompactString::const_new("no_result"),
         message: format!("no results of its calls came in {} s", awaited_ms / 1_000),
-        retryable: false,
+        retryable: None,
         retry_after_ms: None,
     };
     out.event(Event::new(run, Kind::Error(fact)));

@@ -24,7 +24,12 @@ fn first_run(world: &World) -> crate::RunId {
 }
 
 fn fact(code: &str) -> crate::event::ErrorFact {
-    crate::event::ErrorFact { code: code.into(), message: code.into(), retryable: true, retry_after_ms: None }
+    crate::event::ErrorFact {
+        code: code.into(),
+        message: code.into(),
+        retryable: Some(true),
+        retry_after_ms: None,
+    }
 }
 
 #[test]

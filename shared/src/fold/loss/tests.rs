@@ -19,7 +19,7 @@ fn loss(run: &RunId) -> Vec<Event> {
     let error = ErrorFact {
         code: PUBLISHER_LOST.into(),
         message: "nobody speaks for this run any more".to_owned(),
-        retryable: true,
+        retryable: Some(true),
         retry_after_ms: None,
     };
     let end = RunEnd { status: RunStatus::Interrupted, lost: true, ..RunEnd::default() };

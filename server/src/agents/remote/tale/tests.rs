@@ -89,7 +89,8 @@ fn ids_that_the_run_has_already_are_not_used_again() {
 fn a_failure_is_kept_for_the_end_and_what_was_said_before_is_not_said_again() {
     let run = RunId::new("r");
     let mut tale = Tale::new(run.clone(), None);
-    let fact = ErrorFact { code: "x".into(), message: "y".into(), retryable: true, retry_after_ms: None };
+    let fact =
+        ErrorFact { code: "x".into(), message: "y".into(), retryable: Some(true), retry_after_ms: None };
     let message = Message { message: MessageId::new("m"), role: "user".into(), text: "Hello".into() };
     let events = told(
         &mut tale,
@@ -130,7 +131,10 @@ fn a_failure_that_was_followed_by_another_is_told_and_the_last_one_ends_the_answ
     let mut tale = Tale::new(run.clone(), None);
     let error = |code: &str| {
         let (code, message) = (code.into(), String::from("no"));
-        Event::new(&run, Kind::Error(ErrorFact { code, message, retryable: false, retry_after_ms: None }))
+        Event::new(
+            &run,
+            Kind::Error(ErrorFact { code, message, retryable: Some(false), retry_after_ms: None }),
+        )
     };
     let said = told(&mut tale, vec![error("tools_unavailable"), error("model_error")]);
     assert_eq!(said, [error("tools_unavailable")]);

@@ -12,6 +12,9 @@ const EVENTS_MAX: usize = 4_096;
 /// Older files that are kept, unless it is said.
 const KEEP: usize = 5;
 
+/// Most events that may be said to wait for a sink.
+const EVENTS_MAX_MAX: usize = 1 << 20;
+
 /// How often a socket is tried again to open it, unless it is said.
 const ATTEMPTS: u32 = 3;
 
@@ -31,17 +34,29 @@ pub(super) struct SinkSettings {
     buffer_size: Option<Spanned<usize>>,
 }
 
+/// What a sink of the file is.
+pub(super) enum Set {
+    /// Raw events go elsewhere besides.
+    Elsewhere(StreamSink),
+    /// The agent itself, which is always there: how many pieces of an answer may wait for it, where that is said.
+    Agent(Option<usize>),
+}
+
 /// What is wrong at `key`, which stands at `place`.
 fn wrong<T>(place: &Spanned<T>, key: &str, why: &str) -> String {
     format!("line {}, at {key:?}: {why}", place.referenced.line())
 }
 
 impl SinkSettings {
-    /// As the hub wants it; nothing for the one that is there anyway; else what is wrong.
-    pub(super) fn sink(self) -> Result<Option<StreamSink>, String> {
+    /// As the hub wants it; else what is wrong.
+    pub(super) fn sink(self) -> Result<Set, String> {
         let kind = self.r#type.value.clone();
         self.fits(&kind)?;
-        let events_max = self.buffer_size.as_ref().map_or(EVENTS_MAX, |size| size.value);
+        if let Some(size) = self.buffer_size.as_ref().filter(|it| !(1..=EVENTS_MAX_MAX).contains(&it.value)) {
+            let why = format!("{} is no size of a buffer; allowed are 1 to {EVENTS_MAX_MAX}", size.value);
+            return Err(wrong(size, "buffer_size", &why));
+        }
+        let size = self.buffer_size.as_ref().map(|size| size.value);
         let text = |place: &Option<Spanned<String>>, key: &str| {
             let place = place.as_ref().filter(|place| !place.value.is_empty());
             let needs = || wrong(&self.r#type, "type", &format!("a sink of the type {kind} has a {key}"));
@@ -64,15 +79,14 @@ impl SinkSettings {
                     keep: self.rotation.as_ref().map_or(KEEP, |keep| keep.value),
                 })
             }
-            // What the agent itself hears: it waits for each event, and needs no room for more.
-            "return" => return Ok(None),
+            "return" => return Ok(Set::Agent(size)),
             other => {
                 let why =
                     format!("there is no sink of the type {other:?}; there are websocket, file and return");
                 return Err(wrong(&self.r#type, "type", &why));
             }
         };
-        Ok(Some(StreamSink { target, events_max }))
+        Ok(Set::Elsewhere(StreamSink { target, events_max: size.unwrap_or(EVENTS_MAX) }))
     }
 
     /// Whether nothing is said that means nothing for a sink of the type `kind`.

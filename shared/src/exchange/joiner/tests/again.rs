@@ -10,7 +10,7 @@ fn a_retry_goes_on_with_the_run_and_doubles_nothing() {
     let overloaded = json!({ "error": { "message": "slow down", "type": "rate_limit_error" } });
     world.answer_with(first.answer, 429, &overloaded, Ending::Whole);
     assert_eq!(runs(world.only())[0].status, RunStatus::Error);
-    assert!(runs(world.only())[0].error.as_ref().unwrap().retryable);
+    assert!(runs(world.only())[0].error.as_ref().unwrap().may_pass());
     let second = world.chat(&ask);
     assert_eq!((second.why, second.attempt), (Why::Retry, 2));
     world.answer_with(second.answer, 200, &Value::Null, Ending::Failed(fact("upstream_cut")));

@@ -14,7 +14,7 @@ fn run(text: &str, status: RunStatus, failure: Option<&str>) -> RunView {
         Kind::Error(ErrorFact {
             code: "http_401".into(),
             message: message.to_owned(),
-            retryable: false,
+            retryable: None,
             retry_after_ms: None,
         })
     });

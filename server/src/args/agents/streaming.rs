@@ -1,0 +1,208 @@
+//! How an agent takes the answers of its model while they stream: batches of calls, buffers, and how calls are written in
+//! texts. In a file of YAML, below `streaming_config`, or as a table of the agent with the same keys.
+
+use serde_json::{Map, Value};
+use server::config::Plan;
+use shared::dialect::text_calls::TextRules;
+use shared::limits::PART_BYTES_MAX;
+
+/// Most calls of a batch that may be said.
+const BATCH_CALLS_MAX: u64 = 256;
+
+/// Longest delay that may be said, in seconds.
+const BATCH_SECONDS_MAX: f64 = 60.0;
+
+/// Longest name of an element, in bytes.
+const ELEMENT_BYTES_MAX: usize = 64;
+
+/// What a call may have as attributes of its element.
+const ATTRIBUTES: [&str; 2] = ["id", "name"];
+
+/// What a call has as JSON, and of which type it is.
+const FIELDS: [(&str, &str, &str); 4] = [
+    ("type", "const", "tool_use"),
+    ("id", "type", "string"),
+    ("name", "type", "string"),
+    ("input", "type", "object"),
+];
+
+/// What was said; what is absent stays as it is.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Streaming {
+    batch_calls: Option<usize>,
+    batch_ms: Option<u64>,
+    text_bytes_max: Option<usize>,
+    pub(super) text_rules: TextRules,
+}
+
+/// A place in the settings, for what is said of it.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    file: &'a str,
+    key: &'a str,
+}
+
+impl At<'_> {
+    /// The value there is none of those that are allowed.
+    fn wrong(self, value: &Value, allowed: &str) -> String {
+        let Self { file, key } = self;
+        format!("{file}, at {key:?}: {value} does not fit; allowed is {allowed}")
+    }
+
+    /// The fields of an object, each of them one of `known`.
+    fn object<'v>(self, value: &'v Value, known: &[&str]) -> Result<&'v Map<String, Value>, String> {
+        let known = known.join(", ");
+        let object = value.as_object().ok_or_else(|| self.wrong(value, &format!("a table with {known}")))?;
+        let is_known = |key: &String| known.split(", ").any(|name| name == key);
+        match object.keys().find(|key| !is_known(key)) {
+            Some(key) => Err(format!("{}, at {key:?}: there is no such key; allowed are {known}", self.file)),
+            None => Ok(object),
+        }
+    }
+
+    /// A number from 1 to `most`.
+    fn count(self, value: &Value, most: u64, unit: &str) -> Result<usize, String> {
+        let count = value.as_u64().filter(|count| (1..=most).contains(count));
+        let count = count.and_then(|count| usize::try_from(count).ok());
+        count.ok_or_else(|| self.wrong(value, &format!("a whole number of {unit} from 1 to {most}")))
+    }
+}
+
+impl Streaming {
+    /// What `said` says: the name of a file, or the settings themselves. Else what is wrong, and where.
+    pub(super) fn of(said: &Value) -> Result<Self, String> {
+        let Value::String(path) = said else {
+            return Self::read(At { file: "[agents.NAME]", key: "streaming" }, said);
+        };
+        let wrong = |why: String| format!("{path}: {why}");
+        let yaml = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let whole: Value =
+            serde_saphyr::from_str(&yaml).map_err(|error| wrong(error.without_snippet().to_string()))?;
+        let at = At { file: path, key: "streaming_config" };
+        let whole = at.object(&whole, &["schema_version", "streaming_config"])?;
+        if let Some(version) = whole.get("schema_version").filter(|version| **version != "1.0.0") {
+            return Err(At { key: "schema_version", ..at }.wrong(version, "\"1.0.0\""));
+        }
+        let none = || format!("{path}: there is no \"streaming_config\" in it");
+        Self::read(at, whole.get("streaming_config").ok_or_else(none)?)
+    }
+
+    fn read(at: At<'_>, said: &Value) -> Result<Self, String> {
+        let keys =
+            ["tool_batch_size", "tool_batch_delay", "tool_parse_buffer_max", "text_buffer_max", "formats"];
+        let mut streaming = Self::default();
+        for (key, value) in at.object(said, &keys)? {
+            let at = At { key, ..at };
+            match key.as_str() {
+                "tool_batch_size" => {
+                    streaming.batch_calls = Some(at.count(value, BATCH_CALLS_MAX, "calls")?);
+                }
+                "tool_batch_delay" => {
+                    let seconds =
+                        value.as_f64().filter(|seconds| (0.0..=BATCH_SECONDS_MAX).contains(seconds));
+                    let allowed = format!("a number of seconds from 0 to {BATCH_SECONDS_MAX}");
+                    let seconds = seconds.ok_or_else(|| at.wrong(value, &allowed))?;
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        clippy::cast_sign_loss,
+                        reason = "bounded above"
+                    )]
+                    let ms = (seconds * 1_000.0).round() as u64;
+                    streaming.batch_ms = Some(ms);
+                }
+                "tool_parse_buffer_max" => {
+                    streaming.text_rules.bytes_max = at.count(value, PART_BYTES_MAX as u64, "bytes")?;
+                }
+                "text_buffer_max" => {
+                    streaming.text_bytes_max = Some(at.count(value, PART_BYTES_MAX as u64, "bytes")?);
+                }
+                _ => streaming.text_rules.element = formats(at, value)?,
+            }
+        }
+        Ok(streaming)
+    }
+
+    /// `plan` as it was set.
+    pub(super) fn plan(&self, plan: Plan) -> Plan {
+        Plan {
+            batch_calls: self.batch_calls.unwrap_or(plan.batch_calls),
+            batch_ms: self.batch_ms.unwrap_or(plan.batch_ms),
+            text_bytes_max: self.text_bytes_max.unwrap_or(plan.text_bytes_max),
+            ..plan
+        }
+    }
+}
+
+/// The element that holds a call, where one is said. JSON is read in one form alone, which may be said too.
+fn formats(at: At<'_>, said: &Value) -> Result<Option<String>, String> {
+    let formats = at.object(said, &["xml", "json"])?;
+    if let Some(json) = formats.get("json") {
+        let at = At { key: "json", ..at };
+        if let Some(schema) = at.object(json, &["schema"])?.get("schema") {
+            is_ours(At { key: "schema", ..at }, schema)?;
+        }
+    }
+    let Some(xml) = formats.get("xml") else { return Ok(None) };
+    let at = At { key: "xml", ..at };
+    let xml = at.object(xml, &["tag_open", "tag_close", "attributes"])?;
+    if let Some(said) = xml.get("attributes") {
+        let is_known = |name: &Value| ATTRIBUTES.iter().any(|known| name == known);
+        if !said.as_array().is_some_and(|names| names.iter().all(is_known)) {
+            return Err(At { key: "attributes", ..at }.wrong(said, "a list of id and name"));
+        }
+    }
+    let element = xml.get("tag_open").map(|open| {
+        let name = open.as_str().and_then(|open| open.strip_prefix('<')?.strip_suffix('>'));
+        let name = name.filter(|name| is_element(name)).map(str::to_owned);
+        name.ok_or_else(|| {
+            At { key: "tag_open", ..at }.wrong(open, "\"<NAME>\", of letters, digits, -, _, : and .")
+        })
+    });
+    let element = element.transpose()?;
+    if let Some(close) = xml.get("tag_close") {
+        let wanted = format!("</{}>", element.as_deref().unwrap_or("tool_use"));
+        if *close != wanted.as_str() {
+            return Err(At { key: "tag_close", ..at }.wrong(close, &format!("{wanted:?}, as tag_open says")));
+        }
+    }
+    Ok(element)
+}
+
+fn is_element(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
+    name.len() <= ELEMENT_BYTES_MAX
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(is_plain)
+}
+
+/// Whether a schema is that of the calls that are found.
+fn is_ours(at: At<'_>, said: &Value) -> Result<(), String> {
+    let names = FIELDS.map(|(name, ..)| name);
+    for (key, value) in at.object(said, &["type", "required", "properties"])? {
+        let at = At { key, ..at };
+        match key.as_str() {
+            "type" if value != "object" => return Err(at.wrong(value, "\"object\"")),
+            "required" => {
+                let is_known = |field: &Value| names.iter().any(|name| field == name);
+                if !value.as_array().is_some_and(|fields| fields.iter().all(is_known)) {
+                    return Err(at.wrong(value, &format!("a list of {}", names.join(", "))));
+                }
+            }
+            "properties" => {
+                let said = at.object(value, &names)?;
+                for (name, key, wanted) in FIELDS {
+                    let fits = |field: &&Value| field.get(key).is_none_or(|is| is == wanted);
+                    if let Some(field) = said.get(name).filter(|field| !fits(field)) {
+                        let allowed = format!("{{\"{key}\": {wanted:?}}}");
+                        return Err(At { key: name, ..at }.wrong(field, &allowed));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
