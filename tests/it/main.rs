@@ -10,6 +10,7 @@ mod absent; // what README says is not there yet
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
+mod consent; // given to what was shown and asked about
 mod control; // commands over a socket
 mod deliver; // each event once, whatever becomes of the hub
 mod dialects; // calls in texts, described dialects, conversions
@@ -24,6 +25,7 @@ mod doors_pages; // AG-UI and the AI SDK
 mod doors_seeds; // Forge, Deep Agent, Ralph
 mod drain; // SIGTERM: everybody is told, the process ends
 mod export; // conversations as files
+mod forged; // runs in the name of the hub's agents
 mod hostile; // what neighbours may do, and what it costs the others
 mod ingest; // streams come in, events show while the body still arrives
 mod lens; // levels, filters, fewer frames

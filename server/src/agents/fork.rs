@@ -58,7 +58,7 @@ pub(crate) async fn fork(
         envelopes.truncate(place);
     }
     envelopes.push(mark(from, envelopes.last().map_or(0, |last| last.seq)));
-    let history = History::of(envelopes);
+    let history = History::of_hub(envelopes);
     let imported = shared.hub.import(&into, history).await;
     imported.map_err(|error| Refusal::new(error.code(), format!("{into}: {error}")))?;
     close(shared, &into).await?;
@@ -74,6 +74,7 @@ fn mark(from: &Conversation, seq: Seq) -> Envelope {
         at: clock::now_ms(),
         producer_at: None,
         publisher: None,
+        by_hub: true,
     }
 }
 
@@ -119,7 +120,7 @@ async fn close(shared: &Shared, id: &ConversationId) -> Result<(), Refusal> {
         ends.push(run, Kind::RunEnd(RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() }));
     }
     if !ends.envelopes.is_empty() {
-        let ended = shared.fanout.publish(id, Publication::of(ends.envelopes));
+        let ended = shared.fanout.publish(id, Publication::of_hub(ends.envelopes));
         let ended = ended.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
         let log = shared.hub.log();
         let stored = reached(log, ended.ticket, Durability::Stored.min(log.durability())).await;

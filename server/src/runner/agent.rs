@@ -149,6 +149,11 @@ impl Agent {
         self.phase == Phase::Answered && self.calls.wait_for_consent()
     }
 
+    /// The calls about which a person is asked, with the arguments that they will be executed with.
+    pub fn asked_about(&self) -> impl Iterator<Item = (&ToolCallId, &str)> {
+        self.calls.asked_about()
+    }
+
     /// Does nothing more: the run is as it is.
     pub fn leave(&mut self) {
         self.phase = Phase::Over;

@@ -18,7 +18,7 @@ use super::agent::failed;
 use super::model::{Call, Way};
 use super::sinks::Sinks;
 use super::{Agent, Answer, Ask, Command, Execute, HUB_STOPPED, Input, NAME, Plan, Scribe};
-use crate::agents::Terms;
+use crate::agents::{AskedAbout, Terms};
 use crate::clock;
 use crate::config::RunnerConfig;
 use crate::hub::PublishError;
@@ -86,6 +86,8 @@ pub(crate) struct Shell {
     stop: CancellationToken,
     words: mpsc::Receiver<Word>,
     waits: watch::Sender<bool>,
+    /// What a person is asked about.
+    asks: Arc<AskedAbout>,
     inbox: mpsc::Receiver<Note>,
     notes: mpsc::Sender<Note>,
     /// Tools that whoever asked for the run executes.
@@ -120,6 +122,8 @@ pub(crate) struct Parts {
     pub(crate) words: mpsc::Receiver<Word>,
     /// Told whether the run goes on only when a person has answered.
     pub(crate) waits: watch::Sender<bool>,
+    /// Told what a person is asked about.
+    pub(crate) asked: Arc<AskedAbout>,
     /// Tools that whoever asked for the run executes.
     pub(crate) tools: Arc<[Offered]>,
     /// How the run is to go.
@@ -161,7 +165,7 @@ impl Shell {
     }
 
     fn new(parts: Parts, agent: Agent) -> Self {
-        let Parts { shared, config, way, place, stop, words, waits, tools, terms } = parts;
+        let Parts { shared, config, way, place, stop, words, waits, asked: asks, tools, terms } = parts;
         let (notes, inbox) = mpsc::channel(NOTES_MAX);
         let scribe = Scribe::new(&shared, place.clone()).at(config.price);
         let sinks = Sinks::open(&shared, &place, &config.sinks);
@@ -176,6 +180,7 @@ impl Shell {
             stop,
             words,
             waits,
+            asks,
             inbox,
             notes,
             calls: HashMap::new(),
@@ -264,6 +269,8 @@ impl Shell {
                 other => deeds.push(other),
             }
         }
+        // Before anybody can know that it is asked: what is remembered is what will be executed.
+        self.agent.asked_about().for_each(|(tool, arguments)| self.asks.remember_once(tool, arguments));
         self.scribe.say(events)?;
         for deed in deeds {
             match deed {

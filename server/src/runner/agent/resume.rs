@@ -49,10 +49,16 @@ impl Agent {
         agent
     }
 
+    /// Takes over a call that is not over.
     fn inherit(&mut self, tool: &ToolCallId, call: &ToolView, now: u64, out: &mut Vec<Command>) {
         if matches!(call.state, ToolState::Pending | ToolState::Approval) {
-            let asks = call.state == ToolState::Approval;
+            // Whom it needs is settled by what is set now, and by what the log has of a person's answer.
+            let is_asked = call.state == ToolState::Approval;
+            let asks = is_asked || (!call.approved && self.plan.asks_before(&call.name));
             self.calls.inherit(tool, &call.name, &call.arguments.text, asks, now);
+            if asks && !is_asked {
+                self.log(Kind::ApprovalRequest { tool: tool.clone(), text: None }, out);
+            }
             return;
         }
         let (tool, state) = (tool.clone(), ToolState::Interrupted);
