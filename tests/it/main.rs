@@ -55,6 +55,7 @@ mod resume; // cut and come back, late, slow, after a crash
 mod runner; // agents of the hub's own: asked, retried, stopped, resumed
 mod runner_apis; // models of other APIs, calls in the text, providers in YAML
 mod runner_far; // tools behind TLS: keys, wrong certificates, answers that break off
+mod runner_requests; // what its models are told of what was said
 mod runner_sinks; // raw events of a provider go into files and sockets
 mod runner_tools; // executed while the model speaks; servers that hang, crash, lie
 mod security; // origins, hosts, headers

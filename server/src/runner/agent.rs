@@ -4,13 +4,12 @@ use shared::event::{
     ErrorFact, Message, PartEnd, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult, ToolState,
     ToolStateChange,
 };
-use shared::reconstruct::Partial;
 use shared::{Event, Json, Kind, MessageId, RunId, ToolCallId};
 
+use super::NAME;
 use super::calls::{Calls, Execute};
 use super::ids::Ids;
 use super::plan::Plan;
-use super::{NAME, PARTIAL};
 
 mod model;
 mod resume;
@@ -75,8 +74,6 @@ pub struct Ask {
     pub step: u32,
     /// Which attempt at it, from 1.
     pub attempt: u32,
-    /// The answer before this one broke off, and what there is of it is kept: the model is told.
-    pub broke_off: Option<Partial>,
 }
 
 /// How far an agent is.
@@ -177,7 +174,7 @@ impl Agent {
         }
         if self.phase == Phase::Fresh {
             self.log(self.start(), out);
-            self.ask(None, now, out);
+            self.ask(now, out);
         }
         match input {
             Input::Said(event) => self.said(event, now, out),
@@ -297,8 +294,8 @@ impl Agent {
                 let said = format!("the model has answered {} times and calls on", self.step);
                 self.fail(failure("too_many_steps", &said, false), out);
             }
-            Phase::Answered => self.ask(None, now, out),
-            Phase::Again { at } if *at <= now => self.ask(self.partial(), now, out),
+            Phase::Answered => self.ask(now, out),
+            Phase::Again { at } if *at <= now => self.ask(now, out),
             Phase::Failed(fact) => self.fail(fact.clone(), out),
             _ => {}
         }

@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::agent::failed;
 use super::model::{Call, Way};
 use super::sinks::Sinks;
-use super::{Agent, Answer, Ask, Command, Execute, HUB_STOPPED, Input, NAME, Plan, Scribe};
+use super::{Agent, Answer, Command, Execute, HUB_STOPPED, Input, NAME, Plan, Scribe};
 use crate::agents::{AskedAbout, Terms};
 use crate::clock;
 use crate::config::RunnerConfig;
@@ -274,7 +274,7 @@ impl Shell {
         self.scribe.say(events)?;
         for deed in deeds {
             match deed {
-                Command::Ask(ask) => self.ask(ask),
+                Command::Ask(_) => self.ask(),
                 Command::HangUp => self.model = None,
                 Command::Execute(call) => self.execute(call),
                 Command::Abort(tool) => drop(self.calls.remove(&tool)),
@@ -287,7 +287,7 @@ impl Shell {
         Ok(())
     }
 
-    fn ask(&mut self, ask: Ask) {
+    fn ask(&mut self) {
         self.asked += 1;
         self.has_news = false;
         let call = Call {
@@ -296,7 +296,6 @@ impl Shell {
             way: self.way.clone(),
             conversation: self.place.conversation.clone(),
             run: self.place.run.clone(),
-            ask,
             tools: Arc::clone(&self.tools),
             without_tools: self.terms.without_tools,
             number: self.asked,
