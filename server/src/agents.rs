@@ -26,6 +26,7 @@ use crate::state::Shared;
 
 mod again;
 pub(crate) mod commands;
+pub(crate) mod consent;
 mod error;
 pub(crate) mod fork;
 pub(crate) mod remote;
@@ -33,6 +34,7 @@ mod seat;
 pub(crate) mod settings;
 mod terms;
 
+pub(crate) use consent::AskedAbout;
 pub(crate) use error::StartError;
 use seat::{Going, Seat, go_on};
 pub(crate) use terms::Terms;
@@ -189,7 +191,7 @@ impl Agents {
         let mut said = Decoded::default();
         notes.for_each(|note| said.push(&place.run, note));
         if !said.envelopes.is_empty() {
-            shared.fanout.publish(&place.conversation, Publication::of(said.envelopes))?;
+            shared.fanout.publish(&place.conversation, Publication::of_hub(said.envelopes))?;
         }
         go_on(shared, work, seat);
         Ok(Started { place, after })
@@ -232,8 +234,14 @@ impl Agents {
         self.going.lock().get(place).is_some_and(|going| going.stop.is_cancelled())
     }
 
-    /// A person answers whether a call may be executed. False where the run does not go on, or has too much to hear.
-    pub(crate) fn consent(&self, place: &Place, tool: ToolCallId, answer: Answer) -> bool {
+    /// What a run has asked a person about; nothing where it does not go on.
+    fn asked(&self, place: &Place) -> Option<Arc<AskedAbout>> {
+        self.going.lock().get(place).map(|going| Arc::clone(&going.asked))
+    }
+
+    /// A person answers whether a call may be executed. False where the run does not go on, or has too much to hear. Only
+    /// [`consent::consent`] knows whether it may.
+    fn consent(&self, place: &Place, tool: ToolCallId, answer: Answer) -> bool {
         self.tell(place, Word::Consent(tool, answer))
     }
 

@@ -40,7 +40,7 @@ pub(crate) use import::{History, ImportError};
 pub(crate) use list::Listed;
 pub(crate) use orphans::{Attendant, Orphans};
 pub use prices::Prices;
-pub(crate) use publication::{AppendError, Appended, OpenError, Publication, PublishError};
+pub(crate) use publication::{AppendError, Appended, By, OpenError, Publication, PublishError};
 pub(crate) use publishers::{Claim, Numbers};
 pub(crate) use upkeep::Bounds;
 
@@ -351,6 +351,8 @@ fn count(appended: &Result<Appended, AppendError>) {
         }
         Err(AppendError::Gap { .. }) => TALLY.gaps.one(),
         Err(AppendError::Fenced) => TALLY.fenced.one(),
-        Err(AppendError::Retired | AppendError::Reserved | AppendError::Log(_)) => {}
+        Err(
+            AppendError::Retired | AppendError::Reserved | AppendError::RunOfHub { .. } | AppendError::Log(_),
+        ) => {}
     }
 }

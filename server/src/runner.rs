@@ -33,8 +33,5 @@ pub(crate) use shell::{Parts, Place, Shell, Word, left_unheard};
 /// What the runs of the hub's own agents name as their dialect.
 pub(crate) const NAME: &str = "runner";
 
-/// The agent's own event that says that an answer broke off, and how much there is of it.
-const PARTIAL: &str = "partial_answer";
-
 /// The failure of runs that the hub ended because it stopped; they can go on.
 pub(crate) const HUB_STOPPED: &str = "hub_stopped";

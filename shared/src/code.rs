@@ -140,6 +140,10 @@ error_codes! {
     NotResumable = "not_resumable", 409;
     /// The run does not go on, or has no such call that waits for consent.
     NotRunning = "not_running", 409;
+    /// The arguments are not those that the person saw, or not those that the hub has asked about.
+    ConsentMismatch = "consent_mismatch", 409;
+    /// The event names a run of an agent of this hub: nobody else writes into it.
+    RunOfHub = "run_of_hub", 403;
     /// The upstream of a call could not be reached.
     UpstreamUnreachable = "upstream_unreachable", 502;
     /// The upstream of a call was reached and gave no answer.

@@ -48,6 +48,10 @@ pub enum Deed {
         /// Its arguments, where they are to be others.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<serde_json::Value>,
+        /// Which arguments the person saw: the first 16 bytes of SHA-256 over their text in the view, as 32 hex digits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+        saw: Option<CompactString>,
     },
     /// A call that waits for consent may not be executed.
     Reject {

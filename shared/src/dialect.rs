@@ -132,7 +132,7 @@ impl Decoded {
 
     /// Adds an event that happened at `producer_at` by the stream's own clock, in milliseconds since 1970.
     pub fn event_at(&mut self, event: Event, producer_at: Option<u64>) {
-        self.envelopes.push(Envelope { event, seq: 0, at: 0, producer_at, publisher: None });
+        self.envelopes.push(Envelope { event, seq: 0, at: 0, producer_at, publisher: None, by_hub: false });
     }
 }
 

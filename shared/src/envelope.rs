@@ -25,6 +25,10 @@ pub struct Envelope {
     /// Who published it, where it has a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publisher: Option<PublisherId>,
+    /// The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    /// runs that it gave up. Nobody else can: it is taken away from all that is received.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_hub: bool,
 }
 
 // Eight bytes are no more than a reference only where references have eight.
@@ -42,9 +46,10 @@ impl Envelope {
         parse_wire(json).map(Self::of)
     }
 
-    /// The same for what comes from outside the hub: a number over [`crate::limits::NUMBER_MAX`] is refused.
+    /// The same for what comes from outside the hub: a number over [`crate::limits::NUMBER_MAX`] is refused, and whatever
+    /// it says, it is not said by the hub.
     pub fn received(json: &str) -> Result<Self, EventError> {
-        parse_received(json).map(Self::of)
+        parse_received(json).map(|read| Self { by_hub: false, ..Self::of(read) })
     }
 
     fn of((event, wire): (Event, Wire<'_>)) -> Self {
@@ -54,6 +59,7 @@ impl Envelope {
             at: wire.at.unwrap_or(0),
             producer_at: wire.producer_at,
             publisher: wire.publisher,
+            by_hub: wire.by_hub,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use crate::AgentId;
 use crate::event::{PartKind, ToolState};
 use crate::limits::AGENT_LANES_DEPTH_MAX;
+use crate::reconstruct::NEXT_ANSWER;
 use crate::view::{Item, NoteBody, RunView, ToolView};
 
 mod turns;
@@ -15,7 +16,12 @@ pub use turns::{Stretch, Turn, turns};
 
 /// How the names of events begin that the hub keeps for itself in runs: of agents elsewhere what it
 /// asks them next, of callers elsewhere how it knows them again.
-pub(crate) const BOOKKEEPING: &str = "remote_";
+const BOOKKEEPING: &str = "remote_";
+
+/// Whether a custom event is one that the hub keeps for itself.
+pub(crate) fn is_bookkeeping(name: &str) -> bool {
+    name.starts_with(BOOKKEEPING) || name == NEXT_ANSWER
+}
 
 /// The event that says which node and step of a graph speaks from then on.
 pub(crate) const GRAPH_STEP: &str = "langgraph_step";
@@ -248,9 +254,7 @@ fn place(
             let note = run.notes.get(*number)?;
             let rank = match &note.body {
                 NoteBody::Error(_) => Rank::Kept,
-                NoteBody::Custom { name, .. } if name.starts_with(BOOKKEEPING) || name == GRAPH_STEP => {
-                    Rank::Detail
-                }
+                NoteBody::Custom { name, .. } if is_bookkeeping(name) || name == GRAPH_STEP => Rank::Detail,
                 NoteBody::Custom { .. } => Rank::Step,
                 NoteBody::Raw { .. } => Rank::Detail,
             };

@@ -55,7 +55,7 @@ pub fn fold(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Change
             view.anomalies.note(anomaly.code, || anomaly.detail.clone());
         }
         Kind::ToolProgress(_) | Kind::Rate { .. } => {}
-        _ => fold_in_run(view, event, envelope.at, changed),
+        _ => fold_in_run(view, envelope, changed),
     }
 }
 
@@ -143,8 +143,9 @@ impl Scene<'_> {
     }
 }
 
-fn fold_in_run(view: &mut View, event: &Event, at: u64, changed: &mut dyn FnMut(Change)) {
-    let run_id = &event.run;
+fn fold_in_run(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Change)) {
+    let Envelope { event, at, .. } = envelope;
+    let (run_id, at) = (&event.run, *at);
     if !view.runs.contains_key(run_id) {
         if view.runs.len() >= RUNS_MAX {
             note_full(&mut view.anomalies, &mut view.full, "runs");
@@ -153,7 +154,9 @@ fn fold_in_run(view: &mut View, event: &Event, at: u64, changed: &mut dyn FnMut(
         if !matches!(event.kind, Kind::RunStart(_)) {
             view.anomalies.note(AnomalyCode::RunWithoutStart, || run_id.to_string());
         }
-        view.runs.insert(run_id.clone(), RunView { started_at: at, ..RunView::default() });
+        // Only who begins a run can have it: what was said in it before would be anybody's.
+        let own = envelope.by_hub && matches!(event.kind, Kind::RunStart(_));
+        view.runs.insert(run_id.clone(), RunView { started_at: at, own, ..RunView::default() });
         view.items.push(TopItem::Run(run_id.clone()));
         changed(Change::Run(run_id.clone()));
     }

@@ -32,6 +32,7 @@ pub mod view;
 pub mod retry;
 
 pub mod dialect;
+pub mod digest;
 pub mod encode;
 pub mod exchange;
 pub mod frame;

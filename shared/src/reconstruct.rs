@@ -13,7 +13,10 @@
 //!   [`Unfinished::Answer`] it is kept and answered: that it was interrupted, cancelled, or not executed. A call
 //!   whose definition never became whole is left out in any case: there is nothing to answer.
 //! * What sub-agents did inside is left out; the call that started them is kept, with what they gave back.
-//! * A response that broke off is kept as far as it came and followed by a note that says so.
+//! * A response that broke off is kept as far as it came and followed by a note that says so, once; what came when the model
+//!   was asked again stands behind the note.
+//! * The hub's own agents say where one answer ends and the next begins. Elsewhere it is guessed: a text behind calls, and a call
+//!   that was begun when another had its result, are of the next answer.
 //! * Thinking is carried where the provider signed it, and to the API that signs; others do not take it back.
 //! * No message is empty, and ids and names are those that the API takes.
 
@@ -29,6 +32,13 @@ mod names;
 
 pub use history::{Unfinished, history};
 pub use names::tool_name;
+
+/// The event in runs of the hub's own agents that says that the model is asked for its next answer: all between two of them is
+/// one answer, however its texts, calls and their results came.
+pub const NEXT_ANSWER: &str = "next_answer";
+
+/// The event in them that says that an answer broke off, and how much there is of it: a [`Partial`].
+pub const PARTIAL_ANSWER: &str = "partial_answer";
 
 /// A response that broke off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -214,7 +214,7 @@ pub fn logged(events: Vec<Event>) -> Vec<Arc<Envelope>> {
     let mut add = |view: &mut View, event| {
         seq += 1;
         at += seq % 7;
-        let mut envelope = Envelope { event, seq, at, producer_at: None, publisher: None };
+        let mut envelope = Envelope { event, seq, at, producer_at: None, publisher: None, by_hub: false };
         crate::fold::complete(view, &mut envelope.event);
         crate::fold::fold(view, &envelope, &mut |_| {});
         envelopes.push(Arc::new(envelope));

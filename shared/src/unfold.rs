@@ -141,7 +141,14 @@ struct Events {
 impl Events {
     fn push(&mut self, run: &RunId, agent: Option<&AgentId>, at: u64, kind: Kind) {
         let event = Event::new(run, kind).by(agent.cloned());
-        self.envelopes.push(Envelope { event, seq: 0, at, producer_at: None, publisher: None });
+        self.envelopes.push(Envelope {
+            event,
+            seq: 0,
+            at,
+            producer_at: None,
+            publisher: None,
+            by_hub: false,
+        });
     }
 }
 

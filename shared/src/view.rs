@@ -83,6 +83,9 @@ pub struct Within {
 pub struct RunView {
     /// How it stands.
     pub status: RunStatus,
+    /// An agent of the hub does it, or did: the hub itself has begun it, and nobody else can write into it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
     /// The model.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub model: Option<CompactString>,
@@ -238,6 +241,9 @@ pub struct ToolView {
     pub embeds: Option<Json>,
     /// What a person is asked, while it waits for consent.
     pub question: Option<String>,
+    /// A person was asked and has agreed to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approved: bool,
     /// When the model began to write it.
     pub started_at: u64,
     /// When it was written.

@@ -1,13 +1,14 @@
 //! For everybody: what the programs that look for barriers find, on every screen, in both colours, wide and narrow.
 
 use serde_json::{Value, json};
-use tests::Page;
 use tests::browser::{DESKTOP, Screen};
 use tests::hub::Hub;
 use tests::installed;
+use tests::model::answer;
 use tests::wait::patiently;
+use tests::{Origin, Page};
 
-use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING};
+use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, asking};
 
 const SCREENS: [(&str, Screen); 6] = [
     ("light", DESKTOP),
@@ -43,25 +44,13 @@ const PLACES: [(&str, &[&str], &str); 21] = [
     ("/c/asks", &["R"], "[data-t=reason]"),
 ];
 
-/// A call of an agent of the hub that waits for consent.
-const ASKS: &str = r#"
-    {"k":"run.start","run":"r","dialect":"runner","name":"helper","title":"Deploy billing"}
-    {"k":"tool.call","run":"r","tool":"t","name":"deploy","arguments":"{\"service\":\"billing\"}"}
-    {"k":"approval.request","run":"r","tool":"t","text":"Deploy to production?"}
-"#;
-
 /// Says what axe finds: its rule, where, and why.
 const LOOK: &str = "return axe.run(document).then(found => found.violations.flatMap(rule => rule.nodes.map(node => \
     `${rule.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`)))";
 
 /// A hub with an agent, one run that is over, one that goes on, and one that waits for consent.
-async fn hub() -> Hub {
-    let place = tempfile::tempdir().expect("a folder");
-    let file = place.path().join("fanlight.toml");
-    let agent = "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n";
-    std::fs::write(&file, agent).expect("a file");
-    let hub = Hub::start_with(&["--config", file.to_str().expect("a plain path")]).await;
-    hub.publisher("asks").await.says(ASKS).await;
+async fn hub() -> (Hub, Origin) {
+    let (hub, origin) = asking("asks", || answer("Done.")).await;
     let mut runs = hub.publisher("runs").await;
     for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER] {
         runs.says(lines).await;
@@ -80,13 +69,13 @@ async fn hub() -> Hub {
         json!({"k": "run.end", "run": "s", "status": "complete"}),
     ];
     done.says(&lines.map(|line| line.to_string()).join("\n")).await;
-    hub
+    (hub, origin)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
     let Some(packages) = installed::node_modules_or_advice() else { return };
-    let hub = hub().await;
+    let (hub, _origin) = hub().await;
     let axe = std::fs::read_to_string(packages.join("axe-core/axe.min.js")).expect("axe");
     let mut found = Vec::new();
     for (name, screen) in SCREENS {
@@ -123,7 +112,7 @@ async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lighthouse_gives_full_marks_for_access_and_good_practice() {
     let Some(packages) = installed::node_modules_or_advice() else { return };
-    let hub = hub().await;
+    let (hub, _origin) = hub().await;
     let mut lighthouse = installed::node();
     lighthouse
         .arg(packages.join("lighthouse/cli/index.js"))

@@ -1,17 +1,11 @@
 //! What lies over the page has the keys to itself, and gives the focus back; boxes that scroll keep their own keys.
 
 use serde_json::json;
+use tests::Page;
 use tests::browser::DESKTOP;
-use tests::{Hub, Page};
+use tests::model::answer;
 
-use crate::scene::{CALLS, OPENING, hub_and_publisher};
-
-/// A call of an agent of the hub that waits for consent.
-const ASKS: &str = r#"
-    {"k":"run.start","run":"r","dialect":"runner","name":"helper","title":"Deploy billing"}
-    {"k":"tool.call","run":"r","tool":"t","name":"deploy","arguments":"{\"service\":\"billing\"}"}
-    {"k":"approval.request","run":"r","tool":"t","text":"Deploy to production?"}
-"#;
+use crate::scene::{CALLS, OPENING, asking, head_of, hub_and_publisher};
 
 /// Presses a key that writes nothing.
 async fn key(page: &Page, key: &str, code: u32, modifiers: u32) {
@@ -23,12 +17,8 @@ async fn key(page: &Page, key: &str, code: u32, modifiers: u32) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn under_a_dialog_no_key_approves_anything() {
-    let place = tempfile::tempdir().expect("a folder");
-    let file = place.path().join("fanlight.toml");
-    let agent = "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n";
-    std::fs::write(&file, agent).expect("a file");
-    let hub = Hub::start_with(&["--config", file.to_str().expect("a plain path")]).await;
-    let head = hub.publisher("c").await.says(ASKS).await.seq;
+    let (hub, _origin) = asking("c", || answer("Done.")).await;
+    let head = head_of(&hub, "c").await;
     let page = Page::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;

@@ -1,8 +1,10 @@
 //! One run with everything in it, written for these tests.
 
+use serde_json::{Value, json};
 use tests::browser::{DESKTOP, Screen};
+use tests::model::{END, STREAM, delta, messages};
 use tests::relay::Relay;
-use tests::{Hub, Page, Publisher};
+use tests::{Hub, Origin, Page, Publisher, Step};
 
 /// The screens that most pictures are taken of.
 pub(crate) const LOOKS: [(&str, Screen); 3] = [
@@ -16,6 +18,50 @@ pub(crate) async fn hub_and_publisher(conversation: &str) -> (Hub, Publisher) {
     let hub = Hub::start().await;
     let publisher = hub.publisher(conversation).await;
     (hub, publisher)
+}
+
+/// What the helper of [`asking`] wants to be called, as a delta of its model's answer.
+pub(crate) fn deploys() -> Value {
+    let function = json!({"name": "deploy", "arguments": "{\"service\":\"billing\"}"});
+    json!({"content": "I deploy it, if you agree.",
+        "tool_calls": [{"index": 0, "id": "t", "type": "function", "function": function}]})
+}
+
+/// A hub whose agent asks in `conversation` whether it may deploy. Its model is `later` once there was an answer.
+pub(crate) async fn asking(
+    conversation: &str,
+    later: impl Fn() -> Vec<Step> + Send + Sync + 'static,
+) -> (Hub, Origin) {
+    let origin = Origin::start(move |asked| {
+        if messages(asked).iter().any(|message| message.get("role").is_some_and(|role| role == "tool")) {
+            return later();
+        }
+        let said = Step::piece(&delta(&deploys()));
+        vec![Step::begin("200 OK", &STREAM), said, Step::piece(END), Step::end(&[])]
+    })
+    .await;
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("fanlight.toml");
+    let agent = format!(
+        "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\nconfirm = [\"deploy\"]\n",
+        origin.address()
+    );
+    std::fs::write(&file, agent).expect("a file");
+    let hub = Hub::start_with(&["--config", file.to_str().expect("a plain path")]).await;
+    let body = json!({"id": "1", "command": "say", "agent": "helper", "text": "Deploy billing"}).to_string();
+    let path = format!("/v1/conversations/{conversation}/commands");
+    let said = hub.request("POST", &path).body(body).send().await.expect("the hub answers");
+    assert!(said.status().is_success(), "{said:?}");
+    let path = format!("/v1/conversations/{conversation}?summary");
+    let state = |it: &Value| it.pointer("/runs/0/tool_calls/0/state").is_some_and(|it| it == "approval");
+    hub.json_until(&path, state).await;
+    (hub, origin)
+}
+
+/// How many events `conversation` has.
+pub(crate) async fn head_of(hub: &Hub, conversation: &str) -> u64 {
+    let view = hub.json(&format!("/v1/conversations/{conversation}")).await;
+    view.get("seq").and_then(Value::as_u64).expect("a seq")
 }
 
 /// The run with its calls on a page whose way to the hub can be cut. The hub lives as long as it is kept.

@@ -10,6 +10,7 @@ mod absent; // what README says is not there yet
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
+mod consent; // given to what was shown and asked about
 mod control; // commands over a socket
 mod deliver; // each event once, whatever becomes of the hub
 mod dialects; // calls in texts, described dialects, conversions
@@ -24,6 +25,7 @@ mod doors_pages; // AG-UI and the AI SDK
 mod doors_seeds; // Forge, Deep Agent, Ralph
 mod drain; // SIGTERM: everybody is told, the process ends
 mod export; // conversations as files
+mod forged; // runs in the name of the hub's agents
 mod hostile; // what neighbours may do, and what it costs the others
 mod ingest; // streams come in, events show while the body still arrives
 mod kept; // while the disk is full, and what is said of it
@@ -55,6 +57,7 @@ mod resume; // cut and come back, late, slow, after a crash
 mod runner; // agents of the hub's own: asked, retried, stopped, resumed
 mod runner_apis; // models of other APIs, calls in the text, providers in YAML
 mod runner_far; // tools behind TLS: keys, wrong certificates, answers that break off
+mod runner_requests; // what its models are told of what was said
 mod runner_sinks; // raw events of a provider go into files and sockets
 mod runner_tools; // executed while the model speaks; servers that hang, crash, lie
 mod security; // origins, hosts, headers

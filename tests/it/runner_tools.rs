@@ -30,7 +30,7 @@ fn calls(calls: &[(&str, &str, Value)]) -> Vec<Step> {
 }
 
 /// A model that first calls, and answers `Done.` when it has results.
-async fn calling(called: Vec<(&'static str, &'static str, Value)>) -> Origin {
+pub(crate) async fn calling(called: Vec<(&'static str, &'static str, Value)>) -> Origin {
     Origin::start(move |asked| {
         let has_results = messages(asked).iter().any(|message| message["role"] == "tool");
         if has_results { answer("Done.") } else { calls(&called) }
@@ -39,20 +39,20 @@ async fn calling(called: Vec<(&'static str, &'static str, Value)>) -> Origin {
 }
 
 /// A hub whose helper has the tools of the server as `t`. `more` is put into its table.
-async fn hub(origin: &Origin, more: &str) -> (Hub, tempfile::TempDir) {
+pub(crate) async fn hub(origin: &Origin, more: &str) -> (Hub, tempfile::TempDir) {
     let server = format!("[mcp.t]\ncommand = [{SERVER:?}]");
     hub_with_tools(origin, &format!("tools = [\"t\"]\n{more}"), &server).await
 }
 
 /// The calls of the newest run, once it is over, by their ids.
-async fn called(hub: &Hub) -> Vec<Value> {
+pub(crate) async fn called(hub: &Hub) -> Vec<Value> {
     let run = last_run(hub).await;
     assert_eq!((run["status"].as_str(), run["text"].as_str()), (Some("complete"), Some("Done.")), "{run}");
     run["tool_calls"].as_array().unwrap().clone()
 }
 
 /// The call `id` among `calls`: its state and what it gave back.
-fn came(calls: &[Value], id: &str) -> (String, String) {
+pub(crate) fn came(calls: &[Value], id: &str) -> (String, String) {
     let call = calls.iter().find(|call| call["id"] == id).unwrap();
     let text = |field: &str| match &call[field] {
         Value::String(text) => text.clone(),

@@ -68,7 +68,8 @@ fn played(path: &Path) -> (BTreeMap<String, View>, Vec<Why>) {
         let view = views.entry(name.to_owned()).or_default();
         for Envelope { mut event, .. } in events.envelopes {
             complete(view, &mut event);
-            let envelope = Envelope { event, seq: view.seq + 1, at, producer_at: None, publisher: None };
+            let envelope =
+                Envelope { event, seq: view.seq + 1, at, producer_at: None, publisher: None, by_hub: false };
             fold(view, &envelope, &mut |_| {});
         }
     };

@@ -41,8 +41,11 @@ pub fn agents(answer: &str) -> Vec<Agent> {
     serde_json::from_str(answer).map_or_else(|_| Vec::new(), |list: List| list.agents)
 }
 
-/// Whether the run is one of these agents of the hub: only those take commands.
+/// Whether the run is one of these agents of the hub: only those take commands. Anybody can use their names.
 pub fn is_ours(run: &RunView, agents: &[Agent]) -> bool {
+    if !run.own {
+        return false;
+    }
     let is_of = |agent: &Agent| {
         run.name.as_deref() == Some(&agent.name) && run.dialect.as_deref() == Some(&agent.dialect)
     };
@@ -51,7 +54,7 @@ pub fn is_ours(run: &RunView, agents: &[Agent]) -> bool {
 
 /// Whether the hub itself does the run: only then it knows when a model is asked again.
 pub fn is_own(run: &RunView) -> bool {
-    run.dialect.as_deref() == Some("runner")
+    run.own && run.dialect.as_deref() == Some("runner")
 }
 
 /// The newest run that these agents do, while it goes on.
@@ -227,6 +230,9 @@ fn is_heard(given: &Given, view: &View) -> bool {
 
 /// Why something was not done, and what to do.
 fn words(code: ErrorCode, message: &str) -> String {
+    if code == ErrorCode::ConsentMismatch {
+        return "The arguments changed; look again.".to_owned();
+    }
     let advice = match code {
         ErrorCode::UnknownAgent | ErrorCode::AgentUnavailable => "Choose another agent.",
         ErrorCode::NotRunning => "It was decided or over before.",
@@ -251,7 +257,7 @@ const QUESTION: &str = "question-";
 
 /// Whether a call of `run` is a question: its answer may be anything.
 pub fn is_question(run: &RunView, tool: &ToolCallId) -> bool {
-    !is_own(run) && tool.as_str().starts_with(QUESTION)
+    run.own && !is_own(run) && tool.as_str().starts_with(QUESTION)
 }
 
 /// What somebody has answered to a question: JSON where it is JSON, else the words.

@@ -134,7 +134,8 @@ mod tests {
         forms.set(Some(&here), &call("u"), written.clone());
         let give = |control: &mut Control, id: &str| {
             let (run, tool) = call("t");
-            let deed = Deed::Approve { run: Some(run.clone()), tool: tool.clone(), arguments: None };
+            let deed =
+                Deed::Approve { run: Some(run.clone()), tool: tool.clone(), arguments: None, saw: None };
             control.give(At::Call(run, tool), here.clone(), id, deed, &View::default());
         };
         give(&mut control, "1");

@@ -169,6 +169,11 @@ export interface ForkEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -194,6 +199,11 @@ export interface RunStartEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -219,6 +229,11 @@ export interface RunUpdateEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -241,6 +256,11 @@ export interface RunStalledEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -269,6 +289,11 @@ export interface RunEndEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -300,6 +325,11 @@ export interface AgentStartEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -326,6 +356,11 @@ export interface AgentEndEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -349,6 +384,11 @@ export interface MessageEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -373,6 +413,11 @@ export interface PartStartEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -396,6 +441,11 @@ export interface PartDeltaEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -417,6 +467,11 @@ export interface PartReplaceEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -446,6 +501,11 @@ export interface PartEndEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -471,6 +531,11 @@ export interface ToolStartEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -494,6 +559,11 @@ export interface ToolArgsEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -517,6 +587,11 @@ export interface ToolCallEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -553,6 +628,11 @@ export interface ToolStateEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -576,6 +656,11 @@ export interface ToolOutputEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -617,6 +702,11 @@ export interface ToolResultEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -649,6 +739,11 @@ export interface ToolProgressEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -668,6 +763,11 @@ export interface StatusEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -693,6 +793,11 @@ export interface ErrorEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -714,6 +819,11 @@ export interface ApprovalRequestEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -737,6 +847,11 @@ export interface ApprovalAnswerEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -758,6 +873,11 @@ export interface CustomEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -779,6 +899,11 @@ export interface RawEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -800,6 +925,11 @@ export interface AnomalyEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -819,6 +949,11 @@ export interface RateEvent {
   agent?: string;
   /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
   at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
   /** When it happened by the publisher's clock, in milliseconds since 1970. */
   producer_at?: number;
   /** Who published it, where it has a name. */
@@ -886,6 +1021,8 @@ export interface ApproveFrame {
   arguments?: unknown;
   /** The run; the newest where it is not said. */
   run?: string;
+  /** Which arguments the person saw: the first 16 bytes of SHA-256 over their text in the view, as 32 hex digits. */
+  saw?: string;
   /** The call. */
   tool: string;
   /** Chosen by whoever commands; names the answer. */
@@ -1037,7 +1174,7 @@ export interface ConversationRow {
 }
 
 /** What went wrong with one request, frame or subscription. Never closes the socket by itself. */
-export type ErrorCode = "bad_request" | "bad_conversation" | "bad_position" | "bad_event" | "unknown_dialect" | "unknown_conversation" | "unknown_subscription" | "subscription_in_use" | "conversation_exists" | "not_found" | "method_not_allowed" | "forbidden_origin" | "too_large" | "too_many" | "publisher_gap" | "publisher_fenced" | "gone" | "shutting_down" | "body_timeout" | "unsupported_encoding" | "durability_unavailable" | "log_failed" | "disk_full" | "disk_failing" | "unknown_upstream" | "upgrade_refused" | "unknown_agent" | "agent_unavailable" | "not_resumable" | "not_running" | "upstream_unreachable" | "upstream_failed" | "internal";
+export type ErrorCode = "bad_request" | "bad_conversation" | "bad_position" | "bad_event" | "unknown_dialect" | "unknown_conversation" | "unknown_subscription" | "subscription_in_use" | "conversation_exists" | "not_found" | "method_not_allowed" | "forbidden_origin" | "too_large" | "too_many" | "publisher_gap" | "publisher_fenced" | "gone" | "shutting_down" | "body_timeout" | "unsupported_encoding" | "durability_unavailable" | "log_failed" | "disk_full" | "disk_failing" | "unknown_upstream" | "upgrade_refused" | "unknown_agent" | "agent_unavailable" | "not_resumable" | "not_running" | "consent_mismatch" | "run_of_hub" | "upstream_unreachable" | "upstream_failed" | "internal";
 
 export interface ErrorFact {
   /** The name of the failure, as the source has it. */
@@ -1194,6 +1331,8 @@ export interface Streamed {
 export interface ToolView {
   /** The sub-agent that called it. */
   agent: string | null;
+  /** A person was asked and has agreed to it. */
+  approved?: boolean;
   /** The arguments as the model wrote them; JSON in most dialects. */
   arguments: Streamed;
   /** Things to embed that came with the result. */
@@ -1266,6 +1405,8 @@ export interface RunView {
   notes: Note[];
   /** Parts, calls and agents that have not ended. */
   open: Item[];
+  /** An agent of the hub does it, or did: the hub itself has begun it, and nobody else can write into it. */
+  own?: boolean;
   /** The streamed texts. */
   parts: Record<string, PartView>;
   /** Since when the hub has not heard of it, once it said so; nothing as soon as more comes. */

@@ -40,13 +40,16 @@ impl Agents {
         Ok(Started { place: place.clone(), after })
     }
 
-    /// Whether an agent of this hub did the run, or does it.
+    /// Whether an agent of this hub did the run, or does it. A name and a dialect can be anybody's.
     pub(super) fn did(&self, run: &RunView) -> bool {
-        run.dialect.as_deref() == Some(NAME) || self.was_elsewhere(run)
+        is_of_runner(run) || self.was_elsewhere(run)
     }
 
     /// Whether an agent elsewhere did the run that the hub called.
     fn was_elsewhere(&self, run: &RunView) -> bool {
+        if !run.own {
+            return false;
+        }
         let known = run.name.as_ref().and_then(|name| self.known.get(name));
         matches!(known.map(|known| &known.kind), Some(KnownKind::Remote(config))
             if run.dialect.as_deref() == Some(config.speaks.dialect()))
@@ -66,8 +69,8 @@ impl Agents {
             let runs: Vec<(RunId, bool)> = found.look(|view| {
                 let waits = |run: &RunView, is_elsewhere: bool| {
                     let was_stopped = run.error.as_ref().is_some_and(|error| error.code == HUB_STOPPED);
-                    let is_own = run.dialect.as_deref() == Some(NAME) && (run.is_running() || was_stopped);
-                    is_own || (is_elsewhere && remote::waits(run))
+                    let goes_on = is_of_runner(run) && (run.is_running() || was_stopped);
+                    goes_on || (is_elsewhere && remote::waits(run))
                 };
                 let looked = view.runs.iter().map(|(id, run)| {
                     let is_elsewhere = shared.agents.was_elsewhere(run);
@@ -90,4 +93,9 @@ impl Agents {
             }
         }
     }
+}
+
+/// Whether the hub itself does the run, or did.
+pub(super) fn is_of_runner(run: &RunView) -> bool {
+    run.own && run.dialect.as_deref() == Some(NAME)
 }

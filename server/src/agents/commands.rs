@@ -8,17 +8,18 @@ use indexmap::IndexMap;
 use parking_lot::Mutex;
 use shared::code::ErrorCode;
 use shared::command::{Command, Deed, Done};
-use shared::event::ToolState;
 use shared::limits::{COMMANDS_REMEMBERED_MAX, ID_BYTES_MAX};
 use shared::retry::Retry;
 use shared::view::RunView;
-use shared::{ConversationId, Position, RunId, ToolCallId, View};
+use shared::{ConversationId, Position, RunId, View};
 
+use super::again::is_of_runner;
+use super::consent::{Said, consent};
 use super::fork::{Cut, fork};
 use super::{Agents, Spoken, StartError, Started, Turn, is_over};
 use crate::hub::Conversation;
 use crate::log::blocking;
-use crate::runner::{Answer, NAME, Place};
+use crate::runner::{Answer, Place};
 use crate::state::Shared;
 
 /// How many conversations may be commanded at the same time.
@@ -130,13 +131,13 @@ fn act(shared: &Arc<Shared>, id: &ConversationId, deed: Deed) -> Result<Started,
             let heard = !is_over(shared, place) && shared.agents.stop(place);
             target.heard(heard)?
         }
-        Deed::Approve { run, tool, arguments } => {
-            let target = Target::find(shared, id, run)?;
-            let arguments = arguments.map(|arguments| arguments.to_string());
-            target.consent(shared, tool, Answer::Yes { arguments })?
+        Deed::Approve { run, tool, arguments, saw } => {
+            let answer = Answer::Yes { arguments: arguments.map(|arguments| arguments.to_string()) };
+            Target::find(shared, id, run)?.consent(shared, Said { tool, answer, saw })?
         }
         Deed::Reject { run, tool, text } => {
-            Target::find(shared, id, run)?.consent(shared, tool, Answer::No { why: text })?
+            let answer = Answer::No { why: text };
+            Target::find(shared, id, run)?.consent(shared, Said { tool, answer, saw: None })?
         }
         Deed::Retry { run } => {
             let target = Target::find(shared, id, run)?;
@@ -200,7 +201,7 @@ impl Target {
     fn waits_for_model(&self) -> bool {
         let run = &self.started.place.run;
         self.conversation.look(|view| {
-            let run = view.runs.get(run).filter(|run| run.dialect.as_deref() == Some(NAME));
+            let run = view.runs.get(run).filter(|run| is_of_runner(run));
             run.and_then(Retry::of).is_some()
         })
     }
@@ -214,14 +215,8 @@ impl Target {
         Err(Refusal::new(ErrorCode::NotRunning, why))
     }
 
-    fn consent(self, shared: &Shared, tool: ToolCallId, answer: Answer) -> Result<Started, Refusal> {
-        let run = &self.started.place.run;
-        let state = self.conversation.look(|view| Some(view.runs.get(run)?.tools.get(&tool)?.state));
-        if state != Some(ToolState::Approval) {
-            let why = format!("no call {tool} of the run {run} waits for consent");
-            return Err(Refusal::new(ErrorCode::NotRunning, why));
-        }
-        let heard = shared.agents.consent(&self.started.place, tool, answer);
-        self.heard(heard)
+    fn consent(self, shared: &Shared, said: Said) -> Result<Started, Refusal> {
+        consent(shared, &self.conversation, &self.started.place, said)?;
+        Ok(self.started)
     }
 }

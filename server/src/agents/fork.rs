@@ -58,7 +58,8 @@ pub(crate) async fn fork(
     }
     envelopes.push(mark(from, envelopes.last().map_or(0, |last| last.seq)));
     blocking(|| close(&mut envelopes));
-    let imported = shared.hub.import(&into, History::of(envelopes)).await;
+    let history = History::of_hub(envelopes);
+    let imported = shared.hub.import(&into, history).await;
     imported.map_err(|error| Refusal::new(error.code(), format!("{into}: {error}")))?;
     shared.fanout.stir(&into);
     Ok(into)
@@ -115,5 +116,5 @@ fn close(envelopes: &mut Vec<Envelope>) {
 
 /// What the hub itself says, now.
 fn said(event: Event, seq: Seq) -> Envelope {
-    Envelope { event, seq, at: clock::now_ms(), producer_at: None, publisher: None }
+    Envelope { event, seq, at: clock::now_ms(), producer_at: None, publisher: None, by_hub: true }
 }

@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Terms;
+use super::{AskedAbout, Terms};
 use crate::clock;
 use crate::config::{RemoteConfig, RemoteKind};
 use crate::hub::PublishError;
@@ -95,6 +95,8 @@ pub(super) struct Parts {
     pub(super) words: mpsc::Receiver<Word>,
     /// Told whether the run goes on only when a person has answered.
     pub(super) waits: watch::Sender<bool>,
+    /// Told what a person is asked about.
+    pub(super) asked: Arc<AskedAbout>,
     /// Tools that whoever asked for the run executes.
     pub(super) tools: Arc<[Offered]>,
     /// Who asked for the run, and how it is to go.
@@ -124,6 +126,9 @@ impl Errand {
         scribe.say(told)?;
         let theirs = standing.as_ref().and_then(|standing| standing.pause.theirs.clone());
         let has_paused = standing.is_some();
+        for call in standing.iter().flat_map(|standing| standing.pause.calls()) {
+            asks_about(&parts.asked, &known, &call.tool);
+        }
         Ok(Self {
             parts,
             scribe,
@@ -172,7 +177,7 @@ impl Errand {
                 note = heard(&mut self.line) => match note {
                     Some(Note::Taken) => self.taken()?,
                     Some(Note::Named(theirs)) => self.theirs = Some(theirs),
-                    Some(Note::Said(events)) => self.scribe.say(events)?,
+                    Some(Note::Said(events)) => self.say(events)?,
                     Some(Note::Over(end, asks, None)) if !asks.is_empty() => if !self.pause(end, asks)? {
                         return Ok(());
                     },
@@ -184,6 +189,24 @@ impl Errand {
                 },
             }
         }
+    }
+
+    /// Says what the agent says; a person is asked about what it asks, with the arguments that it has by then.
+    fn say(&mut self, events: Vec<Event>) -> Result<(), PublishError> {
+        let asked: Vec<ToolCallId> = events
+            .iter()
+            .filter_map(|event| match &event.kind {
+                Kind::ApprovalRequest { tool, .. } => Some(tool.clone()),
+                _ => None,
+            })
+            .collect();
+        self.scribe.say(events)?;
+        if let Some(known) = self.scribe.look().filter(|_| !asked.is_empty()) {
+            for tool in &asked {
+                asks_about(&self.parts.asked, &known, tool);
+            }
+        }
+        Ok(())
     }
 
     /// Asks for an answer to what was said last.
@@ -250,10 +273,15 @@ impl Errand {
             let spent = RunUpdate { usage: end.usage, ..RunUpdate::default() };
             events.push(Event::new(&place.run, Kind::RunUpdate(spent)));
         }
+        let calls: Vec<ToolCallId> = pause.calls().map(|call| call.tool.clone()).collect();
         self.standing = Some(Standing { pause, answers: Vec::new() });
         self.scribe.say(events)?;
+        let known = self.scribe.look().unwrap_or_default();
+        let changed = calls.into_iter().filter(|tool| !asks_about(&self.parts.asked, &known, tool));
+        let changed: Vec<ToolCallId> = changed.collect();
         for (tool, answer) in std::mem::take(&mut self.early) {
-            if !self.take(&tool, answer)? {
+            // What was agreed to is not what the agent asks any more.
+            if !changed.contains(&tool) && !self.take(&tool, answer)? {
                 return Ok(false);
             }
         }
@@ -393,6 +421,11 @@ async fn heard(line: &mut Option<Line>) -> Option<Note> {
         Some(line) => line.notes.recv().await,
         None => std::future::pending().await,
     }
+}
+
+/// A person is asked about a call of `run` as it stands there. False where it was another one before.
+fn asks_about(asked: &AskedAbout, run: &RunView, tool: &ToolCallId) -> bool {
+    run.tools.get(tool).is_none_or(|call| asked.remember(tool, &call.arguments.text))
 }
 
 /// Whether the run waits for a person, or will again once the hub does it. One whose person has answered does not: its

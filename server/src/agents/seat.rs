@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::remote::{self, Errand};
-use super::{Agents, KnownKind, StartError, Terms, Turn};
+use super::{Agents, AskedAbout, KnownKind, StartError, Terms, Turn};
 use crate::hub::PublishError;
 use crate::runner::{Parts, Place, Shell, Way, Word};
 use crate::state::Shared;
@@ -32,6 +32,8 @@ pub(super) struct Going {
     pub(super) words: mpsc::Sender<Word>,
     /// Whether it goes on only when a person has answered.
     pub(super) is_waiting: watch::Receiver<bool>,
+    /// What it has asked a person about.
+    pub(super) asked: Arc<AskedAbout>,
     /// Cancelled when its place is free again.
     pub(super) left: CancellationToken,
 }
@@ -42,6 +44,7 @@ pub(super) struct Reins {
     stop: CancellationToken,
     words: mpsc::Receiver<Word>,
     waits: watch::Sender<bool>,
+    asked: Arc<AskedAbout>,
 }
 
 /// The place of a run among those that go on, free again when this is dropped.
@@ -72,11 +75,13 @@ impl Seat {
             return Err(StartError::NotResumable(String::from("the run goes on")));
         }
         let left = CancellationToken::new();
-        let of_it = Going { agent: agent.clone(), stop: stop.clone(), words, is_waiting, left };
+        let asked = Arc::<AskedAbout>::default();
+        let its = Arc::clone(&asked);
+        let of_it = Going { agent: agent.clone(), stop: stop.clone(), words, is_waiting, asked: its, left };
         going.insert(place.clone(), of_it);
         drop(going);
         let seat = Self { shared: Arc::clone(shared), place: place.clone(), agent };
-        Ok((seat, Reins { stop, words: heard, waits }))
+        Ok((seat, Reins { stop, words: heard, waits, asked }))
     }
 
     /// The run, which begins, or goes on where it is there; `tools` are those of whoever asked, on these `terms`. That it does
@@ -84,21 +89,32 @@ impl Seat {
     pub(super) fn work(
         &self,
         (kind, way): (KnownKind, Way),
-        Reins { stop, words, waits }: Reins,
+        Reins { stop, words, waits, asked }: Reins,
         (tools, terms): (Arc<[Offered]>, Terms),
         is_there: bool,
     ) -> Result<Work, PublishError> {
         let (shared, place) = (Arc::clone(&self.shared), self.place.clone());
         Ok(match kind {
             KnownKind::Runner(config) => {
-                let parts = Parts { shared, config, way, place, stop, words, waits, tools, terms };
+                let parts = Parts { shared, config, way, place, stop, words, waits, asked, tools, terms };
                 let shell = if is_there { Shell::resume(parts)? } else { Shell::begin(parts)? };
                 Work::Own(Box::new(shell))
             }
             KnownKind::Remote(config) => {
                 let agent = self.agent.clone();
-                let parts =
-                    remote::Parts { shared, config, agent, way, place, stop, words, waits, tools, terms };
+                let parts = remote::Parts {
+                    shared,
+                    config,
+                    agent,
+                    way,
+                    place,
+                    stop,
+                    words,
+                    waits,
+                    asked,
+                    tools,
+                    terms,
+                };
                 Work::Elsewhere(Box::new(Errand::begin(parts)?))
             }
         })

@@ -25,8 +25,11 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Those of a run that is there; the usual ones where it has none.
+    /// Those of a run that is there; the usual ones where it has none, or is none of the hub's.
     pub(crate) fn of(run: &RunView) -> Self {
+        if !run.own {
+            return Self::default();
+        }
         let terms = run.notes.iter().rev().find_map(|note| match &note.body {
             NoteBody::Custom { name, value } if name == NAME => serde_json::from_str(value.as_str()).ok(),
             _ => None,

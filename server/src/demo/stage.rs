@@ -200,6 +200,7 @@ impl Stage {
             at: 0,
             producer_at: None,
             publisher: None,
+            by_hub: false,
         });
         self.publisher.events(conversation, &envelopes.collect::<Vec<_>>()).await.map(drop)
     }

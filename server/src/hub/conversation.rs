@@ -12,7 +12,7 @@ use shared::event::{Class, Kind, RunStatus, bound};
 use shared::fold::{complete, fold, mismatch};
 use shared::frame::{ConversationRow, Durability};
 use shared::lens::Mark;
-use shared::{ConversationId, Envelope, Epoch, Position, Seq, View};
+use shared::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
 use tokio::sync::Notify;
 
 use super::counted::Counted;
@@ -21,7 +21,7 @@ use super::glean::{Gleaned, fold_and_glean};
 use super::marks::Marks;
 use super::orphans::Attendance;
 use super::outsize::lengthen;
-use super::publication::{AppendError, Appended, Publication};
+use super::publication::{AppendError, Appended, By, Publication};
 use super::publishers::{Publishers, Verdict};
 use super::row::row;
 use crate::fanout::Sights;
@@ -121,6 +121,8 @@ struct State {
     retired: bool,
     /// Whether a history comes, and nobody else may write.
     reserved: bool,
+    /// Whether a run in it is one of the hub's own agents. Where none is, events from outside need no look.
+    has_own: bool,
 }
 
 impl Conversation {
@@ -133,6 +135,7 @@ impl Conversation {
     pub(crate) fn restored(id: ConversationId, stored: Stored) -> Self {
         let Stored { position, view, at, marks } = stored;
         let state = State {
+            has_own: view.runs.values().any(|run| run.own),
             ring: Ring::after_seq(position.seq),
             view_bytes: held(&view),
             view,
@@ -204,6 +207,7 @@ impl Conversation {
                     Verdict::Fenced => return Err(AppendError::Fenced),
                 }
             }
+            state.refuse_forged(publication)?;
             let appended = self.take(&mut state, publication, now, log)?;
             self.head.store(state.view.seq, Ordering::Release);
             appended
@@ -248,6 +252,8 @@ impl Conversation {
             if let Some(claim) = &publication.claim {
                 envelope.publisher = Some(claim.publisher.clone());
             }
+            // Whatever it came with. Deltas do without: their run says whose they are.
+            envelope.by_hub = publication.by == By::Hub && envelope.event.kind.class() == Class::Critical;
             logged.extend(state.hear(publication.speaker, &envelope));
             if let Some(event) = bound(&mut envelope.event) {
                 let odd = Envelope { event, seq: 0, ..envelope.clone() };
@@ -374,6 +380,16 @@ impl Conversation {
 }
 
 impl State {
+    /// Refuses events from outside that name a run of the hub's own agents, all of them together.
+    fn refuse_forged(&self, publication: &Publication) -> Result<(), AppendError> {
+        if !self.has_own || publication.by == By::Hub {
+            return Ok(());
+        }
+        let is_own = |run: &&RunId| self.view.runs.get(*run).is_some_and(|run| run.own);
+        let forged = publication.events.iter().map(|envelope| &envelope.event.run).find(is_own);
+        forged.map_or(Ok(()), |run| Err(AppendError::RunOfHub { run: run.clone() }))
+    }
+
     /// Takes one event; gives it back when it is one that the log keeps.
     fn add(&mut self, mut envelope: Envelope, gleaned: Option<&mut Gleaned>) -> Option<Arc<Envelope>> {
         if envelope.producer_at.is_none() && envelope.at != 0 {
@@ -392,6 +408,7 @@ impl State {
             Some(gleaned) => fold_and_glean(&mut self.view, &envelope, gleaned),
             None => fold(&mut self.view, &envelope, &mut |_| {}),
         }
+        self.has_own |= envelope.by_hub && matches!(envelope.event.kind, Kind::RunStart(_));
         if matches!(envelope.event.kind, Kind::RunEnd(_)) {
             self.ephemera.forget(&envelope.event.run);
         }

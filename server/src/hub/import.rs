@@ -9,7 +9,7 @@ use shared::frame::Durability;
 use shared::{ConversationId, Envelope, Position, View};
 
 use super::conversation::Arrival;
-use super::{AppendError, Conversation, Hub, OpenError, outsize};
+use super::{AppendError, By, Conversation, Hub, OpenError, outsize};
 use crate::log::{Attachment, Import, LogError, Ticket, blocking, reached, room};
 
 /// The number of the last import of this process.
@@ -22,14 +22,29 @@ pub(crate) struct History {
     pub(crate) state: Option<(View, u64)>,
     /// The events: their seqs follow one another, from 1 or from the state's on.
     pub(crate) envelopes: Vec<Envelope>,
+    /// Who tells it.
+    by: By,
     /// Results that are too large for their events; the hub takes them out.
     pub(super) attachments: Vec<Attachment>,
 }
 
 impl History {
-    /// All that was said.
-    pub(crate) fn of(envelopes: Vec<Envelope>) -> Self {
-        Self { envelopes, ..Self::default() }
+    /// All that was said, as this hub's own log has it: its own runs stay its own.
+    pub(crate) fn of_hub(envelopes: Vec<Envelope>) -> Self {
+        Self { envelopes, by: By::Hub, ..Self::default() }
+    }
+
+    /// Takes out what only this hub can say of itself, where somebody else tells it.
+    fn disown(&mut self) {
+        if let Some((view, _)) = &mut self.state {
+            outsize::disown_all(view);
+        }
+        if self.by == By::Hub {
+            return;
+        }
+        self.envelopes.iter_mut().for_each(|envelope| envelope.by_hub = false);
+        let runs = self.state.iter_mut().flat_map(|(view, _)| view.runs.values_mut());
+        runs.for_each(|run| run.own = false);
     }
 }
 
@@ -90,9 +105,7 @@ impl Hub {
             outsize::shorten(&mut it.event)
         });
         history.attachments = large.collect();
-        if let Some((view, _)) = &mut history.state {
-            outsize::disown_all(view);
-        }
+        history.disown();
         let seat = loop {
             let conversation = self.open(id)?;
             match conversation.reserve() {

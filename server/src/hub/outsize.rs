@@ -4,8 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use compact_str::{CompactString, format_compact};
-use sha2::{Digest as _, Sha256};
+use shared::digest::digest;
 use shared::event::{Event, Kind, ResultRef};
 use shared::frame::Durability;
 use shared::limits::{
@@ -47,17 +46,10 @@ pub(super) fn shorten(event: &mut Event) -> Option<Attachment> {
         let json: Arc<str> = Arc::from(kept.as_ref().unwrap_or(&result.output).as_str());
         (json, Json::string(beginning(&text, RESULT_BEGINNING_BYTES)))
     };
-    let hash = hash(&json);
+    let hash = digest(&json);
     result.output = beginning;
     result.reference = Some(ResultRef { bytes: bytes as u64, hash: hash.clone() });
     Some(Attachment { hash, json })
-}
-
-/// The first 128 bits of SHA-256, as 32 hex digits. Results are hostile content: nobody may make two of one name.
-fn hash(text: &str) -> CompactString {
-    let digest = Sha256::digest(text.as_bytes());
-    let first = digest.first_chunk().copied().unwrap_or_default();
-    format_compact!("{:032x}", u128::from_be_bytes(first))
 }
 
 fn beginning(text: &str, bytes: usize) -> &str {

@@ -3,7 +3,7 @@
 use shared::code::ErrorCode;
 use shared::frame::Durability;
 use shared::limits::CONVERSATIONS_MAX;
-use shared::{Envelope, Position};
+use shared::{Envelope, Position, RunId};
 
 use super::orphans::Speaker;
 use super::publishers::Claim;
@@ -20,15 +20,33 @@ pub(crate) struct Publication {
     pub(crate) level: Durability,
     /// Who speaks.
     pub(crate) speaker: Speaker,
+    /// Who says so.
+    pub(crate) by: By,
     /// Results that are too large for their events; the hub takes them out.
     pub(crate) attachments: Vec<Attachment>,
+}
+
+/// Where events come from. What the hub acts on later (its own runs, what was asked and answered in them) counts only where
+/// the hub itself has said it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum By {
+    /// From outside, by whatever way. Runs of the hub's own agents are closed to them.
+    #[default]
+    Outside,
+    /// The hub itself: its agents, its forks, its judgement of runs that nobody attends.
+    Hub,
 }
 
 impl Publication {
     /// Events of somebody who does not count them and waits for nothing.
     pub(crate) fn of(events: Vec<Envelope>) -> Self {
         let (level, speaker) = (Durability::Memory, Speaker::Passing);
-        Self { claim: None, events, level, speaker, attachments: Vec::new() }
+        Self { claim: None, events, level, speaker, by: By::Outside, attachments: Vec::new() }
+    }
+
+    /// Events of the hub itself.
+    pub(crate) fn of_hub(events: Vec<Envelope>) -> Self {
+        Self { by: By::Hub, ..Self::of(events) }
     }
 }
 
@@ -67,6 +85,12 @@ pub(crate) enum AppendError {
     /// A history is on its way into it.
     #[error("the conversation is being imported; try again in a moment")]
     Reserved,
+    /// The events name a run that only the hub writes into.
+    #[error("the run {run} is one of an agent of this hub: nobody else writes into it")]
+    RunOfHub {
+        /// The first such run.
+        run: RunId,
+    },
     /// The log and the hub disagree about where the conversation stands: a fault of the hub.
     #[error("the log did not take the events: {0}")]
     Log(#[from] LogError),
@@ -112,6 +136,7 @@ impl PublishError {
             Self::Append(AppendError::Gap { .. }) => ErrorCode::PublisherGap,
             Self::Append(AppendError::Fenced) => ErrorCode::PublisherFenced,
             Self::Append(AppendError::Log(_) | AppendError::Reserved) => ErrorCode::LogFailed,
+            Self::Append(AppendError::RunOfHub { .. }) => ErrorCode::RunOfHub,
             // The hub finds the conversation again by itself.
             Self::Append(AppendError::Retired) => ErrorCode::Internal,
         }

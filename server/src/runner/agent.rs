@@ -4,13 +4,12 @@ use shared::event::{
     ErrorFact, Message, PartEnd, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult, ToolState,
     ToolStateChange,
 };
-use shared::reconstruct::Partial;
 use shared::{Event, Json, Kind, MessageId, RunId, ToolCallId};
 
+use super::NAME;
 use super::calls::{Calls, Execute};
 use super::ids::Ids;
 use super::plan::Plan;
-use super::{NAME, PARTIAL};
 
 mod model;
 mod resume;
@@ -75,8 +74,6 @@ pub struct Ask {
     pub step: u32,
     /// Which attempt at it, from 1.
     pub attempt: u32,
-    /// The answer before this one broke off, and what there is of it is kept: the model is told.
-    pub broke_off: Option<Partial>,
 }
 
 /// How far an agent is.
@@ -149,6 +146,11 @@ impl Agent {
         self.phase == Phase::Answered && self.calls.wait_for_consent()
     }
 
+    /// The calls about which a person is asked, with the arguments that they will be executed with.
+    pub fn asked_about(&self) -> impl Iterator<Item = (&ToolCallId, &str)> {
+        self.calls.asked_about()
+    }
+
     /// Does nothing more: the run is as it is.
     pub fn leave(&mut self) {
         self.phase = Phase::Over;
@@ -172,7 +174,7 @@ impl Agent {
         }
         if self.phase == Phase::Fresh {
             self.log(self.start(), out);
-            self.ask(None, now, out);
+            self.ask(now, out);
         }
         match input {
             Input::Said(event) => self.said(event, now, out),
@@ -294,8 +296,8 @@ impl Agent {
                 let fact = ErrorFact { retryable: None, ..failure("too_many_steps", &said, false) };
                 self.fail(fact, out);
             }
-            Phase::Answered => self.ask(None, now, out),
-            Phase::Again { at } if *at <= now => self.ask(self.partial(), now, out),
+            Phase::Answered => self.ask(now, out),
+            Phase::Again { at } if *at <= now => self.ask(now, out),
             Phase::Failed(fact) => self.fail(fact.clone(), out),
             _ => {}
         }

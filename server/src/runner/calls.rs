@@ -161,6 +161,12 @@ impl Calls {
         self.open.get(tool).is_some_and(|call| matches!(call.stage, Stage::Consent { .. }))
     }
 
+    /// Those about which a person is asked, with their arguments.
+    pub(super) fn asked_about(&self) -> impl Iterator<Item = (&ToolCallId, &str)> {
+        let asked = self.open.iter().filter(|(_, call)| matches!(call.stage, Stage::Consent { .. }));
+        asked.map(|(tool, call)| (tool, call.arguments.as_str()))
+    }
+
     /// Whether a person is asked about some, and all others wait for that.
     pub(super) fn wait_for_consent(&self) -> bool {
         let mut open = self.open.values();

@@ -14,7 +14,6 @@ use shared::exchange::Offered;
 use shared::{ConversationId, Json, RunId};
 use tokio::sync::mpsc;
 
-use super::Ask;
 use super::shell::Note;
 use super::sinks::Sinks;
 use crate::clock;
@@ -51,7 +50,6 @@ pub(super) struct Call {
     pub(super) way: Way,
     pub(super) conversation: ConversationId,
     pub(super) run: RunId,
-    pub(super) ask: Ask,
     /// Tools that whoever asked for the run executes.
     pub(super) tools: Arc<[Offered]>,
     /// The model is to call no tools.
@@ -161,7 +159,7 @@ impl Call {
         let found = self.shared.hub.find(&self.conversation).ok().flatten();
         let view = found.ok_or_else(|| failure("internal", "the conversation is gone", false))?.view();
         let tools = if self.without_tools { Tools::Closed(tools) } else { Tools::Open(tools) };
-        let body = request::body(&view, &self.config, self.ask.broke_off, tools);
+        let body = request::body(&view, &self.config, tools);
         drop(view);
         let Provider { upstream, path, api, key_env, needs_key } = &self.config.provider;
         let mut request = post(upstream, path, "application/json", body)?;

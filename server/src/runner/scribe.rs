@@ -61,7 +61,7 @@ impl Scribe {
         let publication = Publication {
             level: Durability::Stored.min(self.shared.hub.log().durability()),
             speaker: self.attendant.speaks_in(&self.place.conversation),
-            ..Publication::of(said.envelopes)
+            ..Publication::of_hub(said.envelopes)
         };
         self.ticket = self.shared.fanout.publish(&self.place.conversation, publication)?.ticket;
         Ok(())

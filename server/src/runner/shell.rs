@@ -17,8 +17,8 @@ use tokio_util::task::AbortOnDropHandle;
 use super::agent::failed;
 use super::model::{Call, Way};
 use super::sinks::Sinks;
-use super::{Agent, Answer, Ask, Command, Execute, HUB_STOPPED, Input, NAME, Plan, Scribe};
-use crate::agents::Terms;
+use super::{Agent, Answer, Command, Execute, HUB_STOPPED, Input, NAME, Plan, Scribe};
+use crate::agents::{AskedAbout, Terms};
 use crate::clock;
 use crate::config::RunnerConfig;
 use crate::hub::PublishError;
@@ -83,6 +83,8 @@ pub(crate) struct Shell {
     stop: CancellationToken,
     words: mpsc::Receiver<Word>,
     waits: watch::Sender<bool>,
+    /// What a person is asked about.
+    asks: Arc<AskedAbout>,
     inbox: mpsc::Receiver<Note>,
     notes: mpsc::Sender<Note>,
     /// Tools that whoever asked for the run executes.
@@ -117,6 +119,8 @@ pub(crate) struct Parts {
     pub(crate) words: mpsc::Receiver<Word>,
     /// Told whether the run goes on only when a person has answered.
     pub(crate) waits: watch::Sender<bool>,
+    /// Told what a person is asked about.
+    pub(crate) asked: Arc<AskedAbout>,
     /// Tools that whoever asked for the run executes.
     pub(crate) tools: Arc<[Offered]>,
     /// How the run is to go.
@@ -158,7 +162,7 @@ impl Shell {
     }
 
     fn new(parts: Parts, agent: Agent) -> Self {
-        let Parts { shared, config, way, place, stop, words, waits, tools, terms } = parts;
+        let Parts { shared, config, way, place, stop, words, waits, asked: asks, tools, terms } = parts;
         let (notes, inbox) = mpsc::channel(config.notes_max.max(1));
         let scribe = Scribe::new(&shared, place.clone()).at(config.price);
         let sinks = Sinks::open(&shared, &place, &config.sinks);
@@ -173,6 +177,7 @@ impl Shell {
             stop,
             words,
             waits,
+            asks,
             inbox,
             notes,
             calls: HashMap::new(),
@@ -261,10 +266,12 @@ impl Shell {
                 other => deeds.push(other),
             }
         }
+        // Before anybody can know that it is asked: what is remembered is what will be executed.
+        self.agent.asked_about().for_each(|(tool, arguments)| self.asks.remember_once(tool, arguments));
         self.scribe.say(events)?;
         for deed in deeds {
             match deed {
-                Command::Ask(ask) => self.ask(ask),
+                Command::Ask(_) => self.ask(),
                 Command::HangUp => self.model = None,
                 Command::Execute(call) => self.execute(call),
                 Command::Abort(tool) => drop(self.calls.remove(&tool)),
@@ -277,7 +284,7 @@ impl Shell {
         Ok(())
     }
 
-    fn ask(&mut self, ask: Ask) {
+    fn ask(&mut self) {
         self.asked += 1;
         self.has_news = false;
         let call = Call {
@@ -286,7 +293,6 @@ impl Shell {
             way: self.way.clone(),
             conversation: self.place.conversation.clone(),
             run: self.place.run.clone(),
-            ask,
             tools: Arc::clone(&self.tools),
             without_tools: self.terms.without_tools,
             number: self.asked,

@@ -89,6 +89,7 @@ impl Publisher {
             at: 0,
             producer_at: None,
             publisher: None,
+            by_hub: false,
         });
         let claim = Claim { publisher: self.id.clone(), epoch: 1, numbers: Numbers::of(first, last) };
         let said = Publication::of(events.collect());

@@ -173,7 +173,7 @@ impl World {
         let long = if self.dice.once_in(6) { 3_000 } else { 5 };
         let kind = Kind::Status { text: "x".repeat(long) };
         let event = Event::new(&RunId::new("gossip"), kind);
-        let said = Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None };
+        let said = Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false };
         self.rig
             .as_ref()
             .unwrap()

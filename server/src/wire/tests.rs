@@ -39,6 +39,7 @@ fn slice(count: u64) -> Slice {
         at: 5,
         producer_at: None,
         publisher: None,
+        by_hub: false,
     };
     Slice {
         from: 1,

@@ -4,7 +4,7 @@
 use super::{Encode, Fact, PartStep, Scene, ToolStep};
 use crate::envelope::Envelope;
 use crate::event::{ErrorFact, Event, Kind, RunStatus, ToolState};
-use crate::flow::BOOKKEEPING;
+use crate::flow::is_bookkeeping;
 use crate::fold::fold;
 use crate::ids::{AgentId, RunId};
 use crate::json::Json;
@@ -223,7 +223,7 @@ impl<'a> Before<'a> {
             // Told when it is known that the run goes on.
             Kind::Error(_) => {}
             // The hub keeps it for itself.
-            Kind::Custom { name, .. } if name.starts_with(BOOKKEEPING) => {}
+            Kind::Custom { name, .. } if is_bookkeeping(name) => {}
             Kind::Custom { name, value } => say(Fact::Custom(name, value)),
             Kind::Raw { name, value } => say(Fact::Raw(name, value)),
             Kind::Unknown(unknown) => say(Fact::Raw(&unknown.k, &Json::of(&unknown.fields))),

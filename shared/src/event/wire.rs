@@ -51,6 +51,8 @@ pub(crate) struct Wire<'a> {
     pub(crate) at: Option<u64>,
     pub(crate) producer_at: Option<u64>,
     pub(crate) publisher: Option<crate::ids::PublisherId>,
+    #[serde(default)]
+    pub(crate) by_hub: bool,
     run: Option<RunId>,
     agent: Option<AgentId>,
     #[serde(borrow)]
@@ -184,7 +186,7 @@ fn unknown(json: &str) -> Result<Kind, EventError> {
         Some(serde_json::Value::String(k)) => CompactString::from(k),
         _ => CompactString::default(),
     };
-    for name in ["seq", "at", "producer_at", "publisher", "run", "agent"] {
+    for name in ["seq", "at", "producer_at", "publisher", "by_hub", "run", "agent"] {
         fields.remove(name);
     }
     Ok(Kind::Unknown(Unknown { k, fields }))

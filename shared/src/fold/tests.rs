@@ -334,3 +334,36 @@ fn i7_oddities_are_counted_and_the_first_of_them_kept() {
     });
     assert_eq!((view.anomalies.first.len(), view.anomalies.total), (most, most as u64 + 5));
 }
+
+#[test]
+fn only_a_run_that_the_hub_begins_is_its_own() {
+    let of = |lines: &[&str]| {
+        let mut view = View::default();
+        for (seq, line) in (1..).zip(lines) {
+            let envelope = Envelope { seq, ..Envelope::parse(line).unwrap() };
+            fold(&mut view, &envelope, &mut |_| {});
+        }
+        view
+    };
+    let begun = r#"{"k":"run.start","run":"r","by_hub":true}"#;
+    let status = r#"{"k":"status","run":"r","text":"x","by_hub":true}"#;
+    assert!(of(&[begun, r#"{"k":"run.end","run":"r"}"#]).runs[0].own);
+    assert!(
+        !of(&[r#"{"k":"run.start","run":"r"}"#, begun]).runs[0].own,
+        "others may have said what is in it"
+    );
+    assert!(!of(&[status, begun]).runs[0].own);
+    assert!(!Envelope::received(begun).unwrap().by_hub, "whatever comes from outside");
+    let asks = r#"{"k":"approval.request","run":"r","tool":"t"}"#;
+    let yes = r#"{"k":"approval.answer","run":"r","tool":"t","approved":true}"#;
+    let view = of(&[begun, asks, yes]);
+    assert!(view.runs[0].tools[0].approved);
+    let again = crate::unfold::unfold(&view);
+    let mut same = View::default();
+    for envelope in &again {
+        fold(&mut same, envelope, &mut |_| {});
+    }
+    assert_eq!((same.runs[0].own, same.runs[0].tools[0].approved), (true, true));
+    assert!(!of(&[begun, asks, yes, asks]).runs[0].tools[0].approved, "it is asked again");
+    assert!(!of(&[begun, asks]).runs[0].tools[0].approved);
+}

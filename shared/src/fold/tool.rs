@@ -184,6 +184,7 @@ pub(super) fn ask(run: &mut RunView, scene: &mut Scene<'_>, id: &ToolCallId, que
     let Some(tool) = find(run, scene, id) else { return };
     tool.question = question.map(str::to_owned);
     if tool.state < ToolState::Approval {
+        tool.approved = false;
         advance(tool, ToolState::Approval, scene.at);
     } else if tool.state.is_final() {
         scene.note(AnomalyCode::AfterToolEnd, || id.to_string());
@@ -200,6 +201,7 @@ pub(super) fn answer(run: &mut RunView, scene: &mut Scene<'_>, id: &ToolCallId, 
     } else if approved {
         if tool.state == ToolState::Approval {
             tool.state = ToolState::Pending;
+            tool.approved = true;
         }
     } else {
         advance(tool, ToolState::Cancelled, at);

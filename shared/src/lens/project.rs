@@ -62,6 +62,7 @@ impl Lens {
         let tools = run.tools.iter().filter(|(id, _)| self.sees_item(run, &Item::Tool((*id).clone())));
         RunView {
             status: run.status,
+            own: run.own,
             model: run.model.clone(),
             dialect: run.dialect.clone(),
             title: run.title.clone(),
@@ -179,6 +180,7 @@ impl Lens {
             files: tool.files.clone(),
             embeds: tool.embeds.clone(),
             question: tool.question.clone(),
+            approved: tool.approved,
             state: tool.state,
             server: tool.server,
             result_cut: tool.result_cut,

@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-use super::Partial;
+use super::{NEXT_ANSWER, PARTIAL_ANSWER, Partial};
 use crate::event::{PartKind, RunStatus, ToolState};
 use crate::flow::{Stretch, Turn, turns};
 use crate::ids::ToolCallId;
 use crate::json::Json;
 use crate::view::{Item, NoteBody, PartView, RunView, ToolView, View};
+
+/// The dialect of runs that the hub itself does.
+const RUNNER: &str = "runner";
 
 /// What becomes of a call that has no result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +46,20 @@ pub struct Step {
     pub text: String,
     /// The calls, each with its result.
     pub calls: Vec<Call>,
+}
+
+impl Step {
+    /// A text that stood behind a call comes to stand beside what was said before it.
+    fn part_texts(&mut self) {
+        if !self.calls.is_empty() && !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push_str("\n\n");
+        }
+    }
+
+    /// Whether anything of it can be told.
+    fn is_there(&self) -> bool {
+        !self.calls.is_empty() || !self.text.trim().is_empty()
+    }
 }
 
 /// Signed thinking.
@@ -99,15 +116,20 @@ impl Writer {
     /// What the main agent did in a stretch. Says whether the run's last response is only a part of one.
     fn stretch(&mut self, stretch: &Stretch<'_>) -> Option<Partial> {
         let run = stretch.run;
+        // Whose own notes say where its answers end.
+        let is_told = run.own && run.dialect.as_deref() == Some(RUNNER);
         let mut step = Step::default();
         // When the first call of the step was over; nothing while none is.
         let mut first_end: Option<u64> = None;
+        // A failure after which the run went on: known once it does.
+        let mut failed = false;
         let before = self.said.len();
         for item in run.items.iter().skip(stretch.items.start).take(stretch.items.len()) {
             match item {
                 Item::Part(id) => {
                     let Some(part) = run.parts.get(id).filter(|part| part.agent.is_none()) else { continue };
-                    if !step.calls.is_empty() {
+                    self.go_on(&mut failed, &mut step);
+                    if !step.calls.is_empty() && !is_told {
                         // The model goes on after its calls: to an API that is its next answer.
                         self.put(std::mem::take(&mut step));
                         first_end = None;
@@ -115,13 +137,15 @@ impl Writer {
                     if part.kind == PartKind::Thinking {
                         step.thinking.extend(thinking(part));
                     } else {
+                        step.part_texts();
                         add_text(&mut step.text, part);
                     }
                 }
                 Item::Tool(id) => {
                     let Some(tool) = run.tools.get(id).filter(|tool| tool.agent.is_none()) else { continue };
                     let Some((result, is_error)) = answer(run, tool, self.unfinished) else { continue };
-                    if first_end.is_some_and(|end| tool.started_at > end) {
+                    self.go_on(&mut failed, &mut step);
+                    if !is_told && first_end.is_some_and(|end| tool.started_at > end) {
                         // Written when a result was there: an answer of its own, not a call beside it.
                         self.put(std::mem::take(&mut step));
                         first_end = None;
@@ -136,7 +160,20 @@ impl Writer {
                         is_error,
                     });
                 }
-                Item::Agent(_) | Item::Note(_) => {}
+                Item::Note(number) => match run.notes.get(*number).map(|note| &note.body) {
+                    Some(NoteBody::Custom { name, .. }) if is_told && name == NEXT_ANSWER => {
+                        self.put(std::mem::take(&mut step));
+                    }
+                    Some(NoteBody::Custom { name, value }) if is_told && name == PARTIAL_ANSWER => {
+                        self.put(std::mem::take(&mut step));
+                        self.broke_off(told(value));
+                    }
+                    Some(NoteBody::Error(_)) if run.own => {
+                        failed = self.said.len() > before || step.is_there();
+                    }
+                    _ => {}
+                },
+                Item::Agent(_) => {}
             }
         }
         self.put(step);
@@ -145,14 +182,29 @@ impl Writer {
         }
         let partial = partial(run)?;
         if !run.is_running() && self.said.len() > before {
-            self.said.push(Said::BrokeOff(partial));
+            self.broke_off(partial);
         }
         Some(partial)
     }
 
     fn put(&mut self, step: Step) {
-        if !step.calls.is_empty() || !step.text.trim().is_empty() {
+        if step.is_there() {
             self.said.push(Said::Step(step));
+        }
+    }
+
+    /// The run goes on; where it had failed, behind what broke off then.
+    fn go_on(&mut self, failed: &mut bool, step: &mut Step) {
+        if std::mem::take(failed) {
+            self.put(std::mem::take(step));
+            self.broke_off(Partial { is_partial: true, completion_percentage: None });
+        }
+    }
+
+    /// Says that what was said last broke off, unless that was said.
+    fn broke_off(&mut self, partial: Partial) {
+        if !matches!(self.said.last(), Some(Said::BrokeOff(_))) {
+            self.said.push(Said::BrokeOff(partial));
         }
     }
 
@@ -166,6 +218,13 @@ impl Writer {
         }
         unique
     }
+}
+
+/// What the note of an answer that broke off says.
+fn told(value: &Json) -> Partial {
+    let percent = value.to_value().get("completion_percentage").and_then(serde_json::Value::as_u64);
+    let completion_percentage = percent.and_then(|percent| u8::try_from(percent).ok());
+    Partial { is_partial: true, completion_percentage }
 }
 
 /// Whether the last response of `run` is only a part of one.

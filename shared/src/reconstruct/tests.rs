@@ -252,3 +252,84 @@ fn an_unfinished_answer_at_the_end_has_no_white_space_behind_it() {
     assert_eq!(request["messages"][1]["content"][0]["text"], "So");
     assert_eq!(request["partial"]["is_partial"], true);
 }
+
+/// The same of a run of the hub's own agents.
+fn own(lines: &str) -> View {
+    let mut view = view(lines);
+    view.runs.values_mut().for_each(|run| (run.own, run.dialect) = (true, Some("runner".into())));
+    view
+}
+
+fn roles(request: &Value) -> Vec<String> {
+    let messages = request["messages"].as_array().unwrap();
+    messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Of one answer a call was over before the text behind it and the next call came.
+const OWN: &str = r#"
+    {"k":"message","message":"m","role":"user","text":"Go"}
+    {"k":"run.start","run":"r"}
+    {"k":"part.delta","run":"r","part":"a","text":"I look."}
+    {"k":"tool.call","run":"r","tool":"t1","name":"a","arguments":"{}"}
+    {"k":"tool.result","run":"r","tool":"t1","output":"1"}
+    {"k":"part.delta","run":"r","part":"b","text":"Meanwhile"}
+    {"k":"tool.call","run":"r","tool":"t2","name":"b","arguments":"{}"}
+    {"k":"tool.result","run":"r","tool":"t2","output":"2"}
+    {"k":"part.delta","run":"r","part":"c","text":", I wait."}
+    {"k":"custom","run":"r","name":"next_answer","value":null}
+"#;
+
+#[test]
+fn what_the_hub_knows_to_be_one_answer_goes_back_as_one() {
+    let request = serde_json::to_value(openai::request(&own(OWN), Unfinished::Answer)).unwrap();
+    rules::openai(&request["messages"]).unwrap();
+    assert_eq!(roles(&request), ["user", "assistant", "tool", "tool"], "{request}");
+    assert_eq!(request["messages"][1]["content"], "I look.\n\nMeanwhile\n\n, I wait.");
+    assert_eq!(request["messages"][1]["tool_calls"].as_array().map(Vec::len), Some(2));
+    let request = serde_json::to_value(anthropic::request(&own(OWN), Unfinished::Answer)).unwrap();
+    rules::anthropic(&request["messages"]).unwrap();
+    assert_eq!(roles(&request), ["user", "assistant", "user"], "{request}");
+    let kinds: Vec<_> =
+        request["messages"][1]["content"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
+    assert_eq!(kinds, ["text", "tool_use", "tool_use"]);
+    // Whoever else writes such an event knows nothing of it.
+    assert_eq!(roles(&openai(OWN, Unfinished::Answer)).len(), 6);
+}
+
+#[test]
+fn an_answer_that_broke_off_is_marked_once_wherever_the_next_one_begins() {
+    let torn = r#"
+        {"k":"message","message":"m","role":"user","text":"Go"}
+        {"k":"run.start","run":"r"}
+        {"k":"part.delta","run":"r","part":"a","text":"One half"}
+        {"k":"custom","run":"r","name":"partial_answer","value":{"is_partial":true,"completion_percentage":65}}
+    "#;
+    let note = "[Previous response was interrupted at 65%]";
+    let told = |lines: &str| {
+        let request = serde_json::to_value(openai::request(&own(lines), Unfinished::Answer)).unwrap();
+        rules::openai(&request["messages"]).unwrap();
+        request["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["content"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let told: &dyn Fn(&str) -> Vec<String> = &told;
+    assert_eq!(told(torn), ["Go", "One half", note]);
+    let next = r#"{"k":"custom","run":"r","name":"next_answer","value":null}
+        {"k":"part.delta","run":"r","part":"b","text":"and the other"}
+        {"k":"run.end","run":"r","status":"complete"}"#;
+    assert_eq!(told(&format!("{torn}\n{next}")), ["Go", "One half", note, "and the other"]);
+    let end = r#"{"k":"error","run":"r","code":"hub_stopped","message":"later"}
+        {"k":"run.end","run":"r","status":"interrupted"}"#;
+    assert_eq!(told(&format!("{torn}\n{end}")), ["Go", "One half", note]);
+    let again = r#"{"k":"run.start","run":"r"}"#;
+    assert_eq!(told(&format!("{torn}\n{end}\n{again}\n{next}")), ["Go", "One half", note, "and the other"]);
+    // An agent elsewhere that failed and was asked again: it says nothing of its answers but that.
+    let far = torn.replace("partial_answer", "else");
+    let error = r#"{"k":"error","run":"r","code":"far","message":"no"}"#;
+    let note = "[Previous response was interrupted]";
+    let again = format!("{far}\n{error}\n{end}\n{again}\n{next}");
+    assert_eq!(told(&again), ["Go", "One half", note, "and the other"]);
+}

@@ -70,6 +70,9 @@ impl<'a> RunTeller<'a> {
         let (model, dialect) = (model.clone(), dialect.clone());
         let start = RunStart { model, dialect, title: title.clone(), name: name.clone() };
         out.push(self.id, None, self.run.started_at, Kind::RunStart(start));
+        if let Some(begun) = out.envelopes.last_mut() {
+            begun.by_hub = self.run.own;
+        }
     }
 
     /// Tells the items before `items`.

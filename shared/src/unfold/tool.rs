@@ -82,10 +82,13 @@ fn work(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
         let (queued_ms, exec_ms) = (tool.queued_ms, tool.exec_ms);
         Kind::ToolState(ToolStateChange { tool: id.clone(), state, queued_ms, exec_ms })
     };
-    if tool.pending_at.is_some() && (tool.question.is_some() || tool.state == ToolState::Approval) {
+    if tool.pending_at.is_some()
+        && (tool.question.is_some() || tool.approved || tool.state == ToolState::Approval)
+    {
         let ask = Kind::ApprovalRequest { tool: id.clone(), text: tool.question.clone() };
         out.push(run, agent, at, ask);
-        if tool.state == ToolState::Pending {
+        // One that waits for its turn was agreed to, also where older views do not say so.
+        if tool.approved || tool.state == ToolState::Pending {
             let answer = Kind::ApprovalAnswer { tool: id.clone(), approved: true, text: None };
             out.push(run, agent, at, answer);
         }

@@ -1,19 +1,29 @@
 //! What somebody has begun to write about a call stays, whatever becomes of the call and of its row.
 
-use serde_json::json;
-use tests::{Hub, Page};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::{Value, json};
+use tests::model::{END, STREAM, answer, delta};
+use tests::{Page, Step};
 
 use super::{close, open};
-
-/// A call of a sub-agent of the hub's agent, which waits for consent.
-const ASKS: &str = r#"
-    {"k":"run.start","run":"r","dialect":"runner","name":"helper","title":"Deploy billing"}
-    {"k":"agent.start","run":"r","agent":"a1","name":"deployer","text":"deploy it"}
-    {"k":"tool.call","run":"r","agent":"a1","tool":"t","name":"deploy","arguments":"{\"service\":\"billing\"}"}
-    {"k":"approval.request","run":"r","tool":"t","text":"Deploy to production?"}
-"#;
+use crate::scene::{asking, head_of};
 
 const AREA: &str = "document.querySelector('[data-t=arguments]')";
+
+/// An answer that waits, and then calls more than a page shows; the one after it ends the run.
+fn many() -> Vec<Step> {
+    static TIMES: AtomicU32 = AtomicU32::new(0);
+    if TIMES.fetch_add(1, Ordering::Relaxed) > 0 {
+        return answer("Done.");
+    }
+    let calls = (0..200).map(|n| {
+        let function = json!({"name": "read", "arguments": "{}"});
+        json!({"index": n, "id": format!("n{n}"), "type": "function", "function": function})
+    });
+    let said = delta(&json!({"tool_calls": calls.collect::<Vec<_>>()}));
+    vec![Step::begin("200 OK", &STREAM), Step::Wait, Step::piece(&said), Step::piece(END), Step::end(&[])]
+}
 
 async fn is_kept(page: &Page) {
     page.holds(&format!("return {AREA}?.mine === true && {AREA}.value === '{{\"service\": \"ledger\"}}'"))
@@ -22,13 +32,8 @@ async fn is_kept(page: &Page) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_written_about_a_call_outlives_its_row() {
-    let place = tempfile::tempdir().expect("a folder");
-    let file = place.path().join("fanlight.toml");
-    let agent = "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n";
-    std::fs::write(&file, agent).expect("a file");
-    let hub = Hub::start_with(&["--config", file.to_str().expect("a plain path")]).await;
-    let mut publisher = hub.publisher("c").await;
-    let head = publisher.says(ASKS).await.seq;
+    let (hub, origin) = asking("c", many).await;
+    let head = head_of(&hub, "c").await;
     let page = open(&hub, "/c/c").await;
     page.painted(head).await;
     page.holds("return !!document.querySelector('[data-act=edit]:not([disabled])')").await;
@@ -37,19 +42,24 @@ async fn what_is_written_about_a_call_outlives_its_row() {
     page.run(&format!("{AREA}.mine = true; {AREA}.select()")).await;
     page.devtools("Input.insertText", json!({"text": "{\"service\": \"ledger\"}"})).await;
     is_kept(&page).await;
-    // No agent of the hub has this run: the hub refuses, and says why where it is written.
+    // What is shown is not what the hub has asked about: it refuses, and that is said where it is written.
+    page.run(
+        "const send = WebSocket.prototype.send;
+         WebSocket.prototype.send = function (text) { send.call(this, text.replace(/\"saw\":\"\\w+\"/, '\"saw\":\"0\"')) };
+         window.mend = () => { WebSocket.prototype.send = send }",
+    )
+    .await;
     page.run("document.querySelector('[data-act=approve-edited]').click()").await;
-    page.holds("return document.querySelector('[data-t=consent] [data-t=trouble]')?.textContent.includes('not go on in an agent of this hub')")
+    page.holds("return document.querySelector('[data-t=consent] [data-t=trouble]')?.textContent === 'The arguments changed; look again.'")
         .await;
+    page.run("window.mend()").await;
     is_kept(&page).await;
-    // It is decided elsewhere: nothing of the closed sub-agent waits any more.
-    let head = publisher
-        .says(r#"{"k":"tool.result","run":"r","agent":"a1","tool":"t","output":"deployed","exec_ms":5}"#)
-        .await
-        .seq;
-    page.painted(head).await;
+    // It is decided elsewhere.
+    let reject = json!({"id": "2", "command": "reject", "tool": "t"}).to_string();
+    let rejected = hub.request("POST", "/v1/conversations/c/commands").body(reject).send().await;
+    assert!(rejected.expect("the hub answers").status().is_success());
     page.holds(
-        "return document.querySelector('[data-t=tool-card][data-call=t]')?.dataset.state === 'complete'",
+        "return document.querySelector('[data-t=tool-card][data-call=t]')?.dataset.state === 'cancelled'",
     )
     .await;
     is_kept(&page).await;
@@ -60,14 +70,10 @@ async fn what_is_written_about_a_call_outlives_its_row() {
     page.holds("return document.querySelector('.steps')?.getAttribute('aria-expanded') === 'false'").await;
     is_kept(&page).await;
     // More rows come than a page shows.
-    let many: Vec<String> = (0..200)
-        .map(|n| {
-            json!({"k": "tool.call", "run": "r", "tool": format!("n{n}"), "name": "read", "arguments": "{}"})
-                .to_string()
-        })
-        .collect();
-    let head = publisher.says(&many.join("\n")).await.seq;
-    page.painted(head).await;
+    origin.go_on();
+    let has_come = |it: &Value| it.pointer("/runs/0/status").is_some_and(|status| status == "complete");
+    hub.json_until("/v1/conversations/c?summary", has_come).await;
+    page.painted(head_of(&hub, "c").await).await;
     page.run("[...document.querySelectorAll('header.top .seg button')].find(it => it.textContent === 'Steps').click()")
         .await;
     page.holds("return document.querySelectorAll('[data-t=tool-card]').length > 50").await;

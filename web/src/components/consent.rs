@@ -4,6 +4,7 @@
 use leptos::html;
 use leptos::prelude::*;
 use shared::command::Deed;
+use shared::digest::digest;
 use shared::event::ToolState;
 
 use super::body::Ids;
@@ -68,6 +69,20 @@ fn kind(form: &Form) -> Kind {
     }
 }
 
+/// The hash of the arguments as they stand on the page, which are not always those of the newest event: only to those a person
+/// agrees. Nothing while nobody is asked.
+fn seen(store: Store, ids: Ids, is_asked: Memo<bool>) -> StoredValue<Option<String>> {
+    let saw = StoredValue::new(None);
+    Effect::new(move |_| {
+        let is_asked = is_asked.get();
+        let shown = ids.with_value(|(run, id)| {
+            store.tool(run, id, |tool| is_asked.then(|| digest(&tool.arguments.text).into()))
+        });
+        saw.set_value(shown.flatten());
+    });
+    saw
+}
+
 /// The answers. `form` is what is written of one.
 #[component]
 pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView {
@@ -82,9 +97,11 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
         why.filter(|_| is_asked.get())
     };
     let is_off = move || !is_asked.get() || is_waiting.get() || !store.is_up();
+    let saw = seen(store, ids, is_asked);
     let approve = move |arguments: Option<serde_json::Value>| {
         let (run, tool) = ids.get_value();
-        store.command(at.get_value(), Deed::Approve { run: Some(run), tool, arguments });
+        let saw = saw.get_value().map(Into::into);
+        store.command(at.get_value(), Deed::Approve { run: Some(run), tool, arguments, saw });
     };
     // What a call is does not change.
     let is_question = ids.with_value(|(run, id)| {

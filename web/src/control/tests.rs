@@ -34,7 +34,7 @@ fn refused(id: &str, code: ErrorCode) -> ServerFrame {
 
 const HELLO: &str = r#"{"k":"message","message":"m1","role":"user","text":"Hello"}"#;
 const RUN: [&str; 6] = [
-    r#"{"k":"run.start","run":"r","dialect":"runner","name":"helper"}"#,
+    r#"{"k":"run.start","run":"r","dialect":"runner","name":"helper","by_hub":true}"#,
     r#"{"k":"tool.call","run":"r","tool":"t","name":"look","arguments":"{}"}"#,
     r#"{"k":"tool.result","run":"r","tool":"t","output":"no","is_error":true,"exec_ms":1200}"#,
     r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#,
@@ -89,6 +89,9 @@ fn what_is_refused_is_told_where_it_was_given_and_the_text_comes_back() {
     control.give(run.clone(), c, "3", Deed::Stop { run: None }, &View::default());
     control.take(&refused("3", ErrorCode::Internal));
     assert_eq!(control.trouble(&run), Some("No agent is named that."));
+    control.give(run.clone(), conversation("c"), "4", Deed::Stop { run: None }, &View::default());
+    control.take(&refused("4", ErrorCode::ConsentMismatch));
+    assert_eq!(control.trouble(&run), Some("The arguments changed; look again."));
 }
 
 #[test]
@@ -122,6 +125,10 @@ fn who_answers_is_who_was_chosen_then_who_answered_last_then_the_first() {
     assert_eq!(going(&goes_on, &all), Some(&RunId::new("r")));
     let far = [Agent { dialect: "agno".to_owned(), ..all[1].clone() }];
     assert_eq!(going(&goes_on, &far), None, "a run of another one of that name");
+    let forged = RUN[0].replace(r#","by_hub":true"#, "");
+    let forged = view(&[&forged, RUN[1]]);
+    assert!(!is_ours(&forged.runs[0], &all) && !is_own(&forged.runs[0]), "anybody can use its name");
+    assert_eq!((going(&forged, &all), answers(&all, None, &forged)), (None, Some("a")));
     assert_eq!(used.runs[0].status, RunStatus::Complete);
 }
 
@@ -135,7 +142,8 @@ fn edited_arguments_are_an_object() {
 #[test]
 fn the_answer_to_a_question_is_json_or_words() {
     let asks = |dialect: &str, tool: &str| {
-        let run = format!(r#"{{"k":"run.start","run":"r","name":"far","dialect":"{dialect}"}}"#);
+        let run =
+            format!(r#"{{"k":"run.start","run":"r","name":"far","dialect":"{dialect}","by_hub":true}}"#);
         is_question(&view(&[&run]).runs[0], &ToolCallId::new(tool))
     };
     assert!(asks("langgraph", "question-i1"));
@@ -160,7 +168,7 @@ fn a_turn_is_what_was_asked_and_all_that_came_of_it() {
 fn what_was_said_inside_a_run_belongs_to_its_turn() {
     let lines = [
         HELLO,
-        r#"{"k":"run.start","run":"r","dialect":"runner","name":"helper"}"#,
+        r#"{"k":"run.start","run":"r","dialect":"runner","name":"helper","by_hub":true}"#,
         r#"{"k":"message","message":"m2","role":"user","text":"Shorter!","run":"r"}"#,
         r#"{"k":"part.delta","run":"r","part":"p","text":"Hi."}"#,
         r#"{"k":"message","message":"m3","role":"user","text":"And?"}"#,

@@ -211,6 +211,10 @@ class ForkEvent(_ForkEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -240,6 +244,10 @@ class RunStartEvent(_RunStartEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -269,6 +277,10 @@ class RunUpdateEvent(_RunUpdateEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -294,6 +306,10 @@ class RunStalledEvent(_RunStalledEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -325,6 +341,10 @@ class RunEndEvent(_RunEndEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -360,6 +380,10 @@ class AgentStartEvent(_AgentStartEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -389,6 +413,10 @@ class AgentEndEvent(_AgentEndEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -416,6 +444,10 @@ class MessageEvent(_MessageEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -444,6 +476,10 @@ class PartStartEvent(_PartStartEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -471,6 +507,10 @@ class PartDeltaEvent(_PartDeltaEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -496,6 +536,10 @@ class PartReplaceEvent(_PartReplaceEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -529,6 +573,10 @@ class PartEndEvent(_PartEndEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -558,6 +606,10 @@ class ToolStartEvent(_ToolStartEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -585,6 +637,10 @@ class ToolArgsEvent(_ToolArgsEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -612,6 +668,10 @@ class ToolCallEvent(_ToolCallEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -651,6 +711,10 @@ class ToolStateEvent(_ToolStateEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -678,6 +742,10 @@ class ToolOutputEvent(_ToolOutputEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -724,6 +792,10 @@ class ToolResultEvent(_ToolResultEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -759,6 +831,10 @@ class ToolProgressEvent(_ToolProgressEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -782,6 +858,10 @@ class StatusEvent(_StatusEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -811,6 +891,10 @@ class ErrorEvent(_ErrorEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -836,6 +920,10 @@ class ApprovalRequestEvent(_ApprovalRequestEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -863,6 +951,10 @@ class ApprovalAnswerEvent(_ApprovalAnswerEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -888,6 +980,10 @@ class CustomEvent(_CustomEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -913,6 +1009,10 @@ class RawEvent(_RawEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -938,6 +1038,10 @@ class AnomalyEvent(_AnomalyEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -961,6 +1065,10 @@ class RateEvent(_RateEvent, total=False):
     """The sub-agent that did it; nothing for the main agent."""
     at: int
     """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
     producer_at: int
     """When it happened by the publisher's clock, in milliseconds since 1970."""
     publisher: str
@@ -1043,6 +1151,8 @@ class ApproveFrame(_ApproveFrame, total=False):
     """Its arguments, where they are to be others."""
     run: str
     """The run; the newest where it is not said."""
+    saw: str
+    """Which arguments the person saw: the first 16 bytes of SHA-256 over their text in the view, as 32 hex digits."""
 
 
 class _RejectFrame(TypedDict):
@@ -1213,7 +1323,7 @@ class ConversationRow(_ConversationRow, total=False):
     stalled: bool
     """Whether that run goes on but nobody has spoken for it for a while."""
 
-ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "body_timeout", "unsupported_encoding", "durability_unavailable", "log_failed", "disk_full", "disk_failing", "unknown_upstream", "upgrade_refused", "unknown_agent", "agent_unavailable", "not_resumable", "not_running", "upstream_unreachable", "upstream_failed", "internal"]
+ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "body_timeout", "unsupported_encoding", "durability_unavailable", "log_failed", "disk_full", "disk_failing", "unknown_upstream", "upgrade_refused", "unknown_agent", "agent_unavailable", "not_resumable", "not_running", "consent_mismatch", "run_of_hub", "upstream_unreachable", "upstream_failed", "internal"]
 """What went wrong with one request, frame or subscription. Never closes the socket by itself."""
 
 
@@ -1428,6 +1538,8 @@ class _ToolView(TypedDict):
 class ToolView(_ToolView, total=False):
     """A tool call."""
 
+    approved: bool
+    """A person was asked and has agreed to it."""
     given_id: str
     """The id that the source gives it, where another call of the run had that id before."""
     result_ref: ResultRef
@@ -1482,6 +1594,8 @@ class RunView(_RunView, total=False):
     """When `activity` was said."""
     loss: Loss
     """What the loss of its publisher closed, as long as nobody has come back."""
+    own: bool
+    """An agent of the hub does it, or did: the hub itself has begun it, and nobody else can write into it."""
     stalled_at: int
     """Since when the hub has not heard of it, once it said so; nothing as soon as more comes."""
 

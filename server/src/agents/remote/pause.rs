@@ -137,8 +137,12 @@ impl Pause {
 }
 
 impl Standing {
-    /// That of a run as its conversation has it; nothing where its agent waits for nobody, or has taken the answers.
+    /// That of a run as its conversation has it; nothing where its agent waits for nobody, or has taken the answers, and
+    /// nothing of a run that others may write into.
     pub(super) fn of(run: &RunView) -> Option<Self> {
+        if !run.own {
+            return None;
+        }
         let mut standing = None;
         for note in &run.notes {
             let NoteBody::Custom { name, value } = &note.body else { continue };

@@ -66,12 +66,13 @@ pub(super) fn news(view: &View, agent: &str, session: &str) -> Option<Vec<String
 
 /// Whether the run was taken by the agent elsewhere, in that session of it.
 fn is_of(run: &RunView, session: &str) -> bool {
-    run.notes.iter().any(|note| match &note.body {
-        NoteBody::Custom { name, value } => {
-            name == SESSION && value.to_value().get("session").and_then(Value::as_str) == Some(session)
-        }
-        _ => false,
-    })
+    run.own
+        && run.notes.iter().any(|note| match &note.body {
+            NoteBody::Custom { name, value } => {
+                name == SESSION && value.to_value().get("session").and_then(Value::as_str) == Some(session)
+            }
+            _ => false,
+        })
 }
 
 /// Everything as one text, for those who take no more than that and know nothing of what was said before.

@@ -51,7 +51,7 @@ fn performed(play: &Play, scene: &Scene, seed: u64) -> (View, Duration) {
     );
     fold(
         &mut view,
-        &Envelope { event: begin, seq: 1, at: 0, producer_at: None, publisher: None },
+        &Envelope { event: begin, seq: 1, at: 0, producer_at: None, publisher: None, by_hub: false },
         &mut |_| {},
     );
     for (number, step) in (1..).zip(&scene.steps) {

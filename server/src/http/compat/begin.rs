@@ -14,11 +14,12 @@ use super::place::{Placing, place};
 use super::threads::Trace;
 use super::{Asked, Attended, Begun, Consent, Given, Thread, fresh};
 use crate::agents::commands::Refusal;
+use crate::agents::consent::{Said, consent};
 use crate::agents::fork::{Cut, fork};
 use crate::agents::{Agents, Started, Terms, Turn};
 use crate::clock;
 use crate::http::conversations::Seat;
-use crate::hub::{Conversation, Publication};
+use crate::hub::{By, Conversation, Publication};
 use crate::log::blocking;
 use crate::runner::Place;
 use crate::state::Shared;
@@ -188,10 +189,9 @@ pub(super) async fn go_on(
     }
     let place = Place { conversation: found.id().clone(), run };
     let tools: Vec<ToolCallId> = consents.iter().map(|consent| consent.tool.clone()).collect();
-    for (consent, is_open) in consents.into_iter().zip(open) {
-        if is_open && !shared.agents.consent(&place, consent.tool, consent.answer) {
-            let why = format!("the run {} does not go on in an agent of this hub", place.run);
-            return Err(Refusal::new(ErrorCode::NotRunning, why));
+    for (Consent { tool, answer }, is_open) in consents.into_iter().zip(open) {
+        if is_open {
+            consent(shared, &found, &place, Said { tool, answer, saw: None })?;
         }
     }
     heard(shared, &found, &place, &tools).await;
@@ -223,8 +223,13 @@ async fn heard(shared: &Shared, conversation: &Conversation, place: &Place, tool
 /// Takes what calls gave back that a run has left to the caller. True when there was one.
 fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given]) -> Result<bool, Refusal> {
     let mut said = Decoded::default();
+    let mut by = By::Outside;
     conversation.look(|view| {
         let Some((id, run)) = view.runs.last() else { return };
+        if run.own {
+            // Whom the calls of a run were left to comes through one of the hub's own doors.
+            by = By::Hub;
+        }
         for given in results {
             let waits = run.tools.get(&given.tool).is_some_and(|tool| tool.state == ToolState::Pending);
             if waits && !run.is_running() {
@@ -236,7 +241,8 @@ fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given])
     if said.envelopes.is_empty() {
         return Ok(false);
     }
-    let published = shared.fanout.publish(conversation.id(), Publication::of(said.envelopes));
+    let published =
+        shared.fanout.publish(conversation.id(), Publication { by, ..Publication::of(said.envelopes) });
     published.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     Ok(true)
 }

@@ -366,7 +366,14 @@ impl Reader {
 
     /// Tells something that is not in the log.
     fn say(&mut self, event: Event, out: &mut Vec<u8>) {
-        let envelope = Envelope { event, seq: 0, at: clock::now_ms(), producer_at: None, publisher: None };
+        let envelope = Envelope {
+            event,
+            seq: 0,
+            at: clock::now_ms(),
+            producer_at: None,
+            publisher: None,
+            by_hub: false,
+        };
         self.encoder.event(&envelope, out);
     }
 

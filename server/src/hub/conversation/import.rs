@@ -139,6 +139,7 @@ impl Conversation {
             let mut state = self.state.lock();
             // Ephemeral facts and who attends are the conversation's own.
             let State { ring, marks, view, at, .. } = arrival.state;
+            state.has_own = view.runs.values().any(|run| run.own);
             (state.ring, state.marks, state.view, state.at) = (ring, marks, view, at);
             state.view_bytes = held(&state.view);
             state.ticket = ticket;

@@ -41,7 +41,7 @@ impl Conversation {
                 return verdict;
             }
             let events = std::mem::take(&mut verdict.events).into_iter().map(bare).collect();
-            let mut publication = Publication { speaker: Speaker::Hub, ..Publication::of(events) };
+            let mut publication = Publication { speaker: Speaker::Hub, ..Publication::of_hub(events) };
             if let Err(error) = self.take(&mut state, &mut publication, now, log) {
                 tracing::error!(%error, conversation = self.id.as_str(), "what the hub said of a run is not kept");
             }
@@ -65,5 +65,5 @@ impl State {
 }
 
 fn bare(event: Event) -> Envelope {
-    Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None }
+    Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false }
 }

@@ -13,7 +13,7 @@ fn conversation() -> Conversation {
 }
 
 fn bare(event: Event) -> Envelope {
-    Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None }
+    Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false }
 }
 
 fn publication(events: Vec<Event>) -> Publication {

@@ -13,7 +13,7 @@ fn pages_join_to_the_whole_list_without_doubles() {
     for number in 0..25 {
         let id = ConversationId::parse(&format!("c{number:02}")).unwrap();
         let event = Event::new(&RunId::new("r"), Kind::Status { text: String::new() });
-        let said = Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None };
+        let said = Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false };
         hub.publish(&id, Publication::of(vec![said])).unwrap();
     }
     let all = hub.list(&ListQuery { limit: 100, ..ListQuery::default() }).unwrap();

@@ -62,7 +62,8 @@ async fn what_was_left_out_is_had_from_the_log() {
     let hub = Hub::new(Arc::new(MemoryLog::default()));
     let id = ConversationId::parse("c").unwrap();
     let whole = Json::string(&"row\n".repeat(RESULT_INLINE_BYTES_MAX));
-    let envelope = |event| Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None };
+    let envelope =
+        |event| Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false };
     hub.publish(&id, Publication::of(vec![envelope(result(whole.clone()))])).unwrap();
     let conversation = hub.open(&id).unwrap();
     let mut view = conversation.view();
@@ -86,7 +87,8 @@ fn what_is_searched_is_more_than_what_travels() {
     let whole = Json::string(&format!("{text}{}", " y".repeat(RESULT_INLINE_BYTES_MAX)));
     let mut event = result(whole);
     let attachment = shorten(&mut event).unwrap();
-    let logged = [Arc::new(Envelope { event, seq: 3, at: 0, producer_at: None, publisher: None })];
+    let logged =
+        [Arc::new(Envelope { event, seq: 3, at: 0, producer_at: None, publisher: None, by_hub: false })];
     let document = |kind, seq| Document {
         run: RunId::new("r"),
         place: crate::log::DocumentPlace::Item(shared::view::Item::Tool(ToolCallId::new("t"))),

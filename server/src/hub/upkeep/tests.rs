@@ -26,6 +26,7 @@ fn says(hub: &Hub, name: &str, kinds: Vec<Kind>) {
         at: 0,
         producer_at: None,
         publisher: None,
+        by_hub: false,
     });
     hub.publish(&id(name), Publication::of(events.collect())).unwrap();
 }

@@ -13,6 +13,7 @@ fn events(from: Seq, to: Seq) -> Vec<Arc<Envelope>> {
         at: seq,
         producer_at: None,
         publisher: None,
+        by_hub: false,
     };
     (from..=to).map(envelope).map(Arc::new).collect()
 }

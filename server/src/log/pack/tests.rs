@@ -25,6 +25,7 @@ fn delta(seq: u64, off: Option<u64>, text: &str) -> Envelope {
         at: 1_795_300_000_000 + seq * 20,
         producer_at: None,
         publisher: None,
+        by_hub: false,
     }
 }
 

@@ -70,7 +70,14 @@ fn events(from: Seq, to: Seq, bytes: usize) -> Vec<Arc<Envelope>> {
         }
         text.truncate(bytes);
         let event = Event::new(&RunId::new("r1"), Kind::Status { text });
-        Arc::new(Envelope { event, seq, at: 1_795_300_000_000 + seq, producer_at: None, publisher: None })
+        Arc::new(Envelope {
+            event,
+            seq,
+            at: 1_795_300_000_000 + seq,
+            producer_at: None,
+            publisher: None,
+            by_hub: false,
+        })
     };
     (from..=to).map(envelope).collect()
 }

@@ -2,14 +2,18 @@
 
 use shared::anomaly::{Anomaly, AnomalyCode};
 use shared::event::{ErrorFact, RunStatus, RunUpdate, ToolState};
-use shared::reconstruct::Partial;
+use shared::reconstruct::{NEXT_ANSWER, PARTIAL_ANSWER, Partial};
 use shared::{Event, Json, Kind, ToolCallId, backoff};
 
-use super::{Agent, Ask, Command, PARTIAL, Phase, failure};
+use super::{Agent, Ask, Command, Phase, failure};
 
 impl Agent {
     /// Asks for the next answer, or once more for the one that broke off.
-    pub(super) fn ask(&mut self, broke_off: Option<Partial>, now: u64, out: &mut Vec<Command>) {
+    pub(super) fn ask(&mut self, now: u64, out: &mut Vec<Command>) {
+        if self.has_begun {
+            // The next request is made of the log, which must say what was one answer.
+            self.log(Kind::Custom { name: NEXT_ANSWER.into(), value: Json::of(&()) }, out);
+        }
         (self.has_begun, self.has_called, self.has_handed_over, self.said_bytes) = (false, false, false, 0);
         self.calls.next_answer();
         self.ids.next_answer();
@@ -18,7 +22,7 @@ impl Agent {
             self.step += 1;
         }
         self.attempt += 1;
-        out.push(Command::Ask(Ask { step: self.step, attempt: self.attempt, broke_off }));
+        out.push(Command::Ask(Ask { step: self.step, attempt: self.attempt }));
     }
 
     /// An event of the answer.
@@ -126,9 +130,8 @@ impl Agent {
             self.change(tool, ToolState::Interrupted, out);
         }
         self.calls.all_written();
-        if let Some(partial) = failure.as_ref().and_then(|_| self.partial()) {
-            let value = Json::of(&partial);
-            self.log(Kind::Custom { name: PARTIAL.into(), value }, out);
+        if failure.is_some() {
+            self.note_partial(out);
         }
         match failure {
             None => {
@@ -156,9 +159,12 @@ impl Agent {
         }
     }
 
-    /// What there is of an answer that broke off; nothing where nothing was kept.
-    pub(super) fn partial(&self) -> Option<Partial> {
-        self.has_begun.then(|| Partial { is_partial: true, completion_percentage: self.percentage() })
+    /// Says what there is of an answer that broke off, where something was kept: the model is told with the next request.
+    pub(super) fn note_partial(&self, out: &mut Vec<Command>) {
+        if self.has_begun {
+            let partial = Partial { is_partial: true, completion_percentage: self.percentage() };
+            self.log(Kind::Custom { name: PARTIAL_ANSWER.into(), value: Json::of(&partial) }, out);
+        }
     }
 
     /// How much of the most that it may say the model has said: about four bytes make a token.

@@ -1,7 +1,9 @@
 //! What an agent does with what comes, without any model, tool or clock.
 
 use proptest::prelude::*;
+use serde_json::{Value, json};
 use shared::event::{PartKind, RunUpdate, ToolStart};
+use shared::reconstruct::PARTIAL_ANSWER;
 use shared::view::RunView;
 use shared::{PartId, View, testkit};
 
@@ -77,6 +79,14 @@ impl Play {
         testkit::folded(&testkit::logged(self.events()))
     }
 
+    /// What the log has of an answer that broke off.
+    fn partial(&self) -> Option<Value> {
+        self.events().iter().rev().find_map(|event| match &event.kind {
+            Kind::Custom { name, value } if name == PARTIAL_ANSWER => Some(value.to_value()),
+            _ => None,
+        })
+    }
+
     fn run(&self) -> RunView {
         self.view().runs[&run()].clone()
     }
@@ -86,8 +96,8 @@ fn run() -> RunId {
     RunId::new("r")
 }
 
-fn asked(step: u32, attempt: u32, broke_off: Option<Partial>) -> Command {
-    Command::Ask(Ask { step, attempt, broke_off })
+fn asked(step: u32, attempt: u32) -> Command {
+    Command::Ask(Ask { step, attempt })
 }
 
 fn executes(commands: &[Command]) -> Vec<String> {
@@ -105,7 +115,7 @@ fn overloaded() -> ErrorFact {
 #[test]
 fn test_tool_executes_during_stream() {
     let mut play = Play::begin(Plan::new("m"));
-    assert_eq!(play.wanted.last(), Some(&asked(1, 1, None)));
+    assert_eq!(play.wanted.last(), Some(&asked(1, 1)));
     play.text("p1", "Let me see.");
     assert!(play.calls("a", "search", r#"{"q":1}"#).is_empty());
     assert_eq!(executes(&play.after(100, Input::Time)), ["a"], "the model has not ended");
@@ -121,7 +131,7 @@ fn test_tool_result_before_stream_ends() {
     play.now += 245;
     assert!(play.done("a", "found").is_empty());
     play.text("p", "It goes on.");
-    assert_eq!(play.after(1, Input::Silent(None)), [asked(2, 1, None)]);
+    assert_eq!(play.after(1, Input::Silent(None)), [asked(2, 1)]);
     play.text("p2", "Done.");
     assert_eq!(play.gives(Input::Silent(None)), [Command::Over]);
     let run = play.run();
@@ -154,6 +164,8 @@ fn test_interleaved_events_order() {
         "tool.result",
         "part.start",
         "part.delta",
+        // The next answer.
+        "custom",
     ];
     assert_eq!(play.kinds(), expected);
 }
@@ -166,7 +178,7 @@ fn the_next_answer_is_asked_for_when_all_calls_are_over_and_not_before() {
     assert_eq!(executes(&play.gives(Input::Silent(None))), ["a", "b"], "nobody else will call");
     assert!(play.done("b", "2").is_empty());
     assert!(play.done("b", "again").is_empty());
-    assert_eq!(play.done("a", "1"), [asked(2, 1, None)]);
+    assert_eq!(play.done("a", "1"), [asked(2, 1)]);
 }
 
 #[test]
@@ -177,7 +189,7 @@ fn a_model_that_fails_before_it_says_anything_is_asked_again_as_if_nothing_was()
     assert_eq!(play.agent.due(), Some(8_500));
     assert_eq!(play.run().activity.unwrap(), "retrying model in 8 s (2/5): too busy");
     assert!(play.after(7_499, Input::Time).is_empty());
-    assert_eq!(play.after(1, Input::Time), [asked(1, 2, None)]);
+    assert_eq!(play.after(1, Input::Time), [asked(1, 2)]);
     assert!(play.run().error.is_none(), "what was mended is no error of the run");
 }
 
@@ -187,7 +199,7 @@ fn a_person_who_does_not_want_to_wait_has_the_model_asked_at_once() {
     assert!(play.gives(Input::Again).is_empty(), "it is asked already");
     let waits = ErrorFact { retry_after_ms: Some(60_000), ..overloaded() };
     play.gives(Input::Silent(Some(waits)));
-    assert_eq!(play.after(10, Input::Again), [asked(1, 2, None)]);
+    assert_eq!(play.after(10, Input::Again), [asked(1, 2)]);
     assert_eq!(play.run().activity.unwrap(), "retrying model in 0 s (2/5)");
     assert!(play.gives(Input::Again).is_empty(), "nothing waits");
 }
@@ -202,8 +214,8 @@ fn an_answer_that_breaks_off_is_kept_with_its_finished_calls_and_gone_on_with() 
     play.says(Kind::ToolStart(half));
     play.gives(Input::Silent(Some(overloaded())));
     assert!(play.after(60_000, Input::Time).is_empty(), "a call still executes");
-    let broke_off = Partial { is_partial: true, completion_percentage: Some(65) };
-    assert_eq!(play.done("a", "kept"), [asked(1, 2, Some(broke_off))]);
+    assert_eq!(play.done("a", "kept"), [asked(1, 2)]);
+    assert_eq!(play.partial(), Some(json!({"is_partial": true, "completion_percentage": 65})));
     let run = play.run();
     assert_eq!(run.tools[&ToolCallId::new("half")].state, ToolState::Interrupted);
     assert_eq!(run.tools[&ToolCallId::new("a")].state, ToolState::Complete);
@@ -237,7 +249,7 @@ fn i7_attempts_and_steps_are_bounded() {
     let mut play = Play::begin(Plan { attempts_max: 3, steps_max: 2, ..Plan::new("m") });
     for attempt in 2..=3 {
         play.gives(Input::Silent(Some(overloaded())));
-        assert_eq!(play.after(60_000, Input::Time), [asked(1, attempt, None)]);
+        assert_eq!(play.after(60_000, Input::Time), [asked(1, attempt)]);
     }
     assert_eq!(play.gives(Input::Silent(Some(overloaded()))), [Command::Over]);
     assert!(play.run().error.unwrap().may_pass());
@@ -259,7 +271,7 @@ fn a_call_that_hangs_harms_only_itself() {
     play.done("works", "fine");
     assert_eq!(play.agent.due(), Some(4_000));
     let wanted = play.after(3_000, Input::Time);
-    assert_eq!(wanted, [Command::Abort("hangs".into()), asked(2, 1, None)]);
+    assert_eq!(wanted, [Command::Abort("hangs".into()), asked(2, 1)]);
     assert!(play.done("hangs", "too late").is_empty());
     let run = play.run();
     let tool = &run.tools[&ToolCallId::new("hangs")];
@@ -274,7 +286,7 @@ fn a_model_that_falls_silent_is_let_go_and_asked_again() {
     assert!(play.after(8_999, Input::Time).is_empty());
     assert_eq!(play.after(1, Input::Time), [Command::HangUp]);
     let Command::Ask(ask) = play.after(60_000, Input::Time)[0] else { panic!("it is not asked") };
-    assert_eq!((ask.attempt, ask.broke_off.is_some()), (2, true));
+    assert_eq!((ask.attempt, play.partial().is_some()), (2, true));
 }
 
 #[test]
@@ -305,7 +317,7 @@ fn consent_is_asked_for_and_may_change_the_arguments_or_be_refused() {
     assert_eq!(execute.arguments, r#"{"to":"test"}"#);
     let why = Some("not on a Friday".to_owned());
     assert!(play.gives(Input::Consent("no".into(), Answer::No { why })).is_empty());
-    assert_eq!(play.done("yes", "deployed"), [asked(2, 1, None)]);
+    assert_eq!(play.done("yes", "deployed"), [asked(2, 1)]);
     let run = play.run();
     assert_eq!(run.tools[&ToolCallId::new("no")].state, ToolState::Cancelled);
     assert_eq!(run.tools[&ToolCallId::new("yes")].arguments.text, r#"{"to":"test"}"#);
@@ -328,7 +340,7 @@ fn a_run_that_died_goes_on_and_executes_nothing_twice() {
     play.now = 5_000;
     assert_eq!(executes(&play.gives(Input::Time)), ["written"]);
     let Command::Ask(ask) = play.done("written", "late")[0] else { panic!("it is not asked") };
-    assert!(ask.broke_off.is_some());
+    assert!(ask.attempt == 1 && play.partial().is_some());
     let run = play.run();
     let state = |id: &str| run.tools[&ToolCallId::new(id)].state;
     assert_eq!(state("finished"), ToolState::Complete);
@@ -351,6 +363,42 @@ fn a_run_that_died_between_its_answer_and_its_end_just_ends() {
     agent.take(Input::Time, 5_000, 0, &mut wanted);
     assert_eq!(wanted.last(), Some(&Command::Over));
     assert!(!wanted.iter().any(|command| matches!(command, Command::Ask(_))));
+}
+
+#[test]
+fn a_run_that_died_behind_a_text_that_ended_and_before_its_answer_did_is_told_so() {
+    let mut play = Play::begin(Plan::new("m"));
+    play.text("p", "I think");
+    let part = PartId::new("p");
+    let (len, hash, duration_ms, hidden, signature) = (None, None, None, false, None);
+    play.says(Kind::PartEnd(PartEnd { part, len, hash, duration_ms, hidden, signature }));
+    let mut wanted = Vec::new();
+    play.agent = Agent::resume(run(), Plan::new("m"), &play.run(), 5_000, &mut wanted);
+    play.wanted.extend(wanted);
+    play.now = 5_000;
+    let wanted = play.gives(Input::Time);
+    assert!(matches!(wanted.as_slice(), [Command::Ask(_)]), "{wanted:?}");
+    assert!(play.partial().is_some(), "else the request ends with the model's own words");
+}
+
+#[test]
+fn a_call_that_nobody_agreed_to_is_asked_about_by_a_hub_that_wants_consent() {
+    let mut play = Play::begin(Plan { needs_consent: vec!["asked".into()], ..Plan::new("m") });
+    play.calls("agreed", "asked", "{\"item_id\":1}");
+    play.calls("free", "deploy", "{\"item_id\":1}");
+    play.gives(Input::Silent(None));
+    // It waits for its turn; the hub dies before that comes.
+    let answer = Kind::ApprovalAnswer { tool: "agreed".into(), approved: true, text: None };
+    play.wanted.push(Command::Log(Event::new(&run(), answer)));
+    let mut wanted = Vec::new();
+    let plan = Plan { needs_consent: vec!["*".into()], ..Plan::new("m") };
+    play.agent = Agent::resume(run(), plan, &play.run(), 5_000, &mut wanted);
+    play.wanted.extend(wanted);
+    play.now = 5_000;
+    assert_eq!(executes(&play.gives(Input::Time)), ["agreed"]);
+    assert_eq!(play.run().tools[&ToolCallId::new("free")].state, ToolState::Approval);
+    let asked: Vec<_> = play.agent.asked_about().map(|(tool, _)| tool.to_string()).collect();
+    assert_eq!(asked, ["free"]);
 }
 
 /// What may come, at any time, in any order.

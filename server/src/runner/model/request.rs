@@ -2,12 +2,16 @@
 
 use serde_json::{Map, Value, json};
 use shared::View;
-use shared::reconstruct::{Partial, Unfinished, anthropic, openai};
+use shared::reconstruct::{Unfinished, anthropic, openai};
 
 use crate::config::{ModelApi, RunnerConfig};
 
 /// Most tokens of an answer where nobody says how many: Anthropic's API wants a number.
 const TOKENS_MAX: u64 = 8_192;
+
+/// Stands last where the model spoke last, as when somebody spoke while it wrote its last words: some models take no request that
+/// ends with their own words, and others go on writing those.
+const GO_ON: &str = "[Go on: answer what was not answered yet.]";
 
 /// The tools of an agent in a request, each as the API wants it.
 #[derive(Debug)]
@@ -43,10 +47,10 @@ fn has_calls(fields: &Map<String, Value>) -> bool {
 }
 
 /// The request, as JSON.
-pub(super) fn body(view: &View, config: &RunnerConfig, broke_off: Option<Partial>, tools: Tools) -> Vec<u8> {
+pub(super) fn body(view: &View, config: &RunnerConfig, tools: Tools) -> Vec<u8> {
     let mut fields = match config.provider.api {
-        ModelApi::OpenAi => openai(view, config, broke_off),
-        ModelApi::Anthropic => anthropic(view, config, broke_off),
+        ModelApi::OpenAi => openai(view, config),
+        ModelApi::Anthropic => anthropic(view, config),
     };
     tools.put(config.provider.api, &mut fields);
     for (name, value) in &config.request {
@@ -67,13 +71,13 @@ pub(crate) fn tool(api: ModelApi, name: &str, description: &str, schema: &Value)
     }
 }
 
-fn openai(view: &View, config: &RunnerConfig, broke_off: Option<Partial>) -> Map<String, Value> {
+fn openai(view: &View, config: &RunnerConfig) -> Map<String, Value> {
     let mut messages = openai::request(view, Unfinished::Answer).messages;
     if let Some(content) = config.system.clone() {
         messages.insert(0, openai::Message::System { content });
     }
-    if let Some(partial) = broke_off {
-        messages.push(openai::Message::System { content: partial.note() });
+    if let Some(openai::Message::Assistant { .. }) = messages.last() {
+        messages.push(openai::Message::User { content: GO_ON.to_owned() });
     }
     let mut fields = Map::new();
     fields.insert("model".to_owned(), config.plan.model.as_str().into());
@@ -86,17 +90,14 @@ fn openai(view: &View, config: &RunnerConfig, broke_off: Option<Partial>) -> Map
     fields
 }
 
-fn anthropic(view: &View, config: &RunnerConfig, broke_off: Option<Partial>) -> Map<String, Value> {
+fn anthropic(view: &View, config: &RunnerConfig) -> Map<String, Value> {
     use anthropic::{Block, Message, Role};
 
     let request = anthropic::request(view, Unfinished::Answer);
     let mut messages = request.messages;
-    if let Some(partial) = broke_off {
-        let block = Block::Text { text: partial.note() };
-        match messages.last_mut() {
-            Some(last) if last.role == Role::User => last.content.push(block),
-            _ => messages.push(Message { role: Role::User, content: vec![block] }),
-        }
+    if messages.last().is_some_and(|last| last.role == Role::Assistant) {
+        let block = Block::Text { text: GO_ON.to_owned() };
+        messages.push(Message { role: Role::User, content: vec![block] });
     }
     let system = config.system.iter().chain(&request.system).map(String::as_str);
     let system = system.collect::<Vec<_>>().join("\n\n");

@@ -36,7 +36,14 @@ fn with_loss(history: &[Arc<Envelope>], cut: usize, says_start: bool) -> Vec<Arc
     let mut cut: Vec<Arc<Envelope>> = before.to_vec();
     let view = folded(before);
     let mut put = |event: Event| {
-        cut.push(Arc::new(Envelope { event, seq: view.seq, at: 5, producer_at: None, publisher: None }));
+        cut.push(Arc::new(Envelope {
+            event,
+            seq: view.seq,
+            at: 5,
+            producer_at: None,
+            publisher: None,
+            by_hub: false,
+        }));
     };
     let running = || view.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id);
     running().flat_map(loss).for_each(&mut put);

@@ -202,7 +202,7 @@ impl Trace {
     pub(super) fn push(&mut self, kind: Kind, agent: Option<&AgentId>, at: u64) {
         let event = Event::new(&self.run, kind).by(agent.cloned());
         let producer_at = Some(at).filter(|at| *at > 0);
-        self.out.push(Envelope { event, seq: 0, at: 0, producer_at, publisher: None });
+        self.out.push(Envelope { event, seq: 0, at: 0, producer_at, publisher: None, by_hub: false });
     }
 
     /// Tells a failure, the same one once.

@@ -21,7 +21,8 @@ fn config(speaks: RemoteKind, url: &str, model: Option<&str>) -> RemoteConfig {
 
 fn of(config: &RemoteConfig, conversation: &str, lines: &str) -> Asked {
     let conversation = ConversationId::parse(conversation).unwrap();
-    let view = folded(&logged(events(lines)));
+    let mut view = folded(&logged(events(lines)));
+    view.runs.values_mut().for_each(|run| run.own = true);
     let run = RunId::new("now");
     asked(&Occasion {
         config,

@@ -1,6 +1,9 @@
 //! What an agent asks, as calls that wait, and what is left of it in the log.
 
+use std::sync::Arc;
+
 use shared::RunId;
+use shared::event::RunStart;
 use shared::testkit::{folded, logged};
 
 use super::*;
@@ -23,6 +26,15 @@ fn paused(speaks: RemoteKind, asked: Vec<Told>) -> (Option<Pause>, Vec<Event>) {
 
 fn of(speaks: RemoteKind, asked: Vec<Told>, known: &RunView, out: &mut Vec<Event>) -> Option<Pause> {
     Pause::of(speaks, asked, Some("theirs".to_owned()), (&RunId::new("r"), known), ("f", out))
+}
+
+/// The run as the hub logged it that has begun it itself.
+fn own(events: Vec<Event>) -> RunView {
+    let mut events = events;
+    events.insert(0, Event::new(&RunId::new("r"), Kind::RunStart(RunStart::default())));
+    let mut begun = logged(events);
+    Arc::make_mut(&mut begun[0]).by_hub = true;
+    folded(&begun).runs[0].clone()
 }
 
 fn ids(pause: &Pause) -> Vec<(&str, bool)> {
@@ -66,12 +78,11 @@ fn requests_find_their_calls_in_any_order_and_by_their_arguments() {
 
 #[test]
 fn a_pause_outlives_the_limit_of_other_notes_and_not_its_own() {
-    let run = RunId::new("r");
     let interrupt = |len: usize| json!({"id": "i", "message": "x".repeat(len), "toolCallId": "1"});
     let asked = |len: usize| paused(RemoteKind::AgUi, vec![told(interrupt(len), &[("1", "a")])]);
     let (pause, events) = asked(BOOKKEEPING_BYTES_MAX / 2);
     assert!(are_kept(&events));
-    assert_eq!(Standing::of(&folded(&logged(events)).runs[&run]).unwrap().pause, pause.unwrap());
+    assert_eq!(Standing::of(&own(events)).unwrap().pause, pause.unwrap());
     assert!(!are_kept(&asked(BOOKKEEPING_BYTES_MAX).1));
 }
 
@@ -92,8 +103,10 @@ fn a_pause_is_in_the_log_until_the_agent_goes_on() {
     let mut standing = Standing { pause: pause.unwrap(), answers: Vec::new() };
     events.extend(standing.take(&run, &ToolCallId::new("1"), Answer::No { why: Some("no".to_owned()) }));
     assert!(standing.take(&run, &ToolCallId::new("1"), Answer::Yes { arguments: None }).is_empty(), "once");
-    let of = |events: &[Event]| Standing::of(&folded(&logged(events.to_vec())).runs[&run]);
+    let of = |events: &[Event]| Standing::of(&own(events.to_vec()));
     assert_eq!(of(&events), Some(standing.clone()));
+    let forged = folded(&logged(events.clone()));
+    assert_eq!(Standing::of(&forged.runs[&run]), None, "anybody can write such notes");
     assert!(!standing.is_answered());
     let tool = ToolCallId::new("question-f-1");
     events.extend(standing.take(&run, &tool, Answer::Yes { arguments: Some("no JSON".to_owned()) }));

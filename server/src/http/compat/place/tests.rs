@@ -13,8 +13,14 @@ fn view(items: &[&str]) -> View {
         let (kind, text) = item.split_once(':').unwrap();
         let mut add = |run: &RunId, kind: Kind| {
             let seq = view.seq + 1;
-            let envelope =
-                Envelope { event: Event::new(run, kind), seq, at: 1, producer_at: None, publisher: None };
+            let envelope = Envelope {
+                event: Event::new(run, kind),
+                seq,
+                at: 1,
+                producer_at: None,
+                publisher: None,
+                by_hub: false,
+            };
             shared::fold::fold(&mut view, &envelope, &mut |_change| {});
         };
         if kind == "u" {

@@ -19,7 +19,9 @@ pub(super) fn traces(hub: &Hub) -> Vec<(Trace, RunId, u64)> {
         let Ok(Some(conversation)) = hub.find(&row.conversation) else { continue };
         let of = |view: &View| {
             let runs = view.runs.iter();
-            let notes = runs.flat_map(|(id, run)| run.notes.iter().map(move |note| (id, note)));
+            let notes = runs
+                .filter(|(_, run)| run.own)
+                .flat_map(|(id, run)| run.notes.iter().map(move |note| (id, note)));
             let traces = notes.filter_map(|(id, note)| {
                 let NoteBody::Custom { name, value } = &note.body else { return None };
                 let trace: Trace = serde_json::from_str(value.as_str()).ok().filter(|_| name == CALLER)?;

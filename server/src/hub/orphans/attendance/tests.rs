@@ -13,7 +13,14 @@ fn run() -> RunId {
 }
 
 fn said(event: Event) -> Envelope {
-    Envelope { event, seq: 0, at: 0, producer_at: None, publisher: Some(PublisherId::new("p")) }
+    Envelope {
+        event,
+        seq: 0,
+        at: 0,
+        producer_at: None,
+        publisher: Some(PublisherId::new("p")),
+        by_hub: false,
+    }
 }
 
 fn start() -> Envelope {

@@ -146,8 +146,14 @@ impl World {
         let view = self.views.entry(conversation.to_string()).or_default();
         for Envelope { mut event, .. } in events.envelopes {
             complete(view, &mut event);
-            let envelope =
-                Envelope { event, seq: view.seq + 1, at: self.now, producer_at: None, publisher: None };
+            let envelope = Envelope {
+                event,
+                seq: view.seq + 1,
+                at: self.now,
+                producer_at: None,
+                publisher: None,
+                by_hub: false,
+            };
             fold(view, &envelope, &mut |_| {});
         }
     }

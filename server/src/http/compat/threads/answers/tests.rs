@@ -22,7 +22,7 @@ fn run(text: &str, status: RunStatus, failure: Option<&str>) -> RunView {
     let end = Kind::RunEnd(RunEnd { status, ..RunEnd::default() });
     for kind in kinds.into_iter().chain(error).chain([end]) {
         let (event, seq) = (Event::new(&run, kind), view.seq + 1);
-        let envelope = Envelope { event, seq, at: 1, producer_at: None, publisher: None };
+        let envelope = Envelope { event, seq, at: 1, producer_at: None, publisher: None, by_hub: false };
         shared::fold::fold(&mut view, &envelope, &mut |_change| {});
     }
     view.runs.get(&run).unwrap().clone()
