@@ -97,6 +97,7 @@ fn heartbeats() {
     let seconds = printed["data"]["timestamp"].as_u64().unwrap();
     let beat = shared::encode::encoding("forge").unwrap().heartbeat(seconds * 1000).unwrap();
     assert_eq!(objects(&beat), [printed]);
+    assert_eq!(shared::encode::encoding("forge").unwrap().ping_ms, 30_000, "unless it is set");
 }
 
 #[test]

@@ -117,3 +117,24 @@ fn spans_and_previews_are_short() {
     assert_eq!(preview("a\n  b"), "a b");
     assert_eq!(preview(&"ab ".repeat(100)).chars().count(), 101);
 }
+
+#[test]
+fn a_failure_is_permanent_only_where_somebody_said_so() {
+    for (said, told) in [
+        ("", "✗ c: m\n"),
+        (r#","retryable":false"#, "✗ c: m (permanent)\n"),
+        (r#","retryable":true"#, "✗ c: m (trying again may help)\n"),
+    ] {
+        let (mut pretty, mut view, mut out) =
+            (Pretty::new(Paint::new(false)), View::default(), String::new());
+        for line in [
+            r#"{"k":"run.start","run":"r","seq":1,"at":0}"#.to_owned(),
+            format!(r#"{{"k":"error","run":"r","code":"c","message":"m"{said},"seq":2,"at":0}}"#),
+        ] {
+            let envelope = Envelope::parse(&line).expect("an event");
+            fold(&mut view, &envelope, &mut |_| {});
+            pretty.event(&envelope, &view, &mut out);
+        }
+        assert!(out.ends_with(told), "{out}");
+    }
+}
