@@ -123,7 +123,7 @@ class Viewer:
         have = {"have": self.have} if self.have else {}
         self.socket.say(t="sub", sub=1, conv=self.conversation, **have, **self.wish)
         self.subbed = self.socket.hear("subbed")
-        if self.subbed["mode"] == "snapshot" and self.subbed["head"] > 0:
+        if self.subbed["mode"] == "snapshot":
             self.take(self.socket.hear("snap"))
         self.have = {"epoch": self.subbed["epoch"], "seq": self.have["seq"] if self.have else 0}
         self.until(lambda frame: frame["t"] == "live")
