@@ -1,3 +1,5 @@
+//! Progress that comes early.
+
 use rmcp::model::NumberOrString;
 
 use super::*;
