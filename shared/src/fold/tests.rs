@@ -319,7 +319,9 @@ fn only_a_run_that_the_hub_begins_is_its_own() {
     assert!(view.runs[0].tools[0].approved);
     let again = crate::unfold::unfold(&view);
     let mut same = View::default();
-    again.iter().for_each(|envelope| fold(&mut same, envelope, &mut |_| {}));
+    for envelope in &again {
+        fold(&mut same, envelope, &mut |_| {});
+    }
     assert_eq!((same.runs[0].own, same.runs[0].tools[0].approved), (true, true));
     assert!(!of(&[begun, asks, yes, asks]).runs[0].tools[0].approved, "it is asked again");
     assert!(!of(&[begun, asks]).runs[0].tools[0].approved);
