@@ -18,8 +18,9 @@ mod upstream;
 
 use neighbours::Neighbours;
 
-/// What the hub's memory must stay below, in bytes.
-const RESIDENT_MAX: u64 = 512 << 20;
+/// What the hub's memory must stay below, in bytes: what conversations hold (256 MiB), as much again for what is on its way, and
+/// what the allocator keeps. docs/chaos.md says what it was.
+const RESIDENT_MAX: u64 = 1 << 30;
 
 /// Length of an event's text in the healthy conversation, in bytes.
 const TEXT_BYTES: u64 = 200;
@@ -63,7 +64,7 @@ async fn i8_hostile_neighbours_take_nothing_from_a_healthy_conversation() {
     drop((quiet, beside));
     for (name, count) in &deeds {
         println!("hostile: {name}: {count} times");
-        assert!(*count > 0, "{name} never came to its end");
+        assert!(*count > 0, "{name} never came");
     }
     assert!(peak < RESIDENT_MAX, "the hub had {}", Bytes(peak));
     // Each viewer had each event once and in order. What is in the log is the same.

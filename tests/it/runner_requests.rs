@@ -147,7 +147,7 @@ async fn anthropic_gets_each_answer_back_as_one_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_hub_that_died_answers_are_as_they_were_and_the_torn_one_is_marked_once() {
-    const NOTE: &str = "[Previous response was interrupted]";
+    const NOTE: &str = "[Previous response was interrupted at ?%]";
     let times = AtomicU32::new(0);
     let origin = Origin::start(move |_| match times.fetch_add(1, Ordering::Relaxed) {
         0 => vec![
@@ -215,7 +215,7 @@ async fn no_request_ends_with_the_words_of_the_model() {
     assert_eq!(last_run(&hub).await["text"], "I think,so I am.");
     let asked = messages(&origin.asked()[1]);
     assert_eq!(roles(&origin.asked()[1]), ["user", "assistant", "user"]);
-    assert_eq!(asked[2]["content"][0]["text"], "[Previous response was interrupted]");
+    assert_eq!(asked[2]["content"][0]["text"], "[Previous response was interrupted at ?%]");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -329,7 +329,7 @@ fn an_answer_that_broke_off_is_marked_once_wherever_the_next_one_begins() {
     // An agent elsewhere that failed and was asked again: it says nothing of its answers but that.
     let far = torn.replace("partial_answer", "else");
     let error = r#"{"k":"error","run":"r","code":"far","message":"no"}"#;
-    let note = "[Previous response was interrupted]";
+    let note = "[Previous response was interrupted at ?%]";
     let again = format!("{far}\n{error}\n{end}\n{again}\n{next}");
     assert_eq!(told(&again), ["Go", "One half", note, "and the other"]);
 }

@@ -119,8 +119,8 @@ impl Moving {
                     loop {
                         let next = Street { random: street.random.fork(), ..street.clone() };
                         // A hub that lets it hang is no trouble to anybody but the neighbour itself.
-                        drop(timeout(DEED, deed(next)).await);
                         count.fetch_add(1, Ordering::Relaxed);
+                        drop(timeout(DEED, deed(next)).await);
                         load_for(Duration::from_millis(street.random.between(10, 200))).await;
                     }
                 };
