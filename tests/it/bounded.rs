@@ -3,15 +3,15 @@
 use std::process::Stdio;
 
 use serde_json::Value;
-use tests::hub;
+use tests::{hub, process::Process};
 use tokio::io::AsyncWriteExt as _;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 const GIBIBYTE: usize = 1 << 30;
-/// What the program may hold at its worst, in KiB: a line of 16 MiB, twice while it grows, and itself.
-const PEAK_KIB_MAX: u64 = 96 << 10;
+/// What the program may hold at its worst, in bytes: a line of 16 MiB, twice while it grows, and itself.
+const PEAK_BYTES_MAX: u64 = 96 << 20;
 
-/// Feeds `head`, then a gibibyte of `filling`; gives the peak of memory in KiB and what was folded.
+/// Feeds `head`, then a gibibyte of `filling`; gives the peak of memory in bytes and what was folded.
 async fn fold_endless(dialect: &str, head: &str, filling: &str) -> (u64, Value) {
     let mut command = Command::new(hub::binary());
     command.args(["fold", "--dialect", dialect, "--summary"]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -22,16 +22,10 @@ async fn fold_endless(dialect: &str, head: &str, filling: &str) -> (u64, Value) 
     for _ in 0..GIBIBYTE / piece.len() {
         stdin.write_all(piece.as_bytes()).await.unwrap();
     }
-    let peak = peak_kib(&child);
+    let peak = Process::of(child.id().unwrap()).peak_bytes;
     drop(stdin);
     let output = child.wait_with_output().await.unwrap();
     (peak, serde_json::from_slice(&output.stdout).unwrap())
-}
-
-fn peak_kib(child: &Child) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id().unwrap())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
 #[tokio::test]
@@ -45,7 +39,7 @@ async fn i7_a_line_of_a_gibibyte_is_left_out_and_named() {
     ];
     for (dialect, head, filling) in cases {
         let (peak, summary) = fold_endless(dialect, head, filling).await;
-        assert!(peak < PEAK_KIB_MAX, "{dialect} {head:?}: {peak} KiB");
+        assert!(peak < PEAK_BYTES_MAX, "{dialect} {head:?}: {peak} bytes");
         let anomalies = summary["anomalies"].to_string();
         assert!(anomalies.contains("too_large") || anomalies.contains("malformed"), "{dialect}: {summary}");
     }

@@ -183,7 +183,7 @@ async fn i7_a_reference_that_a_publisher_makes_up_makes_no_export_grow() {
         })
         .collect();
     assert_eq!(import(&hub, "copy", &history).await.0, 200);
-    let before = hub.process().resident_bytes;
+    let before = hub.process().peak_bytes;
     for name in ["c", "copy"] {
         for format in ["md", "html", "openai", "jsonl", "native", "openai-chat", "deep-agent"] {
             let request = hub.request("GET", &format!("/v1/conversations/{name}/export/{format}"));
@@ -191,8 +191,9 @@ async fn i7_a_reference_that_a_publisher_makes_up_makes_no_export_grow() {
             assert!(bytes < 8 * MIB, "{name} as {format}: {bytes} bytes");
         }
     }
-    let grown = hub.process().resident_bytes.saturating_sub(before);
-    assert!(grown < 64 * MIB as u64, "the hub has grown by {grown} bytes");
+    let grown = hub.process().peak_bytes - before;
+    // Without the bound one export is 900 MiB. What the allocator keeps of freed memory is no part of it.
+    assert!(grown < 256 * MIB as u64, "the hub has grown by {grown} bytes");
 }
 
 #[tokio::test]

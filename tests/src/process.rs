@@ -8,6 +8,8 @@ use std::time::Duration;
 pub struct Process {
     /// Resident memory, in bytes.
     pub resident_bytes: u64,
+    /// The most resident memory that it ever had, in bytes.
+    pub peak_bytes: u64,
     /// Open files of the disk. A log opens some when it first reads.
     pub files: usize,
     /// Open sockets.
@@ -36,6 +38,7 @@ impl Process {
         let (files, sockets) = (count("/"), count("socket:"));
         Self {
             resident_bytes: number("VmRSS:") * 1024,
+            peak_bytes: number("VmHWM:") * 1024,
             files,
             sockets,
             others: targets.len() - files - sockets,
