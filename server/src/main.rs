@@ -4,9 +4,11 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-/// Thousands of viewers mean many small, short-lived buffers on many threads.
+/// Thousands of viewers mean many small, short-lived buffers on many threads, and one export means megabytes for a moment: both are
+/// cheap with it, and what was freed goes back to the system (docs/decisions/0037).
+#[cfg(not(target_env = "msvc"))]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 mod args;
 mod command;

@@ -23,7 +23,6 @@ mod link;
 mod lull;
 mod order;
 mod record;
-mod recorders;
 mod secrets;
 mod send;
 mod settings;
@@ -35,6 +34,7 @@ mod upstream;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::{Arc, OnceLock};
+use std::thread::available_parallelism;
 
 use axum::body::{Bytes, HttpBody};
 use compact_str::CompactString;
@@ -44,12 +44,12 @@ use shared::exchange::Joiner;
 
 use crate::http::problem::Problem;
 use crate::log::blocking;
+use crate::rank::{Rank, Threads};
 use copied::Asking;
 use headers::Fingerprints;
 pub(crate) use headers::keys;
 use lull::Lull;
 use order::{Floors, Order, Waiting};
-use recorders::Recorders;
 use send::Outside;
 use socket::Sockets;
 use tape::Budget;
@@ -68,12 +68,22 @@ pub(crate) struct Proxy {
     fingerprints: Fingerprints,
     budget: Arc<Budget>,
     order: Arc<Order>,
-    recorders: Recorders,
+    recorders: Threads,
     lull: Lull,
     joiner: Mutex<Joiner>,
     floors: Floors,
     waiting: Waiting,
     sockets: Sockets,
+}
+
+/// Recordings that wait for the disk at the same time before others wait for them.
+const RECORDINGS_BLOCKED_MAX: usize = 16;
+
+/// The threads that record calls. What is read, joined and written of one call never keeps another one waiting for a core
+/// (I12). Half as many as there are cores: beside each call that is recorded there are its caller and its upstream.
+fn recorders() -> Threads {
+    let threads = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
+    Threads::new("recorder", Rank::Recording, threads, RECORDINGS_BLOCKED_MAX)
 }
 
 /// An upstream, and what calls it once somebody does.
@@ -96,7 +106,7 @@ impl Proxy {
             fingerprints: Fingerprints::default(),
             budget: Arc::default(),
             order: Arc::default(),
-            recorders: Recorders::default(),
+            recorders: recorders(),
             lull: Lull::default(),
             joiner: Mutex::default(),
             floors: Floors::default(),

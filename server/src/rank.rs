@@ -1,11 +1,17 @@
 //! Which threads go first where there are more of them than cores: those that carry bytes between peers. What can wait
 //! steps back, and the kernel then takes the core from it the moment one of the others wakes.
 
+mod threads;
+
+pub(crate) use threads::Threads;
+
 /// How far a thread steps back behind those that serve peers. In the units of `nice`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rank {
     /// What viewers soon see, but nobody waits for.
     Recording = 5,
+    /// What one client asked for and takes long: searches, exports, large bodies. Nobody else waits for it.
+    Asked = 10,
     /// What only saves room and time later.
     Packing = 15,
 }

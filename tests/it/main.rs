@@ -32,6 +32,7 @@ mod kept; // while the disk is full, and what is said of it
 mod lens; // levels, filters, fewer frames
 mod limits; // numbers, results, references: at the edge, over each door
 mod main_job; // recordings at their pace, several viewers, a terminal among them
+mod memory; // what a burst took is given back
 mod money; // what runs cost
 mod numbers; // metrics and readiness
 mod orphans; // publishers that vanish, and come back

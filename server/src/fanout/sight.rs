@@ -11,6 +11,7 @@ use shared::{Lens, Seq, snapshot};
 
 use super::ready::Ready;
 use crate::hub::{Conversation, Slice};
+use crate::log::blocking;
 use crate::tally::TALLY;
 
 /// A cached snapshot may be older than the newest event by this many bytes of events, which then follow it.
@@ -108,13 +109,16 @@ impl Sight {
     }
 
     fn snapshot_within(&self, conversation: &Conversation, age_bytes: u64) -> Snapshot {
+        let cached =
+            self.snapshot.try_lock().and_then(|cached| recent(cached.as_ref(), conversation, age_bytes));
+        // Encoding a large state takes long, and so does waiting for whoever does it: other tasks go on elsewhere meanwhile.
+        cached.unwrap_or_else(|| blocking(|| self.encoded(conversation, age_bytes)))
+    }
+
+    fn encoded(&self, conversation: &Conversation, age_bytes: u64) -> Snapshot {
         let mut cached = self.snapshot.lock();
-        if let Some(known) = &*cached {
-            let behind = conversation.bytes_after(known.seq);
-            if behind.is_some_and(|bytes| bytes <= age_bytes) {
-                TALLY.snapshots_shared.one();
-                return known.clone();
-            }
+        if let Some(known) = recent(cached.as_ref(), conversation, age_bytes) {
+            return known;
         }
         // A copy is several times faster than the encoding, and nobody can append while the view is borrowed.
         let view = conversation.look(|view| self.lens.project(view));
@@ -151,4 +155,12 @@ impl Sight {
         frames.push(Arc::clone(&ready));
         ready
     }
+}
+
+/// The snapshot that is there, unless more than `age_bytes` of events came after it.
+fn recent(cached: Option<&Snapshot>, conversation: &Conversation, age_bytes: u64) -> Option<Snapshot> {
+    let known = cached?;
+    conversation.bytes_after(known.seq).filter(|behind| *behind <= age_bytes)?;
+    TALLY.snapshots_shared.one();
+    Some(known.clone())
 }

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use shared::Envelope;
 use shared::Position;
 use shared::code::ErrorCode;
 use shared::frame::Durability;
-use shared::limits::EVENTS_PER_PUBLISH_MAX;
+use shared::limits::{EVENTS_PER_PUBLISH_MAX, LARGE_BODY_BYTES};
+use shared::{ConversationId, Envelope};
 
 use super::body;
 use super::params::{self, Path};
 use super::problem::Problem;
-use crate::hub::Publication;
+use crate::hub::{Appended, Claim, Publication};
 use crate::log::reached;
 use crate::state::Shared;
 
@@ -52,12 +53,20 @@ pub(crate) async fn publish(
         return Err(Problem::shutting_down());
     }
     let body = body::plain(request, BODY_BYTES_MAX).await?;
-    let text = std::str::from_utf8(&body)
-        .map_err(|error| Problem::bad_request(format!("the body is no UTF-8: {error}")))?;
-    let events = parse(text)?;
-    params::numbered(claim.as_ref(), events.len())?;
-    let publication = Publication { claim, level: durability, ..Publication::of(events) };
-    let appended = shared.fanout.publish(&conversation, publication)?;
+    let arrived = Arrived { shared: Arc::clone(&shared), conversation, claim, durability, body };
+    let appended = if arrived.body.len() <= LARGE_BODY_BYTES {
+        arrived.publish()?
+    } else {
+        // Some ten milliseconds for a large one: too long for a thread that serves sockets.
+        let turn = Arc::clone(&shared.work.bodies).acquire_owned().await;
+        let turn = turn.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
+        let work = shared.work.run(move || {
+            let appended = arrived.publish();
+            drop(turn);
+            appended
+        });
+        work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??
+    };
     reached(shared.hub.log(), appended.ticket, durability).await?;
     Ok(Json(Taken {
         position: appended.position,
@@ -66,6 +75,28 @@ pub(crate) async fn publish(
         duplicate: appended.duplicate,
         durability,
     }))
+}
+
+/// A body that is there, and where its events go.
+struct Arrived {
+    shared: Arc<Shared>,
+    conversation: ConversationId,
+    claim: Option<Claim>,
+    durability: Durability,
+    body: Bytes,
+}
+
+impl Arrived {
+    fn publish(self) -> Result<Appended, Problem> {
+        let text = std::str::from_utf8(&self.body)
+            .map_err(|error| Problem::bad_request(format!("the body is no UTF-8: {error}")))?;
+        let events = parse(text)?;
+        params::numbered(self.claim.as_ref(), events.len())?;
+        let publication =
+            Publication { claim: self.claim, level: self.durability, ..Publication::of(events) };
+        drop(self.body);
+        Ok(self.shared.fanout.publish(&self.conversation, publication)?)
+    }
 }
 
 fn parse(text: &str) -> Result<Vec<Envelope>, Problem> {

@@ -88,7 +88,7 @@ async fn asked<T: Send + 'static>(
     let stop = StopOnDrop(Arc::default());
     let asked = Arc::clone(&stop.0);
     // A thread of its own: a task that is blocked does not see that its client has left. The turn ends with the search.
-    let asking = tokio::task::spawn_blocking(move || {
+    let asking = shared.work.run(move || {
         let found = ask(&asked);
         drop(turn);
         found

@@ -68,7 +68,8 @@ pub(super) async fn spooled<T: Send + 'static>(
         let detail = format!("the hub made other answers for {} s; try again in a moment", TURN.as_secs());
         return Err(Problem::new(ErrorCode::TooMany, detail));
     };
-    let made = tokio::task::spawn_blocking(move || {
+    let threads = Arc::clone(&work);
+    let made = threads.run(move || {
         let mut spool = Spool::new(work);
         let made = make(&mut spool).and_then(|made| Ok((made, spool.rewound()?)));
         drop(turn);
