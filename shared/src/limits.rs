@@ -138,10 +138,10 @@ pub const LARGE_ANSWERS_AT_ONCE_MAX: usize = 2;
 pub const SMALL_ANSWERS_AT_ONCE_MAX: usize = 16;
 
 /// Most bodies over [`LARGE_BODY_BYTES`] whose events are read and published at a time. Another one waits for its turn.
-pub const LARGE_BODIES_AT_ONCE_MAX: usize = 2;
+pub const LARGE_BODIES_AT_ONCE_MAX: usize = 4;
 
 /// A body of events with more bytes than this is read behind the threads that serve sockets.
-pub const LARGE_BODY_BYTES: usize = 256 << 10;
+pub const LARGE_BODY_BYTES: usize = 64 << 10;
 
 /// A conversation with more bytes of texts than this is a large one.
 pub const LARGE_VIEW_BYTES: usize = 4 << 20;

@@ -18,33 +18,80 @@ pub(crate) const IDLE: Duration = Duration::from_millis(BODY_IDLE_MS);
 /// before it reads gets the answer so, and not a connection that was reset.
 const DISCARD: Duration = Duration::from_secs(2);
 
+/// A piece of a body with fewer bytes is copied to its neighbours: it would hold more than it is long.
+const SMALL_PIECE_BYTES: usize = 4 << 10;
+
+/// Small pieces are put together until they are as long as this, in bytes.
+const PIECE_BYTES: usize = 64 << 10;
+
 /// See [`DISCARD`], in bytes.
 const DISCARD_BYTES_MAX: usize = 64 << 20;
 
-/// Room that is made at once for what a request says that it will send.
-const ROOM_BYTES_MAX: u64 = 1 << 20;
-
 /// The body of `request`, which must not be compressed.
-pub(crate) async fn plain(request: Request, bytes_max: usize) -> Result<Bytes, Problem> {
+pub(crate) async fn plain(request: Request, bytes_max: usize) -> Result<Pieces, Problem> {
     params::plain(request.headers())?;
-    whole(request.into_body(), bytes_max).await
+    pieces(request.into_body(), bytes_max).await
+}
+
+/// All of `body`, in one.
+pub(crate) async fn whole(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+    Ok(pieces(body, bytes_max).await?.join())
+}
+
+/// A body as it came. Joining it copies it, which takes milliseconds where it is large.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    /// Large ones, and small ones that were put together.
+    joined: Vec<Bytes>,
+    /// Small ones that came since.
+    small: Vec<u8>,
+    /// Of all of them, in bytes.
+    bytes: usize,
+}
+
+impl Pieces {
+    /// How many bytes it has.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// All of it.
+    pub(crate) fn join(mut self) -> Bytes {
+        if self.joined.is_empty() {
+            return Bytes::from(self.small);
+        }
+        self.joined.push(Bytes::from(self.small));
+        Bytes::from(self.joined.concat())
+    }
+
+    fn push(&mut self, piece: Bytes) {
+        self.bytes += piece.len();
+        if piece.len() < SMALL_PIECE_BYTES {
+            self.small.extend_from_slice(&piece);
+        }
+        if piece.len() >= SMALL_PIECE_BYTES || self.small.len() >= PIECE_BYTES {
+            self.joined.push(Bytes::from(std::mem::take(&mut self.small)));
+        }
+        if piece.len() >= SMALL_PIECE_BYTES {
+            self.joined.push(piece);
+        }
+    }
 }
 
 /// All of `body`. A body over the limit, one that breaks off and one that brings nothing for too long are told apart.
-pub(crate) async fn whole(mut body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
-    let announced = body.size_hint().lower();
-    if announced > bytes_max as u64 {
+async fn pieces(mut body: Body, bytes_max: usize) -> Result<Pieces, Problem> {
+    if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large(body, bytes_max).await);
     }
-    let mut whole = Vec::with_capacity(usize::try_from(announced.min(ROOM_BYTES_MAX)).unwrap_or(0));
+    let mut all = Pieces::default();
     loop {
         let Ok(frame) = tokio::time::timeout(IDLE, body.frame()).await else { return Err(idle()) };
-        let Some(frame) = frame else { return Ok(Bytes::from(whole)) };
+        let Some(frame) = frame else { return Ok(all) };
         let bytes = frame.map_err(|error| broken(&error))?.into_data().unwrap_or_default();
-        if whole.len().saturating_add(bytes.len()) > bytes_max {
+        if all.bytes.saturating_add(bytes.len()) > bytes_max {
             return Err(too_large(body, bytes_max).await);
         }
-        whole.extend_from_slice(&bytes);
+        all.push(bytes);
     }
 }
 

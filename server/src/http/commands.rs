@@ -22,7 +22,7 @@ pub(crate) async fn command(
     request: Request,
 ) -> Result<Json<Done>, Problem> {
     let conversation = params::conversation(&conversation)?;
-    let body = body::plain(request, COMMAND_BYTES_MAX).await?;
+    let body = body::plain(request, COMMAND_BYTES_MAX).await?.join();
     let command: Command = serde_json::from_slice(&body)
         .map_err(|error| Problem::bad_request(format!("the body is no command: {error}")))?;
     Ok(commands::carry_out(&shared, &conversation, command).await.map(Json)?)

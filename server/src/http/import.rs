@@ -74,7 +74,7 @@ pub(crate) async fn import(
     }
     let body = body::plain(request, IMPORT_BYTES_MAX).await?;
     // Some seconds for the largest files: too long for a thread that serves sockets.
-    let work = shared.work.run(move || read(&body));
+    let work = shared.work.run(move || read(&body.join()));
     let history = work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??;
     let imported = shared.hub.import(&conversation, history).await?;
     shared.fanout.stir(&conversation);

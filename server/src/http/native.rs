@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::{Request, State};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -13,7 +12,7 @@ use shared::frame::Durability;
 use shared::limits::{EVENTS_PER_PUBLISH_MAX, LARGE_BODY_BYTES};
 use shared::{ConversationId, Envelope};
 
-use super::body;
+use super::body::{self, Pieces};
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::hub::{Appended, Claim, Publication};
@@ -83,18 +82,19 @@ struct Arrived {
     conversation: ConversationId,
     claim: Option<Claim>,
     durability: Durability,
-    body: Bytes,
+    body: Pieces,
 }
 
 impl Arrived {
     fn publish(self) -> Result<Appended, Problem> {
-        let text = std::str::from_utf8(&self.body)
+        let body = self.body.join();
+        let text = std::str::from_utf8(&body)
             .map_err(|error| Problem::bad_request(format!("the body is no UTF-8: {error}")))?;
         let events = parse(text)?;
         params::numbered(self.claim.as_ref(), events.len())?;
         let publication =
             Publication { claim: self.claim, level: self.durability, ..Publication::of(events) };
-        drop(self.body);
+        drop(body);
         Ok(self.shared.fanout.publish(&self.conversation, publication)?)
     }
 }

@@ -2,7 +2,8 @@
 //! thread, and only what is not used up at once is kept.
 //!
 //! Whatever a peer sends, one turn of reading is bounded: each frame that was read is given back to the socket's task, which
-//! looks whether answers wait, and a turn ends after [`TURN_BYTES_MAX`] bytes even where they hold no frame that is whole.
+//! looks whether answers wait, and a turn ends after [`TURN_BYTES_MAX`] bytes even where they hold no frame that is whole. Frames
+//! may be empty, so that a turn of a peer that says nothing is [`WORDLESS_TURN_BYTES_MAX`] bytes long.
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
@@ -20,7 +21,10 @@ use crate::fanout::Outbox;
 const READ: usize = 64 << 10;
 
 /// Bytes that one turn reads before others get theirs.
-const TURN_BYTES_MAX: usize = 256 << 10;
+const TURN_BYTES_MAX: usize = 64 << 10;
+
+/// The same once a whole turn brought no text: bytes of empty frames take a hundred times as long as those of a large one.
+const WORDLESS_TURN_BYTES_MAX: usize = 8 << 10;
 
 /// What the protocol machine keeps for itself on an idle socket.
 const KEPT: usize = 256;
@@ -82,7 +86,8 @@ impl Inlet {
 
     /// Begins a turn of reading.
     pub(super) fn begin_turn(&mut self) {
-        self.turn = TURN_BYTES_MAX;
+        let is_wordless = self.without_text >= TURN_BYTES_MAX;
+        self.turn = if is_wordless { WORDLESS_TURN_BYTES_MAX } else { TURN_BYTES_MAX };
     }
 
     /// Whether the turn ended before the peer did.

@@ -26,6 +26,24 @@ async fn a_body_is_read_within_its_limit() {
     assert!(refusal(Body::from("123456789")).await.contains("TooLarge"));
 }
 
+#[test]
+fn pieces_of_any_length_come_in_order_and_small_ones_are_put_together() {
+    let lengths = [1, 0, SMALL_PIECE_BYTES, 2, SMALL_PIECE_BYTES - 1, SMALL_PIECE_BYTES + 1, 3];
+    let said: Vec<_> = (b'a'..).zip(lengths).map(|(letter, length)| vec![letter; length]).collect();
+    let mut pieces = Pieces::default();
+    for piece in &said {
+        pieces.push(Bytes::from(piece.clone()));
+    }
+    assert_eq!(pieces.len(), lengths.iter().sum::<usize>());
+    assert_eq!(pieces.join(), said.concat());
+    let mut tiny = Pieces::default();
+    for _ in 0..PIECE_BYTES * 3 {
+        tiny.push(Bytes::from_static(b"x"));
+    }
+    assert_eq!(tiny.joined.len(), 3);
+    assert_eq!(tiny.join(), vec![b'x'; PIECE_BYTES * 3]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_body_that_breaks_off_is_not_called_too_large() {
     let end = io::Error::new(io::ErrorKind::ConnectionReset, "cut");
