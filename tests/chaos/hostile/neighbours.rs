@@ -1,6 +1,7 @@
 //! Who lives beside the healthy conversation, and how often each did its worst.
 
 use std::net::SocketAddr;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -136,4 +137,7 @@ impl Moving {
 fn stand_low() {
     // Where it is not allowed the figures are the worse for it, and nothing else.
     let _refused = rustix::process::setpriority_process(None, NICE);
+    // Behind everything that is not idle: a thread of the lowest priority keeps its core for a slice of time once it has it.
+    let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
+    let _refused = Command::new("chrt").args(["--idle", "--pid", "0", &thread]).output();
 }
