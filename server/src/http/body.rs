@@ -1,5 +1,7 @@
 //! Bodies of requests that are read as a whole: within a number of bytes, and as long as bytes come.
 
+use std::io::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody as _};
@@ -10,6 +12,9 @@ use shared::limits::BODY_IDLE_MS;
 
 use super::params;
 use super::problem::Problem;
+use super::spool::Spool;
+use crate::log::blocking;
+use crate::work::Work;
 
 /// How long a body may bring nothing.
 pub(crate) const IDLE: Duration = Duration::from_millis(BODY_IDLE_MS);
@@ -30,21 +35,45 @@ pub(crate) async fn plain(request: Request, bytes_max: usize) -> Result<Bytes, P
     whole(request.into_body(), bytes_max).await
 }
 
-/// All of `body`. A body over the limit, one that breaks off and one that brings nothing for too long are told apart.
-pub(crate) async fn whole(mut body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+/// The body of `request`, which must not be compressed, in a file where it is large: who sends slowly holds no memory.
+pub(super) async fn spooled(request: Request, bytes_max: usize, work: &Arc<Work>) -> Result<Spool, Problem> {
+    params::plain(request.headers())?;
+    let mut spool = Spool::new(Arc::clone(work));
+    taken(request.into_body(), bytes_max, |bytes| Ok(blocking(|| spool.write_all(bytes))?)).await?;
+    spool.rewound()
+}
+
+/// All of `body`, in memory. A body over the limit, one that breaks off and one that brings nothing for too long are told apart.
+pub(crate) async fn whole(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
     let announced = body.size_hint().lower();
-    if announced > bytes_max as u64 {
+    let mut whole = Vec::with_capacity(usize::try_from(announced.min(ROOM_BYTES_MAX)).unwrap_or(0));
+    let keep = |bytes: &[u8]| {
+        whole.extend_from_slice(bytes);
+        Ok(())
+    };
+    taken(body, bytes_max, keep).await?;
+    Ok(Bytes::from(whole))
+}
+
+/// Gives all of `body` to `keep`, as it comes.
+async fn taken(
+    mut body: Body,
+    bytes_max: usize,
+    mut keep: impl FnMut(&[u8]) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large(body, bytes_max).await);
     }
-    let mut whole = Vec::with_capacity(usize::try_from(announced.min(ROOM_BYTES_MAX)).unwrap_or(0));
+    let mut count = 0_usize;
     loop {
         let Ok(frame) = tokio::time::timeout(IDLE, body.frame()).await else { return Err(idle()) };
-        let Some(frame) = frame else { return Ok(Bytes::from(whole)) };
+        let Some(frame) = frame else { return Ok(()) };
         let bytes = frame.map_err(|error| broken(&error))?.into_data().unwrap_or_default();
-        if whole.len().saturating_add(bytes.len()) > bytes_max {
+        count = count.saturating_add(bytes.len());
+        if count > bytes_max {
             return Err(too_large(body, bytes_max).await);
         }
-        whole.extend_from_slice(&bytes);
+        keep(&bytes)?;
     }
 }
 
