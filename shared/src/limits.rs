@@ -128,14 +128,32 @@ pub const SEARCH_QUERY_BYTES_MAX: usize = 1 << 10;
 /// How long a search may take, in milliseconds. What it has found by then is its answer, marked as a part of it.
 pub const SEARCH_MS: u64 = 2_000;
 
-/// Most searches at a time. Another one waits as long as one may take, and is refused then.
+/// Most work that is done at a time for those who ask for much, whatever it is: searches, answers that are made of a conversation
+/// or of a part of it, imports, copies, what streams read back.
+pub const WORK_AT_ONCE_MAX: usize = 16;
+
+/// Most of it that is searches. Another one waits as long as one may take, and is refused then.
 pub const SEARCHES_AT_ONCE_MAX: usize = 2;
 
-/// Most answers that are made at a time of conversations with more than [`LARGE_VIEW_BYTES`]: states, documents.
+/// Most of it with all of a conversation that has more than [`LARGE_VIEW_BYTES`]: states, documents, beginnings of streams in
+/// dialects, imports, copies.
 pub const LARGE_ANSWERS_AT_ONCE_MAX: usize = 2;
 
-/// The same for all other conversations.
-pub const SMALL_ANSWERS_AT_ONCE_MAX: usize = 16;
+/// Most of it that is pieces of answers which are made while they are sent: exports of events, streams that are behind.
+pub const PIECES_AT_ONCE_MAX: usize = 4;
+
+/// About how many bytes such a piece has, unless one event has more.
+pub const PIECE_BYTES_TARGET: usize = 4 << 20;
+
+/// Most requests that wait for their turn, or whose answer is being made.
+pub const REQUESTS_WAITING_MAX: usize = 256;
+
+/// Most answers and imports whose bytes are on their way to a slow peer or from one, and lie in files meanwhile.
+pub const TRANSFERS_OPEN_MAX: usize = 256;
+
+/// Most streams of conversations over HTTP, and requests that wait for something to happen. A process may have 1,024 open
+/// files as a rule: half of them.
+pub const STREAMS_OPEN_MAX: usize = 512;
 
 /// Most bodies over [`LARGE_BODY_BYTES`] whose events are read and published at a time. Another one waits for its turn.
 pub const LARGE_BODIES_AT_ONCE_MAX: usize = 4;
@@ -357,4 +375,8 @@ pub const SNAPSHOT_BYTES_TARGET: usize = 1 << 20;
 pub const FLEET_ROWS_MAX: usize = 500;
 
 const _: () = assert!(BATCH_BYTES_TARGET <= RING_BYTES_MAX);
+const _: () = assert!(
+    SEARCHES_AT_ONCE_MAX + LARGE_ANSWERS_AT_ONCE_MAX + PIECES_AT_ONCE_MAX <= WORK_AT_ONCE_MAX / 2,
+    "small answers have turns whatever else is done"
+);
 const _: () = assert!(ID_BYTES_MAX > 64);

@@ -69,3 +69,4 @@ mod sunk; // sinks, and names that are used again
 mod traces; // spans of OpenTelemetry
 mod viewing; // large snapshots, drift
 mod whole; // imports and forks, and a hub that dies
+mod work; // one bound for all work of one client

@@ -1,11 +1,13 @@
 //! Forks: a new conversation with what was said in another one, up to a place. The other one stays as it is.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use compact_str::format_compact;
 use shared::code::ErrorCode;
 use shared::event::{Event, Kind, Origin, RunEnd, RunStatus};
 use shared::fold::fold;
+use shared::limits::ANSWER_AWAITED_MS;
 use shared::{ConversationId, Envelope, MessageId, RunId, Seq, View};
 
 use super::commands::Refusal;
@@ -13,9 +15,13 @@ use crate::clock;
 use crate::hub::{Conversation, History};
 use crate::log::blocking;
 use crate::state::Shared;
+use crate::work::Task;
 
 /// Events that are read at once.
 const EVENTS_AT_ONCE: usize = 2_000;
+
+/// How long a copy waits for its turn.
+const TURN: Duration = Duration::from_millis(ANSWER_AWAITED_MS);
 
 /// Longest beginning of a name that the name of a fork takes over, in bytes.
 const NAME_BYTES: usize = 100;
@@ -47,6 +53,12 @@ pub(crate) async fn fork(
     let into = match into {
         Some(into) => into,
         None => fresh(from.id())?,
+    };
+    let Some(_turn) = shared.work.turn_within(from.look(Task::of), TURN).await else {
+        return Err(Refusal::new(
+            ErrorCode::TooMany,
+            "the hub did other work all the time; try again in a moment",
+        ));
     };
     let mut envelopes = read(shared, from, at).await?;
     if let Some(before) = before {

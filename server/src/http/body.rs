@@ -1,5 +1,7 @@
 //! Bodies of requests that are read as a whole: within a number of bytes, and as long as bytes come.
 
+use std::io::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody as _};
@@ -10,6 +12,9 @@ use shared::limits::BODY_IDLE_MS;
 
 use super::params;
 use super::problem::Problem;
+use super::spool::Spool;
+use crate::log::blocking;
+use crate::work::Work;
 
 /// How long a body may bring nothing.
 pub(crate) const IDLE: Duration = Duration::from_millis(BODY_IDLE_MS);
@@ -78,20 +83,45 @@ impl Pieces {
     }
 }
 
-/// All of `body`. A body over the limit, one that breaks off and one that brings nothing for too long are told apart.
-async fn pieces(mut body: Body, bytes_max: usize) -> Result<Pieces, Problem> {
+/// The body of `request`, which must not be compressed, in a file where it is large: who sends slowly holds no memory.
+pub(super) async fn spooled(request: Request, bytes_max: usize, work: &Arc<Work>) -> Result<Spool, Problem> {
+    params::plain(request.headers())?;
+    let mut spool = Spool::new(Arc::clone(work));
+    taken(request.into_body(), bytes_max, |bytes| Ok(blocking(|| spool.write_all(&bytes))?)).await?;
+    spool.rewound()
+}
+
+/// All of `body`, in memory.
+async fn pieces(body: Body, bytes_max: usize) -> Result<Pieces, Problem> {
+    let mut all = Pieces::default();
+    let keep = |bytes| {
+        all.push(bytes);
+        Ok(())
+    };
+    taken(body, bytes_max, keep).await?;
+    Ok(all)
+}
+
+/// Gives all of `body` to `keep`, as it comes. A body over the limit, one that breaks off and one that brings nothing for too long
+/// are told apart.
+async fn taken(
+    mut body: Body,
+    bytes_max: usize,
+    mut keep: impl FnMut(Bytes) -> Result<(), Problem>,
+) -> Result<(), Problem> {
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large(body, bytes_max).await);
     }
-    let mut all = Pieces::default();
+    let mut count = 0_usize;
     loop {
         let Ok(frame) = tokio::time::timeout(IDLE, body.frame()).await else { return Err(idle()) };
-        let Some(frame) = frame else { return Ok(all) };
+        let Some(frame) = frame else { return Ok(()) };
         let bytes = frame.map_err(|error| broken(&error))?.into_data().unwrap_or_default();
-        if all.bytes.saturating_add(bytes.len()) > bytes_max {
+        count = count.saturating_add(bytes.len());
+        if count > bytes_max {
             return Err(too_large(body, bytes_max).await);
         }
-        all.push(bytes);
+        keep(bytes)?;
     }
 }
 

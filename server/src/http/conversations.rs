@@ -16,10 +16,11 @@ use shared::{ConversationId, Position, RunId, View, summary};
 
 use super::params::{self, Path, Query};
 use super::problem::Problem;
-use super::spool::{Size, Spool, spooled};
+use super::spool::{Spool, place, spooled, turn};
 use crate::hub::Conversation;
 use crate::log::{self, blocking};
 use crate::state::Shared;
+use crate::work::{Guest, Task};
 
 /// Rows in one answer, unless the request says less.
 const ROWS_MAX: usize = 1_000;
@@ -54,8 +55,9 @@ pub(crate) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<Json<List>, Problem> {
     let limit = query.limit.unwrap_or(ROWS_MAX).clamp(1, ROWS_MAX);
-    let after = query.after.as_deref().map(place).transpose()?;
+    let after = query.after.as_deref().map(after).transpose()?;
     let query = log::ListQuery { after, state: query.state, limit };
+    let _turn = turn(&shared, Task::Small).await?;
     let listed = blocking(|| shared.hub.list(&query))?;
     let last = listed.rows.last().filter(|_| listed.more);
     let next = last.map(|row| format!("{}:{}", row.at, row.conversation));
@@ -63,7 +65,7 @@ pub(crate) async fn list(
 }
 
 /// A place in the list, as the answer before gave it.
-fn place(text: &str) -> Result<(u64, ConversationId), Problem> {
+fn after(text: &str) -> Result<(u64, ConversationId), Problem> {
     let parsed = text.split_once(':').and_then(|(at, id)| Some((at.parse().ok()?, id)));
     let (at, id) = parsed.ok_or_else(|| {
         Problem::bad_request(format!("after: {text:?} is not what the page before gave as `next`"))
@@ -83,7 +85,7 @@ pub(crate) async fn one(
     Query(query): Query<OneQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let conversation = find(&shared, &name)?;
+    let conversation = find(&shared, &name).await?;
     if let Some(unchanged) = unchanged(&conversation, &headers) {
         return Ok(unchanged);
     }
@@ -98,7 +100,7 @@ pub(crate) async fn one(
         written.map_err(|error| Problem::from(std::io::Error::from(error)))?;
         Ok(view.seq)
     };
-    let (seq, body) = spooled(&shared, conversation.look(Size::of), make).await?;
+    let (seq, body) = spooled(&shared, conversation.look(Task::of), make).await?;
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
@@ -107,10 +109,12 @@ pub(crate) async fn one(
     Ok((headers, body).into_response())
 }
 
-/// The conversation, which must be there.
-pub(crate) fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation>, Problem> {
+/// The conversation, which must be there. Where it is not in memory it is loaded in its turn.
+pub(crate) async fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation>, Problem> {
     let id = params::conversation(name)?;
+    let turn = turn(shared, Task::Small).await?;
     let found = shared.hub.find(&id)?;
+    drop(turn);
     found.ok_or_else(|| {
         Problem::new(ErrorCode::UnknownConversation, format!("no conversation is named {name:?}"))
     })
@@ -161,6 +165,7 @@ pub(crate) async fn wait(
         .map_err(|error| Problem::bad_request(format!("until: {error}")))?;
     let mut watch = Watch::new(until, query.run.as_deref().map(RunId::new));
     let id = params::conversation(&name)?;
+    let _open = place(&shared, Guest::Stream)?;
     let conversation = shared.hub.enter(&id)?;
     let seat = Seat { shared: Arc::clone(&shared), conversation };
     let time = query.timeout_ms.map_or(WAIT_MAX, Duration::from_millis).min(WAIT_MAX);

@@ -17,9 +17,10 @@ use super::conversations::{Seat, find};
 use super::looks::Looks;
 use super::params::{self, Path, Query};
 use super::problem::Problem;
-use super::spool::{Size, Spool, spooled};
+use super::spool::{Spool, place, turn};
 use super::sse;
 use crate::state::Shared;
+use crate::work::{Guest, Task};
 
 /// Events in one page, unless the request says less.
 const PAGE_MAX: usize = 10_000;
@@ -45,8 +46,9 @@ pub(crate) async fn events(
         return page(&shared, &name, after, query.limit).await;
     }
     let lens = looks.lens()?;
+    let open = place(&shared, Guest::Stream)?;
     let seats = seats(&shared, [name.as_str()].into_iter())?;
-    Ok(sse::stream(shared, seats, &lens, vec![after]))
+    Ok(sse::stream(shared, (open, seats), &lens, vec![after]))
 }
 
 /// `GET /v1/events?conversation=A&conversation=B`: their events in one stream, `sub` being the number of the
@@ -77,8 +79,9 @@ pub(crate) async fn several(
         return Err(Problem::new(ErrorCode::BadPosition, detail));
     }
     let lens = looks.lens()?;
+    let open = place(&shared, Guest::Stream)?;
     let seats = seats(&shared, all("conversation"))?;
-    Ok(sse::stream(shared, seats, &lens, after))
+    Ok(sse::stream(shared, (open, seats), &lens, after))
 }
 
 /// A viewer of each of the conversations.
@@ -106,13 +109,14 @@ async fn page(
     after: Option<Position>,
     limit: Option<usize>,
 ) -> Result<Response, Problem> {
-    let conversation = find(shared, name)?;
+    let conversation = find(shared, name).await?;
     let after = after.unwrap_or_else(|| Position { epoch: conversation.epoch().clone(), seq: 0 });
     let limit = limit.unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX);
     if after.epoch != *conversation.epoch() {
         let detail = format!("{after} is a position of another life of this conversation");
         return Err(Problem::new(ErrorCode::Gone, detail));
     }
+    let turn = turn(shared, Task::Small).await?;
     let page = shared.hub.read(&conversation, after.seq, limit).await?;
     let seq = page.envelopes.last().map_or(after.seq, |envelope| envelope.seq);
     let make = move |spool: &mut Spool| {
@@ -122,7 +126,7 @@ async fn page(
         }
         Ok(())
     };
-    let ((), body) = spooled(shared, Size::Small, make).await?;
+    let ((), body) = turn.spooled(make).await?;
     Ok(ndjson(body, &Position { epoch: after.epoch, seq }))
 }
 

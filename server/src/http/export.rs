@@ -1,36 +1,35 @@
 //! `GET /v1/conversations/{c}/export/{format}`: a conversation as a file, or one turn or run of it. Documents are made of the
-//! view, native events and dialects of the log, page by page.
+//! view, native events and dialects of the log, piece by piece: each is made in its turn and waits in a file for the reader, so an
+//! export takes bounded memory, whatever its size and however slow its reader.
 
-use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
-use futures_util::stream;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use shared::code::ErrorCode;
 use shared::document::export::{Choice, FORMATS, Format, format};
 use shared::document::only::{Only, is_of};
 use shared::encode::{ENCODINGS, Encode, EncodeOptions, Encoding, encoding};
+use shared::limits::PIECE_BYTES_TARGET;
 use shared::{Envelope, Seq, View};
 
 use super::conversations::{find, tag, unchanged};
 use super::import;
 use super::params::{Path, Query};
 use super::problem::Problem;
-use super::spool::{Size, Spool, spooled};
+use super::spool::{Spool, place, spooled, turn, written};
 use crate::hub::Conversation;
 use crate::log::LogError;
 use crate::state::Shared;
+use crate::work::{Guest, Open, Task, Turn};
 
 /// Events that are read from the log at once.
 const PAGE: usize = 1_000;
-
-/// Bytes after which what was written is sent: so a file takes bounded memory, however large its results are.
-const PIECE_BYTES: usize = 256 << 10;
 
 /// The names of the two formats that are the events themselves.
 const NATIVE: [&str; 2] = [LINES, "native"];
@@ -49,7 +48,7 @@ pub(crate) async fn export(
     Query(only): Query<Only>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let conversation = find(&shared, &name)?;
+    let conversation = find(&shared, &name).await?;
     let wanted = Wanted::of(&wanted).ok_or_else(|| unknown(&wanted))?;
     if let Some(unchanged) = unchanged(&conversation, &headers) {
         return Ok(unchanged);
@@ -127,7 +126,7 @@ async fn document_of(
         spool.write_all(format.document(&view, whose.id().as_str(), choice).as_bytes())?;
         Ok(view.seq)
     };
-    let (seq, body) = spooled(&shared, conversation.look(Size::of), make).await?;
+    let (seq, body) = spooled(&shared, conversation.look(Task::of), make).await?;
     Ok(file(conversation, &only, format.content_type, format.extension, seq, body))
 }
 
@@ -136,9 +135,15 @@ async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<
     let (header, all) = (import::header(conversation.id()), Only::default());
     let begins_later = matches!(shared.hub.read(&conversation, 0, 1).await, Err(LogError::Gone { .. }));
     if begins_later || shared.hub.gap(&conversation).await?.is_some() {
-        let (view, at) = conversation.state();
-        let body = Body::from([header, import::begin(&view, at)].concat());
-        return Ok(file(&conversation, &all, "application/x-ndjson", "native.jsonl", view.seq, body));
+        let whose = Arc::clone(&conversation);
+        let make = move |spool: &mut Spool| {
+            let (view, at) = whose.state();
+            spool.write_all(&header)?;
+            spool.write_all(&import::begin(&view, at))?;
+            Ok(view.seq)
+        };
+        let (seq, body) = spooled(&shared, conversation.look(Task::of), make).await?;
+        return Ok(file(&conversation, &all, "application/x-ndjson", "native.jsonl", seq, body));
     }
     let writer = Writer::Native(header);
     stream_of(shared, conversation, "application/x-ndjson", "native.jsonl", writer, all).await
@@ -168,12 +173,12 @@ struct Sending {
     writer: Writer,
     /// What has the runs and messages that are wanted, where not all are.
     part: Option<View>,
-    /// Events that were read and not sent yet.
-    page: VecDeque<Arc<Envelope>>,
-    /// The last event that was sent, and the last that will be.
+    /// The last event that was written, and the last that will be.
     at: Seq,
     head: Seq,
     is_over: bool,
+    /// Its place among the transfers.
+    _open: Open,
 }
 
 async fn stream_of(
@@ -184,6 +189,8 @@ async fn stream_of(
     writer: Writer,
     only: Only,
 ) -> Result<Response, Problem> {
+    let open = place(&shared, Guest::Transfer)?;
+    let turn = turn(&shared, Task::Piece).await?.turn();
     if let Some((first, last)) = shared.hub.gap(&conversation).await? {
         let detail = format!(
             "the log has not kept the events {first} to {last} of {} one by one; documents and the format native have \
@@ -193,22 +200,22 @@ async fn stream_of(
         return Err(Problem::new(ErrorCode::Gone, detail));
     }
     let part = only.name().map(|_| reduced(&conversation, &only)).transpose()?;
-    let head = conversation.head();
-    let page = VecDeque::new();
-    let mut sending = Sending { shared, conversation, writer, part, page, at: 0, head, is_over: false };
+    let (head, whose) = (conversation.head(), Arc::clone(&conversation));
+    let sending =
+        Sending { shared, conversation: whose, writer, part, at: 0, head, is_over: false, _open: open };
     // What cannot even begin is a refusal, not a file that breaks off.
-    let first = sending.next().await?;
-    let conversation = Arc::clone(&sending.conversation);
-    let rest = stream::unfold(Some(sending), |sending| async {
-        let mut sending = sending?;
-        match sending.next().await {
-            Ok(Some(piece)) => Some((Ok(piece), Some(sending))),
-            Ok(None) => None,
-            Err(error) => Some((Err(io::Error::other(error)), None)),
+    let (first, sending) = sending.next(turn).await?;
+    let rest = stream::try_unfold(sending, |sending| async {
+        if sending.is_over {
+            return Ok(None);
         }
+        // However long it takes: the reader has the beginning.
+        let turn = sending.shared.work.turn(Task::Piece).await;
+        sending.next(turn).await.map(Some).map_err(|problem| io::Error::other(problem.told().1))
     });
-    let pieces = futures_util::StreamExt::chain(stream::iter(first.map(Ok::<_, io::Error>)), rest);
-    Ok(file(&conversation, &only, content_type, extension, head, Body::from_stream(pieces)))
+    let pieces = stream::iter([Ok(first)]).chain(rest);
+    let bytes = pieces.map_ok(|piece| piece.into_data_stream().map_err(io::Error::other)).try_flatten();
+    Ok(file(&conversation, &only, content_type, extension, head, Body::from_stream(bytes)))
 }
 
 impl Sending {
@@ -229,35 +236,44 @@ impl Sending {
         drop(written);
     }
 
-    /// The next piece, of about [`PIECE_BYTES`] or one event; nothing when all is sent.
-    async fn next(&mut self) -> Result<Option<Bytes>, LogError> {
-        if self.is_over {
-            return Ok(None);
-        }
+    /// The next piece, of about [`PIECE_BYTES_TARGET`] or one event, in its turn.
+    async fn next(self, turn: Turn) -> Result<(Body, Self), Problem> {
+        let work = Arc::clone(&self.shared.work);
+        let left = usize::try_from(self.head.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let page = match left {
+            0 => Vec::new(),
+            _ => self.shared.hub.read(&self.conversation, self.at, left.min(PAGE)).await?.envelopes,
+        };
+        let (sending, spool) = written(work, turn, move |spool| self.fill(spool, &page)).await?;
+        Ok((spool.body(), sending))
+    }
+
+    /// Writes what there is room for of `page`, which has the next events.
+    fn fill(mut self, spool: &mut Spool, page: &[Arc<Envelope>]) -> Result<Self, Problem> {
         let mut out = match &mut self.writer {
             Writer::Native(header) => std::mem::take(header),
             _ => Vec::new(),
         };
-        while out.len() < PIECE_BYTES && self.at < self.head {
-            if self.page.is_empty() {
-                let left = usize::try_from(self.head.saturating_sub(self.at)).unwrap_or(usize::MAX);
-                let page = self.shared.hub.read(&self.conversation, self.at, left.min(PAGE)).await?;
-                self.page.extend(page.envelopes);
-            }
-            let next = self.page.pop_front().filter(|envelope| envelope.seq <= self.head);
-            let Some(envelope) = next else {
-                return Err(LogError::Unreadable(Arc::from("the log has less than its head")));
-            };
-            self.write(&envelope, &mut out);
+        let (from, head) = (self.at, self.head);
+        for envelope in page.iter().filter(|envelope| envelope.seq <= head) {
+            self.write(envelope, &mut out);
+            spool.write_all(&out)?;
+            out.clear();
             self.at = envelope.seq;
+            if spool.len() >= PIECE_BYTES_TARGET as u64 {
+                break;
+            }
         }
-        if self.at >= self.head {
+        if self.at >= head {
             self.is_over = true;
             if let Writer::Dialect(encoder) = &mut self.writer {
                 encoder.end(&mut out);
             }
+        } else if self.at == from {
+            return Err(LogError::Unreadable(Arc::from("the log has less than its head")).into());
         }
-        Ok(Some(Bytes::from(out)))
+        spool.write_all(&out)?;
+        Ok(self)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `PUT /v1/conversations/{c}/events`: a conversation as `export --format native` wrote it. It is read as a whole before
 //! anything is taken; a bad line is named, and then nothing is.
 
+use std::io::BufRead;
 use std::sync::Arc;
 
 use axum::Json;
@@ -16,8 +17,10 @@ use super::body;
 use super::native::Taken;
 use super::params::{self, Path};
 use super::problem::Problem;
+use super::spool::{place, turn};
 use crate::hub::{History, ImportError};
 use crate::state::Shared;
+use crate::work::{Guest, Task};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -72,11 +75,15 @@ pub(crate) async fn import(
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
-    let body = body::plain(request, IMPORT_BYTES_MAX).await?;
-    // Some seconds for the largest files: too long for a thread that serves sockets.
-    let work = shared.work.run(move || read(&body.join()));
-    let history = work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??;
-    let imported = shared.hub.import(&conversation, history).await?;
+    let _open = place(&shared, Guest::Transfer)?;
+    let mut body = body::spooled(request, IMPORT_BYTES_MAX, &shared.work).await?;
+    let turn = turn(&shared, Task::of_bytes(usize::try_from(body.len()).unwrap_or(usize::MAX))).await?;
+    // Some seconds for the largest files: too long for a thread that serves sockets. It is seen to its end though its client may
+    // leave meanwhile, and the turn is taken until then.
+    let work = shared.work.run(move || (read(body.reader()), turn));
+    let (history, turn) = work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
+    let imported = shared.hub.import(&conversation, history?).await?;
+    drop(turn);
     shared.fanout.stir(&conversation);
     // The log has promised all that it can by now, which is no less.
     Ok(Json(Taken::of(imported.position, imported.events, imported.anomalies, durability)))
@@ -89,13 +96,14 @@ impl From<ImportError> for Problem {
 }
 
 /// All of the file, or what is wrong with it and where.
-fn read(body: &[u8]) -> Result<History, Problem> {
+fn read(body: impl BufRead) -> Result<History, Problem> {
     let mut history = History::default();
     let mut seq: Seq = 0;
     let mut has_header = false;
-    for (number, line) in (1..).zip(body.split(|byte| *byte == b'\n')) {
+    for (number, line) in (1..).zip(body.split(b'\n')) {
         let wrong = |why: String| Problem::new(ErrorCode::BadEvent, format!("line {number}: {why}"));
-        let text = std::str::from_utf8(line).map_err(|error| wrong(error.to_string()))?.trim();
+        let line = line?;
+        let text = std::str::from_utf8(&line).map_err(|error| wrong(error.to_string()))?.trim();
         if text.is_empty() {
             continue;
         }

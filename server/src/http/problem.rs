@@ -22,12 +22,27 @@ pub(crate) struct Problem {
     /// For a gap, the number that is expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     expected: Option<u64>,
+    /// Whether the same request may be taken in a moment.
+    #[serde(skip)]
+    passes: bool,
 }
 
 impl Problem {
     /// `detail` says what and where, for a person.
     pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, status: code.status(), title: code.as_str(), detail: detail.into(), expected: None }
+        Self {
+            code,
+            status: code.status(),
+            title: code.as_str(),
+            detail: detail.into(),
+            expected: None,
+            passes: false,
+        }
+    }
+
+    /// The hub does, or holds, as much as it may at a time.
+    pub(crate) fn busy(detail: impl Into<String>) -> Self {
+        Self { passes: true, ..Self::new(ErrorCode::TooMany, detail) }
     }
 
     /// Its status, and what is said of it to a person.
@@ -85,7 +100,7 @@ impl IntoResponse for Problem {
         *response.status_mut() = status;
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if self.passes || status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

@@ -11,8 +11,9 @@ use shared::code::ErrorCode;
 use super::conversations::find;
 use super::params::Path;
 use super::problem::Problem;
-use super::spool::{Size, Spool, spooled};
+use super::spool::{Spool, turn};
 use crate::state::Shared;
+use crate::work::Task;
 
 /// What has this name never changes. It may hold secrets: only the reader's own browser keeps it.
 const CACHE: &str = "private, max-age=31536000, immutable";
@@ -23,7 +24,7 @@ pub(crate) async fn result(
     Path((name, hash)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let conversation = find(&shared, &name)?;
+    let conversation = find(&shared, &name).await?;
     // Older logs have names of 16.
     if !matches!(hash.len(), 16 | 32) || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Problem::bad_request(format!(
@@ -35,6 +36,7 @@ pub(crate) async fn result(
     if known.is_some_and(|known| known.split(',').any(|it| it.trim().trim_start_matches("W/") == tag)) {
         return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
     }
+    let turn = turn(&shared, Task::Small).await?;
     let Some(json) = shared.hub.whole_result(&conversation, &hash).await? else {
         let detail = format!("the log has no result {hash} of {name:?}; it may have kept less than was said");
         return Err(Problem::new(ErrorCode::Gone, detail));
@@ -45,6 +47,6 @@ pub(crate) async fn result(
         (header::ETAG, tag),
     ];
     let make = move |spool: &mut Spool| Ok(spool.write_all(json.as_bytes())?);
-    let ((), body) = spooled(&shared, Size::Small, make).await?;
+    let ((), body) = turn.spooled(make).await?;
     Ok((headers, body).into_response())
 }

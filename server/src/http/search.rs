@@ -13,8 +13,10 @@ use shared::limits::{HITS_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
 
 use super::params::Query;
 use super::problem::Problem;
+use super::spool::place;
 use crate::log::{DocumentKind, Finds, Hit, LogError, SearchQuery, Stop, StopOnDrop, ToolFigures};
 use crate::state::Shared;
+use crate::work::{Guest, Task};
 
 /// Hits in one answer, unless the request says less.
 const HITS: usize = 50;
@@ -80,10 +82,10 @@ async fn asked<T: Send + 'static>(
     shared: &Shared,
     ask: impl FnOnce(&Stop) -> Result<T, LogError> + Send + 'static,
 ) -> Result<T, Problem> {
-    let turn = tokio::time::timeout(TIME, Arc::clone(&shared.work.searches).acquire_owned()).await;
-    let Ok(Ok(turn)) = turn else {
+    let _open = place(shared, Guest::Request)?;
+    let Some(turn) = shared.work.turn_within(Task::Search, TIME).await else {
         let detail = format!("other searches took more than {SEARCH_MS} ms; try again in a moment");
-        return Err(Problem::new(ErrorCode::TooMany, detail));
+        return Err(Problem::busy(detail));
     };
     let stop = StopOnDrop(Arc::default());
     let asked = Arc::clone(&stop.0);

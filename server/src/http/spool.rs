@@ -3,20 +3,21 @@
 //! made at a time.
 
 use std::fs::File;
-use std::io::{self, Seek as _, Write};
+use std::io::{self, BufRead, BufReader, Seek as _, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use futures_util::stream;
-use shared::View;
 use shared::code::ErrorCode;
-use shared::limits::{ANSWER_AWAITED_MS, LARGE_VIEW_BYTES, SPOOL_MEMORY_BYTES};
+use shared::limits::{
+    ANSWER_AWAITED_MS, REQUESTS_WAITING_MAX, SPOOL_MEMORY_BYTES, STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX,
+};
 use tokio::io::AsyncReadExt as _;
 
 use super::problem::Problem;
 use crate::state::Shared;
-use crate::work::Work;
+use crate::work::{Guest, Open, Task, Turn, Work};
 
 /// Bytes that are read from a file at once.
 const PIECE_BYTES: usize = 64 << 10;
@@ -24,60 +25,101 @@ const PIECE_BYTES: usize = 64 << 10;
 /// How long an answer waits for its turn.
 const TURN: Duration = Duration::from_millis(ANSWER_AWAITED_MS);
 
-/// How large an answer will be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Size {
-    /// Less than [`LARGE_VIEW_BYTES`].
-    Small,
-    /// More than that.
-    Large,
+/// Somebody's turn to make an answer, and the place of the request until that is made.
+#[derive(Debug)]
+pub(super) struct Making {
+    work: Arc<Work>,
+    open: Open,
+    turn: Turn,
 }
 
-impl Size {
-    /// Of an answer that is made of `view`. Takes a moment for each item of it.
-    pub(super) fn of(view: &View) -> Self {
-        let messages = view.messages.values().map(|message| message.text.len());
-        let runs = view.runs.values().map(|run| {
-            let parts = run.parts.values().map(|part| part.body.text.len());
-            let tools = run.tools.values().map(|tool| {
-                let result = tool.result.as_ref().map_or(0, |result| result.as_str().len());
-                let whole = tool
-                    .result_ref
-                    .as_ref()
-                    .map_or(0, |whole| usize::try_from(whole.bytes).unwrap_or(usize::MAX));
-                [tool.arguments.text.len(), tool.output.text.len(), result, whole]
-                    .into_iter()
-                    .fold(0_usize, usize::saturating_add)
-            });
-            parts.chain(tools).fold(256 * run.items.len(), usize::saturating_add)
-        });
-        let bytes = messages.chain(runs).fold(0, usize::saturating_add);
-        if bytes < LARGE_VIEW_BYTES { Self::Small } else { Self::Large }
+/// Waits for a turn.
+pub(super) async fn turn(shared: &Shared, task: Task) -> Result<Making, Problem> {
+    let open = place(shared, Guest::Request)?;
+    let work = Arc::clone(&shared.work);
+    let turn = work.turn_within(task, TURN).await.ok_or_else(busy)?;
+    Ok(Making { work, open, turn })
+}
+
+fn busy() -> Problem {
+    Problem::busy(format!("the hub did other work for {} s; try again in a moment", TURN.as_secs()))
+}
+
+/// A place for one more who is open.
+pub(super) fn place(shared: &Shared, guest: Guest) -> Result<Open, Problem> {
+    place_in(&shared.work, guest)
+}
+
+fn place_in(work: &Work, guest: Guest) -> Result<Open, Problem> {
+    let most = match guest {
+        Guest::Request => format!("{REQUESTS_WAITING_MAX} requests wait for their turn"),
+        Guest::Transfer => format!("{TRANSFERS_OPEN_MAX} large answers and imports are on their way"),
+        Guest::Stream => format!("{STREAMS_OPEN_MAX} streams and waits are open"),
+    };
+    let detail = || format!("{most} already; try again when one of them is over");
+    work.open(guest).ok_or_else(|| Problem::busy(detail()))
+}
+
+impl Making {
+    /// Only the turn, for what is made piece by piece.
+    pub(super) fn turn(self) -> Turn {
+        self.turn
+    }
+
+    /// Makes it, beside the threads that serve sockets. What `make` gives back comes with the body.
+    pub(super) async fn spooled<T: Send + 'static>(
+        self,
+        make: impl FnOnce(&mut Spool) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<(T, Body), Problem> {
+        let Self { work, open, turn } = self;
+        let (made, mut spool) = written(Arc::clone(&work), turn, make).await?;
+        drop(open);
+        if spool.file.is_some() {
+            spool.open = Some(place_in(&work, Guest::Transfer)?);
+        }
+        Ok((made, spool.body()))
     }
 }
 
-/// Makes an answer in its turn, beside the threads that serve sockets. What `make` gives back comes with the body.
+/// Makes an answer in its turn.
 pub(super) async fn spooled<T: Send + 'static>(
-    shared: &Arc<Shared>,
-    size: Size,
+    shared: &Shared,
+    task: Task,
     make: impl FnOnce(&mut Spool) -> Result<T, Problem> + Send + 'static,
 ) -> Result<(T, Body), Problem> {
-    let work = Arc::clone(&shared.work);
-    let turns = Arc::clone(if size == Size::Small { &work.small } else { &work.large });
-    let Ok(Ok(turn)) = tokio::time::timeout(TURN, turns.acquire_owned()).await else {
-        let detail = format!("the hub made other answers for {} s; try again in a moment", TURN.as_secs());
-        return Err(Problem::new(ErrorCode::TooMany, detail));
-    };
+    turn(shared, task).await?.spooled(make).await
+}
+
+/// What `make` writes while it is its turn, to be read from its beginning.
+pub(super) async fn written<T: Send + 'static>(
+    work: Arc<Work>,
+    turn: Turn,
+    make: impl FnOnce(&mut Spool) -> Result<T, Problem> + Send + 'static,
+) -> Result<(T, Spool), Problem> {
     let threads = Arc::clone(&work);
-    let made = threads.run(move || {
+    let making = threads.run(move || {
         let mut spool = Spool::new(work);
         let made = make(&mut spool).and_then(|made| Ok((made, spool.rewound()?)));
         drop(turn);
         made
     });
-    let (made, spool) =
-        made.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??;
-    Ok((made, spool.body()))
+    making.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?
+}
+
+/// A piece of a stream until its reader takes it: in a file where it is large. Where there is no room for that, the stream breaks off.
+pub(super) async fn waiting(work: Arc<Work>, piece: Bytes) -> Body {
+    if piece.len() <= SPOOL_MEMORY_BYTES {
+        return Body::from(piece);
+    }
+    let put = move || {
+        let mut spool = Spool::new(work);
+        spool.write_all(&piece)?;
+        spool.rewound().map_err(|problem| io::Error::other(problem.told().1))
+    };
+    match tokio::task::spawn_blocking(put).await.map_err(io::Error::other).flatten() {
+        Ok(spool) => spool.body(),
+        Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),
+    }
 }
 
 /// What of an answer was written. It is written into as into a file.
@@ -89,11 +131,26 @@ pub(super) struct Spool {
     file: Option<File>,
     /// Bytes in the file.
     spooled: u64,
+    /// The place of the answer, where it has one.
+    open: Option<Open>,
 }
 
 impl Spool {
-    fn new(work: Arc<Work>) -> Self {
-        Self { work, memory: Vec::new(), file: None, spooled: 0 }
+    pub(super) fn new(work: Arc<Work>) -> Self {
+        Self { work, memory: Vec::new(), file: None, spooled: 0, open: None }
+    }
+
+    /// How many bytes were written.
+    pub(super) fn len(&self) -> u64 {
+        self.spooled.saturating_add(self.memory.len() as u64)
+    }
+
+    /// What was written, to be read here; after [`Spool::rewound`].
+    pub(super) fn reader(&mut self) -> Box<dyn BufRead + '_> {
+        match &mut self.file {
+            Some(file) => Box::new(BufReader::new(file)),
+            None => Box::new(self.memory.as_slice()),
+        }
     }
 
     /// Moves what is in memory into the file.
@@ -113,7 +170,7 @@ impl Spool {
     }
 
     /// At its beginning, to be read.
-    fn rewound(mut self) -> Result<Self, Problem> {
+    pub(super) fn rewound(mut self) -> Result<Self, Problem> {
         if self.file.is_some() {
             let rewound = self.spill().and_then(|()| self.file.as_mut().map_or(Ok(()), File::rewind));
             rewound.map_err(Problem::from)?;
@@ -122,7 +179,8 @@ impl Spool {
         Ok(self)
     }
 
-    fn body(mut self) -> Body {
+    /// What was written, as its reader takes it, after [`Spool::rewound`].
+    pub(super) fn body(mut self) -> Body {
         let Some(file) = self.file.take() else { return Body::from(std::mem::take(&mut self.memory)) };
         let reading = (tokio::fs::File::from_std(file), self);
         Body::from_stream(stream::try_unfold(reading, async |(mut file, spool)| {

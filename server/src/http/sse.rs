@@ -18,6 +18,7 @@ use futures_util::stream;
 use shared::{Lens, Position};
 
 use crate::state::Shared;
+use crate::work::Open;
 
 mod place;
 
@@ -36,12 +37,14 @@ struct Reader {
     places: Vec<Place>,
     /// What is ready to be sent.
     ready: VecDeque<Bytes>,
+    /// Its place among the streams.
+    _open: Open,
 }
 
 /// The answer that never ends; `after` says for each seat where the client stands, as far as it said so.
 pub(super) fn stream(
     shared: Arc<Shared>,
-    seats: Vec<Seat>,
+    (open, seats): (Open, Vec<Seat>),
     lens: &Lens,
     mut after: Vec<Option<Position>>,
 ) -> Response {
@@ -49,7 +52,7 @@ pub(super) fn stream(
     let places = seats.into_iter().zip(after).zip(0..);
     let places = places.map(|((seat, after), sub)| Place::new(seat, sub, lens, after.as_ref())).collect();
     let begin = Bytes::from(format!("retry: {}\n\n", shared.config.retry.as_millis()));
-    let reader = Reader { shared, places, ready: VecDeque::from([begin]) };
+    let reader = Reader { shared, places, ready: VecDeque::from([begin]), _open: open };
     let pieces = stream::unfold(reader, |mut reader| async move {
         let piece = reader.piece().await?;
         Some((Ok::<_, Infallible>(piece), reader))

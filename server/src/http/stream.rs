@@ -4,7 +4,6 @@
 //! `POST` does the same for clients that can only post, at the same path or whatever such a client puts behind it: of what
 //! they ask only the modes are read, where the dialect has some; they are told the newest run and then the end.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use serde::Deserialize;
 use shared::code::ErrorCode;
 use shared::encode::{Caller, EncodeOptions, Encoding, encoding, names};
@@ -24,7 +23,9 @@ use super::body;
 use super::conversations::Seat;
 use super::params::{self, Path, Query};
 use super::problem::Problem;
+use super::spool::{Spool, place as open, spooled, turn, waiting};
 use crate::state::Shared;
+use crate::work::{Guest, Open, Task};
 
 pub(super) mod reader;
 
@@ -50,8 +51,9 @@ pub(crate) async fn get(
     Query(said): Said,
 ) -> Result<Response, Problem> {
     let asked = Asked::read(&said, "all", None)?;
+    let open = open(&shared, Guest::Stream)?;
     begun(&shared, &place, &asked).await?;
-    answer(shared, &place, asked, None)
+    answer(shared, &place, asked, (None, open)).await
 }
 
 /// `POST`: the newest run to its end, unless the request says otherwise. Of the body only the modes count, for clients that
@@ -66,8 +68,9 @@ pub(crate) async fn post(
     if asked.modes.is_empty() && encoding(&place.dialect).is_some_and(|encoding| !encoding.modes.is_empty()) {
         asked.modes = modes_in(body).await;
     }
+    let open = open(&shared, Guest::Stream)?;
     begun(&shared, &place, &asked).await?;
-    answer(shared, &place, asked, None)
+    answer(shared, &place, asked, (None, open)).await
 }
 
 /// Waits until the run that is asked for by its name has begun: who names it may be earlier than its first event. One that
@@ -148,11 +151,11 @@ fn until(what: Option<&str>) -> Result<bool, Problem> {
     }
 }
 
-fn answer(
+async fn answer(
     shared: Arc<Shared>,
     place: &Place,
     asked: Asked,
-    caller: Option<Caller>,
+    (caller, open): (Option<Caller>, Open),
 ) -> Result<Response, Problem> {
     let encoding = encoding(&place.dialect).ok_or_else(|| {
         let detail = format!("no dialect {:?} can be written; there are {}", place.dialect, names());
@@ -166,7 +169,10 @@ fn answer(
         return Err(Problem::shutting_down());
     }
     let id = params::conversation(&place.conversation)?;
-    let conversation = shared.hub.enter(&id)?;
+    let conversation = {
+        let _turn = turn(&shared, Task::Small).await?;
+        shared.hub.enter(&id)?
+    };
     let options = EncodeOptions {
         conversation: id.as_str().into(),
         caller,
@@ -174,17 +180,26 @@ fn answer(
         ..EncodeOptions::default()
     };
     let encoder = encoding.encoder(&options);
-    let seat = Seat { shared, conversation };
-    let reader = Reader::new(seat, encoder, encoding, asked.wanted, asked.ends_with_run);
-    let pieces = stream::unfold(reader, |mut reader| async move {
-        let piece = reader.piece().await?;
-        Some((Ok::<_, Infallible>(piece), reader))
+    let task = conversation.look(Task::of);
+    let seat = Seat { shared: Arc::clone(&shared), conversation };
+    let mut reader = Reader::new(seat, encoder, encoding, asked.wanted, asked.ends_with_run);
+    // What there is already is made in its turn, as any other answer is.
+    let begin = move |spool: &mut Spool| Ok(reader.join(spool).map(|()| reader)?);
+    let (reader, begin) = spooled(&shared, task, begin).await?;
+    let rest = stream::unfold((reader, open), move |(mut reader, open)| {
+        let work = Arc::clone(&shared.work);
+        async move {
+            let piece = reader.piece().await?;
+            Some((waiting(work, piece).await, (reader, open)))
+        }
     });
-    Ok(with_headers(encoding, Body::from_stream(pieces).into_response()))
+    let bodies = stream::iter([begin]).chain(rest);
+    let body = Body::from_stream(bodies.flat_map(Body::into_data_stream));
+    Ok(with_headers(encoding, body.into_response()))
 }
 
 /// One run of `id` in `dialect`, from its beginning to its end, for whoever had asked for it and comes back.
-pub(super) fn run(
+pub(super) async fn run(
     shared: Arc<Shared>,
     id: &ConversationId,
     dialect: &str,
@@ -192,7 +207,8 @@ pub(super) fn run(
 ) -> Result<Response, Problem> {
     let place = Place { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
     let asked = Asked { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new() };
-    answer(shared, &place, asked, Some(Caller::default()))
+    let open = open(&shared, Guest::Stream)?;
+    answer(shared, &place, asked, (Some(Caller::default()), open)).await
 }
 
 /// `response` with all that an answer in this encoding says of itself.

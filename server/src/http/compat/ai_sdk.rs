@@ -79,7 +79,7 @@ pub(super) async fn resume(
         found.and_then(|found| found.look(|view| view.runs.last().filter(goes_on).map(|(id, _)| id.clone())));
     match run {
         None => Ok(StatusCode::NO_CONTENT.into_response()),
-        Some(run) => stream::run(shared, &id, DIALECT, run),
+        Some(run) => stream::run(shared, &id, DIALECT, run).await,
     }
 }
 

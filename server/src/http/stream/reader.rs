@@ -1,6 +1,7 @@
 //! A reader of a conversation in a foreign dialect, and its place. What comes next is encoded only when the connection
 //! asks for it, so a slow reader finds the texts that came meanwhile joined.
 
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use crate::clock;
 use crate::http::compat::ping;
 use crate::http::conversations::Seat;
 use crate::hub::Cursor;
+use crate::work::Task;
 
 /// Events that are read back from the log at once.
 const EVENTS_AT_ONCE: usize = 2_000;
@@ -209,9 +211,10 @@ impl Reader {
     /// Tells again what was told up to `until`, into `told`: the encoder knows it then.
     async fn replay(&mut self, until: Seq, told: &mut Vec<u8>) {
         let mut after = 0;
-        let (hub, conversation) = (Arc::clone(&self.seat.shared.hub), Arc::clone(&self.seat.conversation));
+        let (shared, conversation) = (Arc::clone(&self.seat.shared), Arc::clone(&self.seat.conversation));
         while after < until {
-            let Ok(page) = hub.read(&conversation, after, EVENTS_AT_ONCE).await else { break };
+            let _turn = shared.work.turn(Task::Piece).await;
+            let Ok(page) = shared.hub.read(&conversation, after, EVENTS_AT_ONCE).await else { break };
             let Some(last) = page.envelopes.last() else { break };
             after = last.seq;
             for envelope in page.envelopes.iter().filter(|envelope| envelope.seq <= until) {
@@ -291,10 +294,7 @@ impl Reader {
 
     /// Encodes what comes after the cursor. True when there may be more at once.
     fn advance(&mut self, out: &mut Vec<u8>) -> bool {
-        let Some(cursor) = self.cursor else {
-            self.join(out);
-            return true;
-        };
+        let cursor = self.cursor.unwrap_or_default();
         let Some(slice) = self.seat.conversation.next(cursor, BATCH_BYTES_TARGET) else {
             self.is_behind = true;
             return true;
@@ -303,15 +303,7 @@ impl Reader {
             return false;
         }
         self.cursor = Some(slice.cursor);
-        if self.places.is_some() {
-            for envelope in &slice.events {
-                self.take(envelope, out);
-            }
-        } else {
-            for envelope in conflate(&slice.events) {
-                self.take(&envelope, out);
-            }
-        }
+        self.take_all(&slice.events, out);
         for envelope in &slice.ephemera {
             self.take(envelope, out);
         }
@@ -322,20 +314,13 @@ impl Reader {
     /// the client is told, and that is the end.
     async fn read_back(&mut self, out: &mut Vec<u8>) {
         let cursor = self.cursor.unwrap_or_default();
-        let hub = Arc::clone(&self.seat.shared.hub);
-        match hub.read(&self.seat.conversation, cursor.seq, EVENTS_AT_ONCE).await {
+        let shared = Arc::clone(&self.seat.shared);
+        let _turn = shared.work.turn(Task::Piece).await;
+        match shared.hub.read(&self.seat.conversation, cursor.seq, EVENTS_AT_ONCE).await {
             Ok(page) if !page.envelopes.is_empty() => {
                 let seq = page.envelopes.last().map_or(cursor.seq, |envelope| envelope.seq);
                 self.cursor = Some(Cursor { seq, ..cursor });
-                if self.places.is_some() {
-                    for envelope in &page.envelopes {
-                        self.take(envelope, out);
-                    }
-                } else {
-                    for envelope in conflate(&page.envelopes) {
-                        self.take(&envelope, out);
-                    }
-                }
+                self.take_all(&page.envelopes, out);
             }
             _ => self.fell_behind(out),
         }
@@ -377,8 +362,9 @@ impl Reader {
         self.encoder.event(&envelope, out);
     }
 
-    /// What there is so far, in short.
-    fn join(&mut self, out: &mut Vec<u8>) {
+    /// What there is so far, in short; told before anything else.
+    pub(super) fn join(&mut self, told: &mut impl Write) -> io::Result<()> {
+        let out = &mut Vec::new();
         let view = self.seat.conversation.view();
         self.cursor = Some(Cursor { seq: view.seq, tick: 0 });
         if self.wanted == Wanted::Latest
@@ -390,12 +376,15 @@ impl Reader {
             for envelope in unfold(&view) {
                 if self.wants(&envelope) {
                     self.tell(&envelope, out);
+                    told.write_all(out)?;
+                    out.clear();
                 }
             }
         }
         if self.ends_with_run && self.is_told(&view) {
             self.end(out);
         }
+        told.write_all(out)
     }
 
     /// Whether the run that ends the stream is over already.
@@ -406,6 +395,19 @@ impl Reader {
             Wanted::Latest | Wanted::Next => None,
         };
         run.is_some_and(|run| !run.is_running())
+    }
+
+    /// Takes `envelopes`, texts joined, but for a reader whose events have places.
+    fn take_all(&mut self, envelopes: &[Arc<Envelope>], out: &mut Vec<u8>) {
+        if self.places.is_some() {
+            for envelope in envelopes {
+                self.take(envelope, out);
+            }
+            return;
+        }
+        for envelope in &conflate(envelopes) {
+            self.take(envelope, out);
+        }
     }
 
     fn take(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {

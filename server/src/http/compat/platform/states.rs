@@ -25,6 +25,7 @@ use crate::hub::{Conversation, Publication};
 use crate::log::blocking;
 use crate::runner::Place;
 use crate::state::Shared;
+use crate::work::Task;
 
 /// Most states in one answer. The platform's clients ask for 10.
 const STATES_MAX: usize = 100;
@@ -66,7 +67,10 @@ impl Thread {
         shared.threads.remembered(shared).await;
         let mut branches = Vec::new();
         for name in shared.threads.family(id) {
+            let turn = shared.work.turn(Task::Small).await;
             if let Some(conversation) = blocking(|| shared.hub.find(&name))? {
+                drop(turn);
+                let _turn = shared.work.turn(conversation.look(Task::of)).await;
                 branches.push(blocking(|| Branch::of(shared, conversation)));
             }
         }
