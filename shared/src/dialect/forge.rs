@@ -113,6 +113,11 @@ impl Meaning for Forge {
         }
         self.writer.begin(body.model.text().as_deref(), out);
         let cumulative = body.cumulative.text();
+        if matches!(&*kind, "token" | "thinking" | "tool_call" | "tool_result") {
+            // The server says first that it has no tools, and answers without them: that did not end the answer.
+            self.writer.outlives();
+            self.is_cancelled = false;
+        }
         match &*kind {
             "token" => {
                 let token = body.token.text().or_else(|| body.content.text()).unwrap_or_default();
