@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tests::Hub;
 
-use super::doors::{handing_over, hub_of, post, said, seen, storyteller, told};
+use super::doors::{handing_over, hub_of, post, said, seen, slow, storyteller, told, until};
 use super::runner::hub_with;
 
 const CHAT: &str = "/v1/chat/completions";
@@ -92,4 +92,51 @@ async fn a_thread_that_went_on_in_a_fork_goes_on_there_when_the_hub_was_away() {
         said_by("m2", "user", "And now?")
     ]);
     assert_eq!(told(post(&hub, AI_SDK, &chat(&more)).await).await.1, fork);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_hung_up_on_a_run_that_went_on_is_known_again_when_the_hub_was_away() {
+    let origin = slow().await;
+    let (mut hub, _place) = hub_of(&origin, "[compat.forge]\nhang_up = \"go_on\"").await;
+    let forge = "/compat/forge/chat/stream";
+    let mut answer = post(&hub, forge, &json!({"user_message": "Hello"})).await;
+    let name = answer.headers()["fanlight-conversation"].to_str().unwrap().to_owned();
+    until(&mut answer, "Well").await;
+    drop(answer);
+    let left = async || {
+        let log =
+            hub.request("GET", &format!("/v1/conversations/{name}/export/native")).send().await.unwrap();
+        log.text().await.unwrap().contains("remote_caller_left").then_some(())
+    };
+    tests::wait::until("the note that the caller left", left).await;
+    origin.go_on();
+    let seen_then = seen(&hub, &name).await;
+    assert_eq!((&seen_then["runs"][0]["text"], &seen_then["anomalies"]), (&json!("Well then."), &json!([])));
+    away(&mut hub).await;
+    let history = json!({"user_message": "Go on", "messages": [user("Hello"), assistant("Well")]});
+    let mut answer = post(&hub, forge, &history).await;
+    assert_eq!(answer.headers()["fanlight-conversation"], name.as_str());
+    until(&mut answer, "Well").await;
+    origin.go_on();
+    told(answer).await;
+    assert_eq!(said(&seen(&hub, &name).await), ["Hello", "Go on"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_cut_off_with_the_hub_is_known_again_by_a_part_of_the_answer() {
+    let origin = slow().await;
+    let (mut hub, _place) = hub_of(&origin, "").await;
+    let body = json!({"model": "helper", "messages": [user("Hello")], "stream": true});
+    let mut answer = post(&hub, CHAT, &body).await;
+    let name = answer.headers()["fanlight-conversation"].to_str().unwrap().to_owned();
+    until(&mut answer, "Well").await;
+    hub.stop().await;
+    drop(answer);
+    hub.restart().await;
+    origin.go_on();
+    seen(&hub, &name).await;
+    let history = json!([user("Hello"), assistant("Well"), user("Go on")]);
+    let body = json!({"model": "helper", "messages": history, "stream": true});
+    let answer = post(&hub, CHAT, &body).await;
+    assert_eq!(answer.headers()["fanlight-conversation"], name.as_str());
 }

@@ -183,3 +183,59 @@ async fn a_run_elsewhere_that_the_death_of_the_hub_cut_off_is_interrupted_and_ma
     // What was on the screens last may not have been on the disk yet.
     assert!(all[0]["text"].as_str().unwrap().ends_with("At last"), "{all:?}");
 }
+
+fn without_armory_notice() -> Value {
+    json!({"code": "ARMORY_UNAVAILABLE", "message": "Tools are out of reach", "retryable": true})
+}
+
+/// What Forge's server streams when its servers with tools are out of reach: `error` first, and then `rest`.
+fn without_armory(rest: &[(&str, Value)]) -> Vec<Step> {
+    let events = std::iter::once(("error", without_armory_notice())).chain(rest.iter().cloned());
+    let events = events.map(|(name, payload)| format!("event: {name}\r\ndata: {payload}\r\n\r\n"));
+    Step::answer("200 OK", &STREAM, events.collect::<String>().as_bytes())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forge_without_its_tools_answers_and_its_run_is_complete() {
+    let token = ("token", json!({"token": "Hello", "cumulative": "Hello"}));
+    let usage = json!({"prompt_tokens": 5, "completion_tokens": 1});
+    let complete = ("complete", json!({"response": "Hello", "usage": usage}));
+    let fault = ("error", json!({"code": "MODEL_ERROR", "message": "status_code: 500", "retryable": true}));
+    for (rest, status, code) in [
+        (vec![token.clone(), complete], "complete", "ARMORY_UNAVAILABLE"),
+        (vec![("complete", json!({"response": "", "usage": null}))], "complete", "ARMORY_UNAVAILABLE"),
+        (vec![token.clone()], "interrupted", "upstream_cut"),
+        (vec![fault.clone()], "error", "MODEL_ERROR"),
+        (vec![token, fault], "error", "MODEL_ERROR"),
+        (vec![], "error", "ARMORY_UNAVAILABLE"),
+    ] {
+        let streamed = rest.clone();
+        let origin = Origin::start(move |_| without_armory(&streamed)).await;
+        let (hub, _place) = hub_with(&origin, "forge", "/chat/stream", "").await;
+        say(&hub, "Hi").await;
+        let run = last_run(&hub).await;
+        assert_eq!(
+            (run["status"].as_str(), run["error"]["code"].as_str()),
+            (Some(status), Some(code)),
+            "{rest:?}: {run}"
+        );
+        let told: Vec<String> = events(&hub)
+            .await
+            .into_iter()
+            .filter(|it| it["k"] == "error")
+            .map(|it| it["code"].to_string())
+            .collect();
+        let unique: std::collections::HashSet<&String> = told.iter().collect();
+        assert_eq!(unique.len(), told.len(), "each is told once: {told:?}");
+        assert_eq!(told[0], "\"ARMORY_UNAVAILABLE\"", "{rest:?}");
+        // Its own clients are told what the server said, in its words and order.
+        let asked = json!({"user_message": "Hi"});
+        let answer = super::doors::post(&hub, "/compat/forge/chat/stream", &asked).await;
+        let told = super::doors::objects(&super::doors::told(answer).await.0);
+        if status == "complete" {
+            let mut wanted = vec![("error".to_owned(), without_armory_notice())];
+            wanted.extend(rest.iter().map(|(name, payload)| ((*name).to_owned(), payload.clone())));
+            assert_eq!(told, wanted);
+        }
+    }
+}

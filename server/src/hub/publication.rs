@@ -48,6 +48,11 @@ impl Publication {
     pub(crate) fn of_hub(events: Vec<Envelope>) -> Self {
         Self { by: By::Hub, ..Self::of(events) }
     }
+
+    /// Events of the hub itself about a run that somebody else does, who attends it as before.
+    pub(crate) fn beside(events: Vec<Envelope>) -> Self {
+        Self { speaker: Speaker::Hub, ..Self::of_hub(events) }
+    }
 }
 
 /// What an append did.

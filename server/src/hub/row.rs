@@ -53,7 +53,9 @@ pub(crate) fn row(
 
 /// What the run does now, or how it ended.
 fn activity(run: &RunView) -> Option<String> {
-    if let Some(error) = run.error.as_ref().filter(|_| !run.is_running()) {
+    // A run that is complete has outlived what failed.
+    let has_ended_badly = !run.is_running() && run.status != RunStatus::Complete;
+    if let Some(error) = run.error.as_ref().filter(|_| has_ended_badly) {
         return Some(short(&error.message));
     }
     if !run.is_running() {

@@ -15,25 +15,12 @@ use super::framing::excerpt;
 use super::objects::{Meaning, Objects};
 use super::writer::{Ending, Outcome, Writer};
 use super::{Decode, DecodeOptions, Decoded};
-use crate::Json;
 use crate::anomaly::AnomalyCode;
 use crate::event::{AgentStart, Kind, PartKind, RunStatus, ToolState};
 use crate::ids::AgentId;
 
 /// The name of the dialect.
 pub const NAME: &str = "deep-agent";
-
-/// What stands for a result that says nothing to a person.
-const COMPLETED: &str = "✓ completed";
-
-/// What a tool gave back, as a person is told it. A tool of `LangGraph` may give back a command to its graph, which the server
-/// tells as Python writes such an object, perhaps within quotes: that the call is done is all that it says.
-pub(crate) fn shown(result: Json) -> Json {
-    let text = result.to_text();
-    let text = text.trim();
-    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-    if text.starts_with("Command(") && text.ends_with(')') { Json::string(COMPLETED) } else { result }
-}
 
 /// The tool that starts sub-agents.
 const TASK: &str = "task";
@@ -249,7 +236,7 @@ impl DeepAgent {
             }
         };
         let agent = self.caller(body, out);
-        self.writer.result(&id, Outcome::of(shown(body.result.json())), agent.as_ref(), out);
+        self.writer.result(&id, Outcome::of(body.result.json()), agent.as_ref(), out);
     }
 
     fn close(&mut self, is_done: bool, out: &mut Decoded) {
@@ -268,6 +255,3 @@ impl DeepAgent {
         self.writer.end(Ending { is_whole: is_done, status, ..Ending::default() }, out);
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -57,6 +57,8 @@ struct Call {
     runs: bool,
     /// Its result is there.
     is_over: bool,
+    /// It was said to be over, and how it ended: where no result comes, that is all that is known.
+    end: Option<ToolState>,
     /// Of the arguments that were told last.
     hash: u64,
 }
@@ -113,6 +115,11 @@ impl Meaning for Forge {
         }
         self.writer.begin(body.model.text().as_deref(), out);
         let cumulative = body.cumulative.text();
+        if matches!(&*kind, "token" | "thinking" | "tool_call" | "tool_result") {
+            // The server says first that it has no tools, and answers without them: that did not end the answer.
+            self.writer.outlives();
+            self.is_cancelled = false;
+        }
         match &*kind {
             "token" => {
                 let token = body.token.text().or_else(|| body.content.text()).unwrap_or_default();
@@ -173,7 +180,13 @@ impl Forge {
                 let arguments = arguments.unwrap_or_else(|| "{}".into());
                 let name = body.tool_name.word().unwrap_or_default();
                 let open = self.writer.whole_call(&id, &name, Some(&arguments), None, out);
-                let call = Call { id: open.id().into(), runs: false, is_over: false, hash: hash(&arguments) };
+                let call = Call {
+                    id: open.id().into(),
+                    runs: false,
+                    is_over: false,
+                    end: None,
+                    hash: hash(&arguments),
+                };
                 let key = if id.is_empty() { call.id.clone() } else { CompactString::new(&id) };
                 self.calls.insert(key.clone(), call);
                 key
@@ -182,7 +195,13 @@ impl Forge {
         };
         let Some(call) = self.calls.get_mut(&key) else { return };
         // Its result is told in an event of its own: until then even a call that is complete only runs.
-        let runs = body.status.text().is_some_and(|status| status != "pending");
+        let status = body.status.text();
+        let runs = status.as_deref().is_some_and(|status| status != "pending");
+        call.end = match status.as_deref() {
+            Some("complete") => Some(ToolState::Complete),
+            Some("error") => Some(ToolState::Error),
+            _ => call.end,
+        };
         if runs && !call.is_over && !std::mem::replace(&mut call.runs, true) {
             self.writer.state(&call.id, ToolState::Executing, None, out);
         }
@@ -221,6 +240,13 @@ impl Forge {
         if self.writer.is_running() {
             for (id, outcome) in std::mem::take(&mut self.early) {
                 self.writer.result(&id, outcome, None, out);
+            }
+            // The server tells no result where the model called what is not there.
+            let is_whole = status == Some(RunStatus::Complete);
+            for call in self.calls.values().filter(|call| is_whole && !call.is_over) {
+                if let Some(end) = call.end {
+                    self.writer.state(&call.id, end, None, out);
+                }
             }
         }
         (self.text, self.thinking) = (Sum::new(PartKind::Text), Sum::new(PartKind::Thinking));

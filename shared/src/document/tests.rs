@@ -221,6 +221,26 @@ fn all_steps_in_one_block_leave_the_answer_outside() {
 }
 
 #[test]
+fn a_command_to_a_graph_is_completed_in_a_line_of_a_step_and_whole_elsewhere() {
+    for (output, is_command) in [
+        ("Command(update={'files': {}})", true),
+        ("\"Command(update={'todos': []})\"", true),
+        ("Commander", false),
+        ("a Command()", false),
+    ] {
+        let quoted = serde_json::to_string(output).unwrap();
+        let lines = format!(
+            r#"{{"k":"tool.call","run":"r","tool":"t","name":"n","arguments":"{{}}"}}
+            {{"k":"tool.result","run":"r","tool":"t","output":{quoted}}}"#
+        );
+        let text = markdown(&view(&lines), "c", Steps::OneBlock);
+        assert_eq!(text.contains("**🔧 n:** ✓ completed\n"), is_command, "{text}");
+        let text = markdown(&view(&lines), "c", Steps::Each);
+        assert!(text.contains(output), "{output}: {text}");
+    }
+}
+
+#[test]
 fn long_results_are_cut_in_a_line_of_a_step() {
     let lines = format!(
         r#"{{"k":"tool.call","run":"r","tool":"t","name":"n","arguments":"{{}}"}}

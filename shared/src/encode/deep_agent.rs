@@ -7,7 +7,6 @@ use super::{
 };
 use crate::AgentId;
 use crate::Json;
-use crate::dialect::deep_agent::shown;
 use crate::event::{PartKind, RunStatus};
 
 /// The dialect of runs of the hub's own agents.
@@ -75,8 +74,7 @@ fn call(scene: &Scene<'_>, id: &str, tool: &crate::view::ToolView, step: ToolSte
             event.put("tool_id", id).put("name", tool.name.as_str()).put("agent_depth", &depth(scene));
         }),
         ToolStep::Result { again: false } => told(out, "tool_end", |event| {
-            let result = tool.result.clone().map(shown);
-            let text = result.as_ref().map(Json::to_text).unwrap_or_default();
+            let text = tool.result.as_ref().map(Json::to_text).unwrap_or_default();
             event.put("tool_id", id).put("name", tool.name.as_str()).put("result", &text);
             event.put("agent_depth", &depth(scene));
         }),

@@ -3,7 +3,7 @@
 
 use super::object::named_event;
 use super::{Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep};
-use crate::event::{ErrorFact, PartKind, RunStatus};
+use crate::event::{ErrorFact, PartKind, RunStatus, ToolState};
 use crate::ids::ToolCallId;
 use crate::view::{RunView, ToolView};
 
@@ -71,6 +71,12 @@ fn call(id: &ToolCallId, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>)
                 event.put("is_error", &tool.is_error).put("latency_ms", &tool.latency_ms());
             });
         }
+        // Nothing came back.
+        ToolStep::Closed => match tool.state {
+            ToolState::Complete => stands(id, tool, "complete", out),
+            ToolState::Error => stands(id, tool, "error", out),
+            _ => {}
+        },
         _ => {}
     }
 }

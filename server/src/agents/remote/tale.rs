@@ -77,7 +77,28 @@ impl Tale {
 
     /// What of `said` is new, as events of the run.
     pub(super) fn tell(&mut self, said: Decoded) -> Vec<Event> {
-        said.envelopes.into_iter().filter_map(|envelope| self.event(envelope.event)).collect()
+        let mut told = Vec::with_capacity(said.envelopes.len());
+        for envelope in said.envelopes {
+            told.extend(self.outlived(&envelope.event.kind));
+            told.extend(self.event(envelope.event));
+        }
+        told
+    }
+
+    /// The failure that did not end the answer, for that goes on with `next`: Forge says first that it has no tools, and
+    /// answers without them. Whether the run failed is then said by its end alone.
+    fn outlived(&mut self, next: &Kind) -> Option<Event> {
+        let goes_on = match next {
+            Kind::RunEnd(end) => end.status == RunStatus::Complete,
+            Kind::PartStart { .. }
+            | Kind::PartDelta { .. }
+            | Kind::ToolStart(_)
+            | Kind::ToolCall { .. }
+            | Kind::ToolResult(_) => true,
+            _ => false,
+        };
+        let fact = self.failure.take_if(|_| goes_on)?;
+        Some(Event::new(&self.run, Kind::Error(fact)))
     }
 
     fn event(&mut self, event: Event) -> Option<Event> {
@@ -102,7 +123,7 @@ impl Tale {
                 self.end = Some(std::mem::take(end));
                 return None;
             }
-            // Told when the answer is over. One that was followed by another did not end it.
+            // Told when the answer is over, or goes on. One that was followed by another did not end it.
             Kind::Error(fact) if is_main => kind = Kind::Error(self.failure.replace(fact.clone())?),
             // What was said before is in the conversation.
             Kind::Message(_) => return None,

@@ -2,8 +2,14 @@
 
 use std::sync::Arc;
 
+use shared::dialect::Decoded;
+use shared::event::Kind;
+use shared::view::{RunView, View};
+
 use super::door::HangUp;
 use super::threads::Trace;
+use crate::hub::Publication;
+use crate::log::blocking;
 use crate::runner::Place;
 use crate::state::Shared;
 
@@ -38,10 +44,34 @@ impl Drop for Attended {
         }
         if let Some(trace) = &self.trace {
             self.shared.threads.left(trace, &self.place);
+            if self.hang_up == HangUp::GoOn
+                && let Some(left) = trace.left()
+            {
+                note(&self.shared, &self.place, left);
+            }
         }
         if self.hang_up == HangUp::Stop && self.shared.agents.stop(&self.place) {
             let Place { conversation, run } = &self.place;
             tracing::info!(%conversation, %run, "a run is stopped whose caller has hung up");
         }
     }
+}
+
+/// Says in the run that its caller has hung up, for a hub that comes back. Behind the end of a run nothing more is said.
+fn note(shared: &Arc<Shared>, place: &Place, left: Kind) {
+    let (shared, place) = (Arc::clone(shared), place.clone());
+    let tasks = shared.tasks.clone();
+    tasks.spawn(async move {
+        let Place { conversation, run } = &place;
+        let found = blocking(|| shared.hub.find(conversation)).ok().flatten();
+        let goes_on = |view: &View| view.runs.get(run).is_some_and(RunView::is_running);
+        if !found.is_some_and(|found| found.look(goes_on)) {
+            return;
+        }
+        let mut said = Decoded::default();
+        said.push(run, left);
+        if let Err(error) = shared.fanout.publish(conversation, Publication::beside(said.envelopes)) {
+            tracing::warn!(%conversation, %run, %error, "that a caller has hung up is not kept");
+        }
+    });
 }

@@ -39,6 +39,9 @@ const BRANCHES_MAX: usize = 64;
 /// The agent's own event that says how the caller of a run is known again.
 const CALLER: &str = "remote_caller";
 
+/// That which says that this caller hung up, and that the run went on.
+const LEFT: &str = "remote_caller_left";
+
 /// What was asked, and where.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
@@ -137,6 +140,13 @@ impl Trace {
     pub(super) fn note(&self) -> Kind {
         Kind::Custom { name: CALLER.into(), value: Json::of(self) }
     }
+
+    /// What stands in a run that goes on when this caller of it has hung up; nothing where the caller names its
+    /// conversation.
+    pub(super) fn left(&self) -> Option<Kind> {
+        let Meant::History(history) = &self.meant else { return None };
+        Some(Kind::Custom { name: LEFT.into(), value: Json::of(&history.salt) })
+    }
 }
 
 impl Threads {
@@ -150,12 +160,17 @@ impl Threads {
         self.is_read_back
             .get_or_init(|| async {
                 let mut known_ones: HashMap<ConversationId, u64> = HashMap::new();
-                for (trace, run, at) in blocking(|| read_back::traces(&shared.hub)) {
+                for read_back::Found { trace, run, at, heard } in blocking(|| read_back::traces(&shared.hub))
+                {
                     if let Meant::History(history) = &trace.meant {
                         let before = known_ones.insert(trace.conversation.clone(), of_hex(&history.asked));
                         self.go_on(before, &trace.conversation);
                     }
-                    self.remember(trace, &run, at);
+                    let place = Place { conversation: trace.conversation.clone(), run };
+                    self.remember(trace.clone(), &place.run, at);
+                    if heard == Heard::Part {
+                        self.left(&trace, &place);
+                    }
                 }
             })
             .await;

@@ -41,7 +41,7 @@ impl Conversation {
                 return verdict;
             }
             let events = std::mem::take(&mut verdict.events).into_iter().map(bare).collect();
-            let mut publication = Publication { speaker: Speaker::Hub, ..Publication::of_hub(events) };
+            let mut publication = Publication::beside(events);
             if let Err(error) = self.take(&mut state, &mut publication, now, log) {
                 tracing::error!(%error, conversation = self.id.as_str(), "what the hub said of a run is not kept");
             }

@@ -50,3 +50,17 @@ fn a_row_has_the_words_of_an_answer_without_its_marks() {
         "# Revenue\n\n| Region | Q3 |\n|---|--:|\n| EMEA | **48.9 M** |\n\n- `enterprise` grew - *mostly*";
     assert_eq!(unmarked(said), "Revenue Region Q3 EMEA 48.9 M - enterprise grew - mostly");
 }
+
+#[test]
+fn a_row_of_a_run_that_outlived_a_failure_does_not_show_it_as_its_end() {
+    let row = |status: &str| {
+        row_after(&format!(
+            r#"{{"k":"run.start","run":"r","seq":1,"at":1}}
+            {{"k":"error","run":"r","code":"ARMORY_UNAVAILABLE","message":"no tools","seq":2,"at":1}}
+            {{"k":"part.delta","run":"r","part":"p","text":"Hi","seq":3,"at":1}}
+            {{"k":"run.end","run":"r","status":"{status}","finish_reason":"stop","seq":4,"at":2}}"#
+        ))
+    };
+    assert_eq!(row("complete").activity.as_deref(), Some("stop"));
+    assert_eq!(row("error").activity.as_deref(), Some("no tools"));
+}

@@ -56,12 +56,18 @@ fn put_lines(blocks: &[Block<'_>], mark: &str, out: &mut String) {
 
 /// The beginning of the result, or the state.
 fn outcome(tool: &ToolView) -> String {
-    let output = facts::output(tool).map(|output| beginning(&output.text));
-    match (tool.state, output) {
+    let output = facts::output(tool).filter(|output| !is_command(&output.text));
+    match (tool.state, output.map(|output| beginning(&output.text))) {
         (ToolState::Complete, Some(text)) => text,
         (ToolState::Complete, None) => "✓ completed".to_owned(),
         (ToolState::Error, Some(text)) => format!("✗ {text}"),
         (ToolState::Error, None) => "✗ failed".to_owned(),
         (state, _) => format!("{} {}", facts::sign(state), state.as_str()),
     }
+}
+
+/// Whether it begins as Python writes a command of a tool to its graph (`LangGraph`), perhaps within quotes: that the call is
+/// done is all that this says in one line.
+fn is_command(text: &str) -> bool {
+    text.trim_start().trim_start_matches('"').starts_with("Command(")
 }

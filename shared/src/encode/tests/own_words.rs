@@ -97,6 +97,27 @@ fn forge() {
 }
 
 #[test]
+fn forge_is_told_that_a_call_is_over_of_which_nothing_came_back() {
+    let run = r#"
+    {"k":"run.start","run":"r","at":1}
+    {"k":"tool.call","run":"r","tool":"t","name":"nobody_has_this","arguments":"{}","at":1}
+    {"k":"tool.state","run":"r","tool":"t","state":"complete","at":1}
+    {"k":"tool.call","run":"r","tool":"u","name":"fails","arguments":"{}","at":1}
+    {"k":"tool.state","run":"r","tool":"u","state":"error","at":1}
+    {"k":"tool.call","run":"r","tool":"v","name":"hangs","arguments":"{}","at":1}
+    {"k":"run.end","run":"r","status":"complete","at":1}
+    "#;
+    let stream = encoded("forge", run);
+    let said = |id: &str, status: &str| {
+        stream.lines().any(|line| {
+            line.contains(&format!(r#""id":"{id}""#)) && line.contains(&format!(r#""status":"{status}""#))
+        })
+    };
+    assert!(said("t", "complete") && said("u", "error"), "{stream}");
+    assert!(!said("v", "complete") && !said("v", "error"), "{stream}");
+}
+
+#[test]
 fn rye() {
     let line = |thread: &str, kind: &str, payload: &str| {
         format!(
@@ -176,7 +197,7 @@ fn a_sub_agent_ends_once_and_its_thread_has_its_cost() {
 }
 
 #[test]
-fn deep_agent_tells_no_failure_and_a_command_as_completed() {
+fn deep_agent_tells_no_failure_and_results_as_they_came() {
     let run = r#"
     {"k":"run.start","run":"r","dialect":"runner","at":1}
     {"k":"status","run":"r","text":"retrying model in 1 s","at":1}
@@ -196,6 +217,7 @@ fn deep_agent_tells_no_failure_and_a_command_as_completed() {
         (0, 0, 0, 0),
         "{stream}"
     );
-    assert_eq!((said("✓ completed"), said("Command (a file)")), (1, 1), "{stream}");
+    let commanded = r#""result":"\"Command(update={'todos': []})\"""#;
+    assert_eq!((said(commanded), said("Command (a file)")), (1, 1), "{stream}");
     assert!(crate::encode::encoding("deep-agent").is_some_and(|encoding| encoding.breaks_off));
 }

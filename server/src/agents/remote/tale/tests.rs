@@ -140,3 +140,39 @@ fn a_failure_that_was_followed_by_another_is_told_and_the_last_one_ends_the_answ
     assert_eq!(said, [error("tools_unavailable")]);
     assert_eq!(tale.heard().failure.unwrap().code, "model_error");
 }
+
+/// What comes of a whole stream of Forge's, and what was heard of it.
+fn forge(stream: &str) -> (Vec<Event>, Tale) {
+    let mut said = Decoded::default();
+    let mut decoder =
+        decoder("forge", DecodeOptions { run: RunId::new("r"), ..DecodeOptions::default() }).unwrap();
+    decoder.feed(stream.as_bytes(), &mut said);
+    decoder.end(&mut said);
+    let mut tale = Tale::new(RunId::new("r"), None);
+    (tale.tell(said), tale)
+}
+
+#[test]
+fn a_failure_that_the_answer_outlives_stands_where_it_was_said_and_does_not_end_the_run() {
+    let failed = "event: error\ndata: {\"code\":\"ARMORY_UNAVAILABLE\",\"message\":\"no tools\",\"retryable\":true}\n\n";
+    let token = "event: token\ndata: {\"token\":\"Hi\",\"cumulative\":\"Hi\"}\n\n";
+    let whole = |text: &str| format!("event: complete\ndata: {{\"response\":\"{text}\",\"usage\":null}}\n\n");
+    let is_error = |event: &Event| matches!(event.kind, Kind::Error(_));
+
+    for stream in [format!("{failed}{token}{}", whole("Hi")), format!("{failed}{}", whole(""))] {
+        let (events, tale) = forge(&stream);
+        assert!(is_error(&events[0]) && !events[1..].iter().any(is_error), "{stream}: {events:?}");
+        assert_eq!(tale.heard().failure, None, "{stream}");
+        assert!(tale.heard().has_ended, "{stream}");
+        assert_eq!(tale.end().0.status, RunStatus::Complete, "{stream}");
+    }
+    // The same without its end broke off.
+    let (events, tale) = forge(&format!("{failed}{token}"));
+    assert!(is_error(&events[0]), "{events:?}");
+    assert_eq!((tale.heard().failure, tale.heard().has_ended), (None, false));
+    // Behind the text it is what ended the answer.
+    let (events, tale) = forge(&format!("{token}{failed}"));
+    assert!(!events.iter().any(is_error), "told once the answer is over: {events:?}");
+    assert_eq!(tale.heard().failure.unwrap().code, "ARMORY_UNAVAILABLE");
+    assert_eq!(tale.end().0.status, RunStatus::Error);
+}
