@@ -11,19 +11,19 @@ use tokio::time::interval;
 use crate::settings::{Bytes, Settings, allow_files};
 use crate::stream::{self, Plan, Streamed};
 
-mod callers;
-mod neighbours;
+pub(crate) mod callers;
+pub(crate) mod neighbours;
 mod sockets;
-mod upstream;
+pub(crate) mod upstream;
 
-use neighbours::Neighbours;
+use neighbours::{Neighbours, Street};
 
 /// What the hub's memory must stay below, in bytes. Conversations hold 256 MiB of it and what is on its way about as much; the
 /// rest is what the allocator has not given back yet. docs/chaos.md says what it was, and that 512 MiB is the goal.
-const RESIDENT_MAX: u64 = 3 << 29;
+pub(crate) const RESIDENT_MAX: u64 = 3 << 29;
 
 /// Length of an event's text in the healthy conversation, in bytes.
-const TEXT_BYTES: u64 = 200;
+pub(crate) const TEXT_BYTES: u64 = 200;
 
 /// What the hub says of its memory.
 const HELD: [&str; 4] = ["ring_bytes", "log_queue_bytes", "proxy_copy_bytes", "event_bytes_total"];
@@ -47,7 +47,7 @@ async fn i8_hostile_neighbours_take_nothing_from_a_healthy_conversation() {
     let empty = hub.process();
 
     let crowd = stream::gather(&hub, "healthy", settings.hostile_viewers).await;
-    let neighbours = Neighbours::move_in(hub.address(), &settings);
+    let neighbours = Neighbours::move_in(Street::to(hub.address(), &settings), settings.hostile_kind);
     let (over, is_over) = watch::channel(false);
     let looking = tokio::spawn(highest(hub.pid(), is_over));
     let beside = stream::run(&hub, "healthy", &plan(settings.hostile_seconds), crowd).await;

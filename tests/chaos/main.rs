@@ -17,6 +17,7 @@ mod disk; // a log that may not grow any more
 mod hostile; // neighbours that do their worst
 mod late; // a long run: joined late by snapshot and by replay, resumed after many events
 mod logged; // hubs with a log on disk
+mod outside; // the same neighbours, one kind at a time, measured from outside
 mod replay; // every single event
 mod settings; // sizes and the seed
 mod slow; // viewers that do not read

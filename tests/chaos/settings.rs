@@ -47,6 +47,14 @@ pub(crate) struct Settings {
     pub(crate) hostile_quiet_seconds: u64,
     /// The one kind of neighbour that comes, by its number from 1; with 0 all kinds do.
     pub(crate) hostile_kind: u64,
+    /// The first kind of neighbour that is measured alone, by its number from 1.
+    pub(crate) outside_first: u64,
+    /// How long each is, and how long it is measured without it before, in milliseconds.
+    pub(crate) outside_ms: u64,
+    /// Viewers beside it.
+    pub(crate) outside_viewers: u64,
+    /// Size of the view that is asked for, in MiB.
+    pub(crate) outside_view_mib: u64,
     /// How long there is load, in seconds.
     pub(crate) soak_seconds: u64,
     /// Publishers that come and go.
@@ -82,6 +90,11 @@ impl Settings {
             hostile_seconds: size("hostile_seconds", 5, 10 * 60),
             hostile_quiet_seconds: size("hostile_quiet_seconds", 3, 60),
             hostile_kind: size("hostile_kind", 0, 0),
+            // All kinds come in the scenario `hostile`, whatever its size.
+            outside_first: size("outside_first", 13, 1),
+            outside_ms: size("outside_ms", 300, 20_000),
+            outside_viewers: size("outside_viewers", 2, 10),
+            outside_view_mib: size("outside_view_mib", 8, 200),
             soak_seconds: size("soak_seconds", 10, 20 * 60),
             soak_publishers: size("soak_publishers", 6, 20),
             soak_viewers: size("soak_viewers", 30, 300),

@@ -45,7 +45,15 @@ impl Plan {
     /// # Panics
     /// When a part would become longer than the hub keeps.
     pub(crate) fn lasting(seconds: u64, rate: u64, text_bytes: u64) -> Self {
-        let events = rate * seconds;
+        Self::lasting_ms(1_000 * seconds, rate, text_bytes)
+    }
+
+    /// The same for so many milliseconds.
+    ///
+    /// # Panics
+    /// As [`Plan::lasting`].
+    pub(crate) fn lasting_ms(ms: u64, rate: u64, text_bytes: u64) -> Self {
+        let events = (rate * ms).div_ceil(1_000);
         assert!(events.min(EVENTS_PER_PART) * text_bytes <= PART_BYTES_MAX as u64, "a part would be cut");
         Self { events, pace: Duration::from_secs(1) / rate as u32, text_bytes: text_bytes as usize }
     }
@@ -60,6 +68,8 @@ impl Plan {
 pub(crate) struct Streamed {
     /// From sending an event to having read it, in microseconds, over all healthy viewers.
     pub(crate) latencies: Histogram,
+    /// From sending an event to its ack, in microseconds.
+    pub(crate) acks: Histogram,
     /// By how much the hub's memory grew.
     pub(crate) grown_bytes: u64,
     /// Where the conversation stands then.
@@ -94,17 +104,18 @@ pub(crate) async fn run(hub: &Hub, conversation: &str, plan: &Plan, crowd: Vec<W
     let reading = Reading { clock: Instant::now(), plan: *plan, latencies, complete };
     let before = hub.process().resident_bytes;
     let mut crowd: JoinSet<()> = crowd.into_iter().map(|watcher| read(watcher, reading.clone())).collect();
-    let head = publish(hub.publisher(conversation).await, reading.clock, plan).await;
+    let (head, acks) = publish(hub.publisher(conversation).await, reading.clock, plan).await;
     tokio::select! {
         all = patiently("all viewers to have all events", reading.complete.acquire_many(count)) => drop(all),
         Some(gone) = crowd.join_next() => panic!("a viewer ended: {:?}", gone.err()),
     }
     let grown_bytes = hub.process().resident_bytes.saturating_sub(before);
     let latencies = reading.latencies.lock().unwrap().clone();
-    Streamed { latencies, grown_bytes, head, _crowd: crowd }
+    Streamed { latencies, acks, grown_bytes, head, _crowd: crowd }
 }
 
-async fn publish(mut publisher: Publisher, clock: Instant, plan: &Plan) -> u64 {
+async fn publish(mut publisher: Publisher, clock: Instant, plan: &Plan) -> (u64, Histogram) {
+    let mut acks = Histogram::new();
     let mut pace = interval(plan.pace);
     for number in 0..plan.events {
         pace.tick().await;
@@ -122,10 +133,13 @@ async fn publish(mut publisher: Publisher, clock: Instant, plan: &Plan) -> u64 {
         let mut line = Vec::new();
         event.write_json(&mut line);
         lines += std::str::from_utf8(&line).unwrap();
+        let sent = Instant::now();
         publisher.says(&lines).await;
+        acks.add(micros_since(sent));
     }
     // A run that is over: the hub has nothing to add to it when its publisher is gone.
-    publisher.says("{\"k\":\"run.end\",\"run\":\"r1\",\"status\":\"complete\"}").await.seq
+    let end = publisher.says("{\"k\":\"run.end\",\"run\":\"r1\",\"status\":\"complete\"}").await;
+    (end.seq, acks)
 }
 
 fn micros_since(start: Instant) -> u64 {

@@ -47,6 +47,14 @@ impl Process {
     }
 }
 
+/// Lets the peak of memory of the process `pid` begin anew with what it has now.
+///
+/// # Panics
+/// When it is no process of ours, or the system cannot do that.
+pub fn forget_peak(pid: u32) {
+    fs::write(format!("/proc/{pid}/clear_refs"), "5").expect("a process of ours");
+}
+
 /// CPU time of the process `pid` so far, its own and the kernel's for it; none when it is gone.
 pub fn cpu(pid: u32) -> Duration {
     let ticks = stat(pid).and_then(|fields| Some(fields.get(11)? + fields.get(12)?));

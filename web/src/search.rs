@@ -49,6 +49,13 @@ pub fn hits(answer: &str) -> Vec<Hit> {
     hits.map(|hits| hits.iter().filter_map(hit).collect()).unwrap_or_default()
 }
 
+/// What the reader must know of the hub's answer: whether it is only a part.
+pub fn remark(answer: &str) -> Option<&'static str> {
+    let answer = serde_json::from_str::<Value>(answer).ok()?;
+    let is_partial = answer.get("partial")?.as_bool()?;
+    is_partial.then_some("The search was stopped after 2 s: older matches may be missing.")
+}
+
 fn hit(value: &Value) -> Option<Hit> {
     let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let snippet = text("snippet").unwrap_or_default();
@@ -101,6 +108,15 @@ mod tests {
         assert_eq!((hit.conversation.as_str(), hit.run.as_deref(), hit.at), ("a b", Some("r"), 5));
         assert_eq!(hits("{}"), []);
         assert_eq!(hits("no json"), []);
+    }
+
+    #[test]
+    fn an_answer_that_is_only_a_part_is_said_to_be_one() {
+        let said = "The search was stopped after 2 s: older matches may be missing.";
+        assert_eq!(remark(r#"{"hits":[],"next":3,"partial":true}"#), Some(said));
+        assert_eq!(remark(r#"{"hits":[],"next":3,"partial":false}"#), None);
+        assert_eq!(remark(r#"{"hits":[],"next":3}"#), None);
+        assert_eq!(shared::limits::SEARCH_MS, 2_000);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::product;
 use crate::workspace::Workspace;
 
 /// The scenarios, as modules of `tests/chaos`, in the order in which they run.
-const SCENARIOS: [&str; 7] = ["storm", "late", "slow", "crash", "disk", "soak", "hostile"];
+const SCENARIOS: [&str; 8] = ["storm", "late", "slow", "crash", "disk", "soak", "hostile", "outside"];
 
 /// Runs the scenario that `args` name, or all, one after the other: `[NAME] [--full]`.
 pub(crate) fn run_scenarios(ws: &Workspace, args: &[String]) -> Outcome {

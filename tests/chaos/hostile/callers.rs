@@ -87,11 +87,18 @@ pub(super) async fn nests(mut street: Street) {
     street.glance(&format!("/v1/conversations/{conversation}/export/md")).await;
 }
 
+/// Imports with numbers at the edge of what is taken and beyond it, and says something into what came of them.
 pub(super) async fn imports(mut street: Street) {
     let (conversation, run) = (street.conversation("bad"), street.run());
-    let state = json!({"k": "state", "seq": i64::MAX, "at": u64::MAX, "view": {"runs": {}, "seq": i64::MAX}});
-    let event = json!({"k": "run.start", "run": run, "seq": i64::MAX});
-    let lines = format!("{state}\n{event}\n{}\n", "x".repeat(1 << 20));
+    let seq = (1_u64 << 53) - 2 + street.random.between(0, 5);
+    let header = json!({"fanlight": "native", "version": 1, "conversation": "c"});
+    let view = json!({"seq": seq, "title": null, "items": [], "messages": {}, "runs": {},
+        "anomalies": {"total": 0, "first": []}, "full": false});
+    let state =
+        json!({"state": view, "at": street.one_of(&["1", "9007199254740993"]).parse::<u64>().unwrap()});
+    let event = json!({"k": "run.start", "run": run, "seq": seq + 1});
+    let lines = format!("{header}\n{state}\n{event}\n{}\n", "x".repeat(1 << 20));
+    let lines = if street.random.between(0, 2) == 0 { lines } else { format!("{header}\n{state}\n") };
     let request = street.client.put(street.url(&format!("/v1/conversations/{conversation}/events")));
     let asked = request.header("content-type", "application/x-ndjson").body(lines).send().await;
     take(asked, READ).await;
@@ -141,4 +148,85 @@ pub(super) async fn upstream(mut street: Street) {
     let request = street.client.post(street.url("/proxy/evil/v1/chat/completions"));
     let asked = request.header("content-type", "application/json").body(body.to_string()).send().await;
     take(asked, READ * street.random.between(1, 16) as usize).await;
+}
+
+pub(super) async fn models(mut street: Street) {
+    let conversation = street.conversation("models");
+    for _ in 0..24 {
+        let start = json!({"k": "run.start", "run": street.run(), "model": "m".repeat(MUCH)});
+        street.publish(&conversation, json!([start])).await;
+    }
+    street.glance(&format!("/v1/conversations/{conversation}")).await;
+}
+
+pub(super) async fn indents(mut street: Street) {
+    let (conversation, run) = (street.conversation("indents"), street.run());
+    let deep = |indent: &str, word: &str| {
+        (0..1_000).flat_map(|depth| [indent.repeat(depth), word.to_owned()]).collect::<String>()
+    };
+    let (list, quotes) = (deep("  ", "- x\n"), deep("> ", "x\n"));
+    let mut events = vec![json!({"k": "run.start", "run": run})];
+    for (part, text) in [("p0", list), ("p1", quotes), ("p2", "- ".repeat(500_000))] {
+        events.push(json!({"k": "part.start", "run": run, "part": part, "kind": "text"}));
+        events.push(json!({"k": "part.delta", "run": run, "part": part, "text": text}));
+    }
+    street.publish(&conversation, events.into()).await;
+    for form in ["md", "html", "open-webui"] {
+        street.glance(&format!("/v1/conversations/{conversation}/export/{form}?steps=all")).await;
+    }
+}
+
+/// Length of a text of the large view, in bytes.
+const TEXT: usize = 4 << 20;
+
+/// Makes the conversation whose views are asked for, once.
+pub(crate) async fn fill_view(street: &Street) {
+    fill(street, "view", street.view_mib).await;
+}
+
+/// Makes the conversations that viewers and exports choose from.
+pub(crate) async fn furnish(street: &Street) {
+    for kind in ["wide", "deep", "words"] {
+        for number in 0..CONVERSATIONS {
+            fill(street, &format!("{kind}-{number}"), 8).await;
+        }
+    }
+}
+
+async fn fill(street: &Street, conversation: &str, mib: u64) {
+    for number in 0..(mib << 20) / TEXT as u64 {
+        let run = format!("r{number}");
+        let events = json!([
+            {"k": "run.start", "run": run},
+            {"k": "part.start", "run": run, "part": "p", "kind": "text"},
+            {"k": "part.delta", "run": run, "part": "p", "text": "word ".repeat(TEXT / 5)},
+            {"k": "run.end", "run": run, "status": "complete"},
+        ]);
+        street.publish(conversation, events).await;
+    }
+}
+
+/// Six views that a page of another origin asks for, and six that a program asks for and reads to the end.
+pub(super) async fn views(street: Street) {
+    let url = street.url("/v1/conversations/view");
+    if street.client.get(format!("{url}?summary")).send().await.is_ok_and(|answer| answer.status() == 404) {
+        fill_view(&street).await;
+    }
+    let ask = async |site: &str| {
+        take(street.client.get(&url).header("sec-fetch-site", site).send().await, usize::MAX).await;
+    };
+    tokio::join!(
+        ask("cross-site"),
+        ask("cross-site"),
+        ask("cross-site"),
+        ask("cross-site"),
+        ask("cross-site"),
+        ask("cross-site"),
+        ask("none"),
+        ask("none"),
+        ask("none"),
+        ask("none"),
+        ask("none"),
+        ask("none"),
+    );
 }

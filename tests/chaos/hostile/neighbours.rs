@@ -26,6 +26,9 @@ const OF_EACH: usize = 2;
 /// what they take from a machine that they share with the viewers.
 const NICE: i32 = 19;
 
+/// How many kinds there are.
+pub(crate) const KINDS: u64 = 15;
+
 /// What a deed needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Street {
@@ -35,6 +38,16 @@ pub(crate) struct Street {
     pub(crate) client: reqwest::Client,
     /// Chance.
     pub(crate) random: Random,
+    /// Size of the conversation of which views are asked for, in MiB.
+    pub(crate) view_mib: u64,
+}
+
+impl Street {
+    /// One to the hub.
+    pub(crate) fn to(hub: SocketAddr, settings: &Settings) -> Self {
+        let (client, random) = (reqwest::Client::new(), settings.random());
+        Self { hub, client, random, view_mib: settings.outside_view_mib }
+    }
 }
 
 /// All of them, on threads of their own.
@@ -60,13 +73,12 @@ struct Moving {
 }
 
 impl Neighbours {
-    /// Lets them begin.
-    pub(crate) fn move_in(hub: SocketAddr, settings: &Settings) -> Self {
+    /// Lets them begin: the kind of the number `only` from 1, with 0 all.
+    pub(crate) fn move_in(street: Street, only: u64) -> Self {
         let mut runtime = Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().on_thread_start(stand_low).build().unwrap();
         let (leave, left) = watch::channel(false);
-        let street = Street { hub, client: reqwest::Client::new(), random: settings.random() };
-        let (all, deeds, only) = (JoinSet::new(), Vec::new(), settings.hostile_kind);
+        let (all, deeds) = (JoinSet::new(), Vec::new());
         let mut moving = Moving { street, leave: left, all, deeds, named: 0, only };
         let inside = runtime.enter();
         moving.kind("pings whose answers nobody reads", sockets::pings);
@@ -81,6 +93,10 @@ impl Neighbours {
         moving.kind("exports that nobody reads to the end", callers::exports);
         moving.kind("forged references", callers::references);
         moving.kind("answers of a hostile upstream", callers::upstream);
+        moving.kind("24 runs of models with names of 15 MiB", callers::models);
+        moving.kind("Markdown of nested indentation", callers::indents);
+        moving.kind("large views, six forbidden and six allowed", callers::views);
+        assert_eq!(moving.named, KINDS);
         drop(inside);
         let Moving { mut all, deeds, .. } = moving;
         let thread = std::thread::spawn(move || {

@@ -10,7 +10,7 @@ const SSE: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfe
 const TOO_FEW: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{";
 
 /// Starts it; where it listens. It ends with the test.
-pub(super) async fn start() -> SocketAddr {
+pub(crate) async fn start() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {

@@ -113,14 +113,16 @@ fn Row(hit: Hit) -> impl IntoView {
 #[component]
 fn Elsewhere() -> impl IntoView {
     let store = use_store();
-    let hits = RwSignal::new(Ok::<_, String>(Vec::<search::Hit>::new()));
+    let hits = RwSignal::new(Vec::<search::Hit>::new());
+    let remark = RwSignal::new(String::new());
     Effect::new(move |_| {
         let (query, is_pattern) = (store.query.get(), store.is_pattern.get());
         if is_pattern || query.trim().len() < 2 || !store.is_current() {
             // The hub looks for words.
             let is_left_out = is_pattern && !query.is_empty() && store.is_current();
-            let why = "Patterns are for this conversation only.";
-            hits.set(if is_left_out { Err(why.to_owned()) } else { Ok(Vec::new()) });
+            let why = "Not searched. Patterns are for this conversation only.";
+            remark.set(if is_left_out { why } else { "" }.to_owned());
+            hits.set(Vec::new());
             return;
         }
         let is_wanted = {
@@ -134,8 +136,13 @@ fn Elsewhere() -> impl IntoView {
             spawn_local(async move {
                 let answer = browser::fetch_text(&search::path(&query)).await;
                 if is_wanted() {
+                    let said = match &answer {
+                        Ok(text) => search::remark(text).unwrap_or_default().to_owned(),
+                        Err(why) => format!("Not searched. {why}"),
+                    };
                     // A panel that was closed meanwhile has no place for it.
-                    hits.try_set(answer.map(|text| search::hits(&text)));
+                    remark.try_set(said);
+                    hits.try_set(search::hits(&answer.unwrap_or_default()));
                 }
             });
         });
@@ -143,17 +150,16 @@ fn Elsewhere() -> impl IntoView {
     let rows = move || {
         let own = store.conversation.get();
         hits.get()
-            .unwrap_or_default()
             .into_iter()
             .filter(move |hit| own.as_ref().is_none_or(|own| own.as_str() != hit.conversation))
     };
     move || {
         let rows: Vec<_> = rows().map(|hit| view! { <Other hit=hit /> }).collect();
-        let failed = hits.with(|hits| hits.clone().err());
-        (!rows.is_empty() || failed.is_some()).then(|| {
+        let said = remark.get();
+        (!rows.is_empty() || !said.is_empty()).then(|| {
             view! {
                 <h3 class="grp">"Other conversations"</h3>
-                {failed.map(|why| view! { <p class="meta pad" data-t="not-elsewhere">"Not searched. " {why}</p> })}
+                {(!said.is_empty()).then(|| view! { <p class="meta pad" data-t="not-elsewhere">{said}</p> })}
                 {rows}
             }
         })
