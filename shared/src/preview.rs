@@ -112,6 +112,12 @@ impl Output {
         matches!(self.text.trim(), "" | "null" | "{}" | "[]" | "\"\"")
     }
 
+    /// Whether it begins as Python writes a command of a tool to its graph (`LangGraph`), perhaps within quotes. That the call is
+    /// done is all that this says in one line; the state that it changes comes behind.
+    pub fn is_command(&self) -> bool {
+        self.text.trim_start().trim_start_matches('"').starts_with("Command(")
+    }
+
     /// What and how much it is: `JSON · 12 keys · 8.1 KB`, `text · 3.4 KB`.
     pub fn summary(&self) -> String {
         let size = format::bytes(self.text.len() as u64);

@@ -45,6 +45,29 @@ fn results() -> Vec<(&'static str, serde_json::Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_command_to_a_graph_reads_completed_and_can_be_opened() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says(OPENING).await;
+    let call = json!({"k": "tool.call", "run": "r", "tool": "t", "name": "task", "arguments": "{}"});
+    let output = "Command(update={'files': {}, 'messages': [ToolMessage(content='Four sources.')]})";
+    let result = json!({"k": "tool.result", "run": "r", "tool": "t", "output": output});
+    let head = publisher.says(&format!("{call}\n{result}")).await.seq;
+    let page = Page::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.press("3").await;
+    page.holds("return document.querySelector('[data-call=t] .st')?.textContent.trim() === 'completed'")
+        .await;
+    let shown = "return !!document.querySelector('[data-call=t] details')
+        && document.querySelector('[data-call=t]').innerText.includes('Four sources.')";
+    page.holds("return document.querySelector('[data-call=t] details summary')?.innerText === 'Command'")
+        .await;
+    assert_eq!(page.run(shown).await, false);
+    page.run("document.querySelector('[data-call=t] details summary').click()").await;
+    page.holds(shown).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn results_show_in_their_own_form_and_copy_as_they_came() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says(OPENING).await;

@@ -189,10 +189,20 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
         if has_result.get() {
             return match output.get() {
                 Some(output) if !output.is_empty() => {
+                    let is_command = output.is_command();
                     let Output { text, is_json } = output;
                     // The page of the conversation alone shows what was sent, as it was.
                     let shown = if store.is_bare {
                         view! { <Text shown=Shown { text, is_json, is_cut: true } /> }.into_any()
+                    } else if is_command {
+                        view! {
+                            <p class="none ok">"completed"</p>
+                            <details open=is_found.get()>
+                                <summary>"Command"</summary>
+                                {drawn(text, true)}
+                            </details>
+                        }
+                        .into_any()
                     } else {
                         drawn(text, true)
                     };

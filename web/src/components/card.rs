@@ -109,7 +109,7 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
         let name = head.with(|head| head.name.clone());
         let output = store.view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(Output::of));
         output
-            .filter(|output| !output.is_empty())
+            .filter(|output| !output.is_empty() && !output.is_command())
             .map_or_else(|| "completed".to_owned(), |output| kinds::summary(&name, &output))
     })
 }

@@ -56,7 +56,7 @@ fn put_lines(blocks: &[Block<'_>], mark: &str, out: &mut String) {
 
 /// The beginning of the result, or the state.
 fn outcome(tool: &ToolView) -> String {
-    let output = facts::output(tool).filter(|output| !is_command(&output.text));
+    let output = facts::output(tool).filter(|output| !output.is_command());
     match (tool.state, output.map(|output| beginning(&output.text))) {
         (ToolState::Complete, Some(text)) => text,
         (ToolState::Complete, None) => "✓ completed".to_owned(),
@@ -64,10 +64,4 @@ fn outcome(tool: &ToolView) -> String {
         (ToolState::Error, None) => "✗ failed".to_owned(),
         (state, _) => format!("{} {}", facts::sign(state), state.as_str()),
     }
-}
-
-/// Whether it begins as Python writes a command of a tool to its graph (`LangGraph`), perhaps within quotes: that the call is
-/// done is all that this says in one line.
-fn is_command(text: &str) -> bool {
-    text.trim_start().trim_start_matches('"').starts_with("Command(")
 }
