@@ -242,8 +242,8 @@ fn begin(connection: &rusqlite::Connection, path: &Path) -> rusqlite::Result<Lif
     let insert = "INSERT INTO life (number, version, started_at) VALUES (?1, ?2, ?3)";
     // If the power went and this with it, nobody would know that there was a life whose events are missing.
     connection.pragma_update(None, "synchronous", "full")?;
-    // Never the number of one that is missing.
-    let number = newest.max(watermark.life) + 1;
+    // Never the number of one that is missing. There is none behind the last that a damaged table may name: it is there.
+    let number = newest.max(watermark.life).saturating_add(1);
     connection.execute(insert, (number, env!("CARGO_PKG_VERSION"), schema::integer(clock::now_ms())))?;
     connection.pragma_update(None, "synchronous", "normal")?;
     Ok(Life { number, last_unsound, missing })

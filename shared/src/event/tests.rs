@@ -56,6 +56,17 @@ fn json_of_a_result_keeps_its_spelling_and_stays_on_one_line() {
 }
 
 #[test]
+fn a_result_of_null_is_an_empty_one_for_whoever_reads_it() {
+    let result = ToolResult::new("t".into(), Json::parse("null").unwrap(), false);
+    let kind = Kind::ToolResult(result);
+    let event = Event::new(&RunId::new("r"), kind);
+    let read = parse_event(&serde_json::to_string(&event).unwrap()).unwrap();
+    assert_eq!(read, event);
+    let Kind::ToolResult(result) = read.kind else { panic!("no result") };
+    assert_eq!(result.output, Json::string(""));
+}
+
+#[test]
 fn arguments_may_be_text_or_json() {
     let kind = |line: &str| parse_event(line).unwrap().kind;
     let text = kind(r#"{"k":"tool.call","tool":"t","arguments":"{\"a\":1}"}"#);

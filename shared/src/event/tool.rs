@@ -69,8 +69,10 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// What `tool` gave back, and nothing else that is known of it.
+    /// What `tool` gave back, and nothing else that is known of it. `null` is an empty text: written as it is, readers would take
+    /// it for a result that is not said.
     pub fn new(tool: ToolCallId, output: Json, is_error: bool) -> Self {
+        let output = if output.as_str() == "null" { Json::string("") } else { output };
         Self {
             tool,
             output,

@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use super::Span;
-use crate::limits::{SPAN_ATTRIBUTES_MAX, SPANS_PER_EXPORT_MAX};
+use crate::limits::{NAME_BYTES_MAX, SPAN_ATTRIBUTES_MAX, SPANS_PER_EXPORT_MAX};
 
 mod json_form;
 mod protobuf;
@@ -82,6 +82,12 @@ impl Export {
             why.clone_into(&mut self.message);
         }
     }
+}
+
+/// The name of a program or of an instrumentation, which each of its spans is given: the rest of a long one is cut, so that a
+/// body does not become as many copies of it as it has spans.
+fn name(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(NAME_BYTES_MAX)).unwrap_or_default()
 }
 
 /// An id of `N` bytes; all zero when it has another length.

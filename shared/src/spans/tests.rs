@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::otlp::{Encoding, Export, answer, read};
 use super::{Attributes, Span, SpanEvent};
+use crate::limits::NAME_BYTES_MAX;
 
 /// One field of a protobuf message.
 fn field(number: u64, kind: u64, bytes: &[u8], out: &mut Vec<u8>) {
@@ -190,6 +191,28 @@ fn spans_without_ids_are_rejected_alone_and_garbage_as_a_whole() {
     }
     assert_eq!(read(Encoding::Protobuf, b"").unwrap(), Export::default());
     assert_eq!(read(Encoding::Json, b"{}").unwrap(), Export::default());
+}
+
+#[test]
+fn a_long_name_of_a_program_is_not_repeated_for_each_of_its_spans() {
+    const LONG: usize = 100_000;
+    let span = || message(&[(1, 2, vec![7; 16]), (2, 2, vec![9; 8])]);
+    let spans = (0..1_000).map(|_| (2, 2, span()));
+    let scope = message(&[(1, 2, vec![b's'; LONG])]);
+    let scope_spans = message(&std::iter::once((1, 2, scope)).chain(spans).collect::<Vec<_>>());
+    let resource = message(&[(1, 2, pair("service.name", &json!("é".repeat(LONG))))]);
+    let protobuf = message(&[(1, 2, message(&[(1, 2, resource), (2, 2, scope_spans)]))]);
+    let long = Span { service: Some("é".repeat(LONG)), scope: "s".repeat(LONG), ..example() };
+    for (encoding, body, count) in
+        [(Encoding::Protobuf, protobuf, 1_000), (Encoding::Json, json_form(&long), 1)]
+    {
+        let export = read(encoding, &body).unwrap();
+        assert_eq!(export.spans.len(), count);
+        for span in export.spans {
+            assert_eq!(span.service.as_deref(), Some("é".repeat(NAME_BYTES_MAX / 2).as_str()));
+            assert_eq!(span.scope, "s".repeat(NAME_BYTES_MAX));
+        }
+    }
 }
 
 #[test]

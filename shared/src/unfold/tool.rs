@@ -96,6 +96,9 @@ fn work(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
     if let Some(at) = tool.executing_at {
         out.push(run, agent, at, change(ToolState::Executing));
         print(run, id, tool, at, out);
+    } else if tool.approved && tool.state == ToolState::Approval {
+        // It waits again, as a state said after the answer.
+        out.push(run, agent, at, change(ToolState::Approval));
     } else if timed && tool.result.is_none() {
         // Changes nothing but the times.
         out.push(run, agent, at, change(ToolState::Writing));

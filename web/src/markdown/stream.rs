@@ -80,7 +80,7 @@ impl Stream {
     }
 }
 
-/// Where the line that holds byte `at` begins: the spaces before a block belong to it.
+/// Where the line that holds byte `at` begins: the spaces before a block belong to it. A carriage return alone ends a line too.
 fn line_start(text: &str, at: usize) -> usize {
-    text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end.saturating_add(1))
+    text.get(..at).and_then(|before| before.rfind(['\n', '\r'])).map_or(0, |end| end.saturating_add(1))
 }

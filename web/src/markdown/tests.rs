@@ -121,6 +121,18 @@ fn a_definition_at_the_end_reaches_back_when_the_text_is_whole() {
     assert_eq!(update.done, parse(text));
 }
 
+#[test]
+fn a_carriage_return_alone_ends_a_line_and_no_block_is_given_out_twice() {
+    let text = "some <b>raw\r</b>\n\n- item\n";
+    let (mut stream, mut shown) = (Stream::default(), Vec::new());
+    for end in 0..=text.len() {
+        let update = stream.advance(text.split_at(end).0);
+        shown.extend(update.done);
+        let all: Vec<Node> = shown.iter().cloned().chain(update.pending).collect();
+        assert_eq!(print(&all), print(&parse(text.split_at(end).0)), "at {end}");
+    }
+}
+
 /// Lines that stress where blocks begin and end.
 fn lines() -> impl Strategy<Value = String> {
     let line = prop_oneof![
@@ -151,6 +163,9 @@ fn lines() -> impl Strategy<Value = String> {
         Just("* star"),
         Just("+"),
         Just("é 漢字 🙂"),
+        Just("a\rb"),
+        Just("raw\r</div>"),
+        Just("\r- c\r"),
     ];
     prop::collection::vec(line, 0..14).prop_map(|lines| lines.join("\n"))
 }

@@ -164,9 +164,11 @@ fn choose(rows: &[Loose]) -> &[Loose] {
     let mut sum = 0;
     for (place, row) in rows.iter().enumerate() {
         let later = place.checked_sub(1).and_then(|place| rows.get(place));
-        let continues = later.is_some_and(|later| row.last + 1 == later.first);
-        if continues && row.raw <= sum * GROWTH && sum + row.raw <= BLOCK_BYTES as u64 {
-            sum += row.raw;
+        let continues = later.is_some_and(|later| row.last.checked_add(1) == Some(later.first));
+        // A damaged file may name any sizes.
+        let together = row.raw.saturating_add(sum);
+        if continues && row.raw <= sum.saturating_mul(GROWTH) && together <= BLOCK_BYTES as u64 {
+            sum = together;
             continue;
         }
         if place - begin >= 2 {

@@ -58,8 +58,9 @@ fn bucket(latency_ms: u64) -> u32 {
 fn longest(bucket: u32) -> u64 {
     let shift = (bucket >> STEP_BITS).saturating_sub(1);
     let step = u64::from(bucket - (shift << STEP_BITS));
-    let end = u128::from(step + 1) << shift;
-    u64::try_from(end - 1).unwrap_or(u64::MAX)
+    // A damaged file may name a bucket that no latency is in.
+    let end = u128::from(step + 1).checked_shl(shift).unwrap_or(u128::MAX);
+    u64::try_from(end.saturating_sub(1)).unwrap_or(u64::MAX)
 }
 
 /// Adds the calls of one commit.
@@ -111,8 +112,8 @@ pub(super) fn figures(connection: &Connection) -> rusqlite::Result<Vec<ToolFigur
 
 /// What `percent` of 100 took at most; nothing of none.
 fn quantile(buckets: &[(u32, u64)], percent: u64) -> Option<u64> {
-    let all: u64 = buckets.iter().map(|(_, calls)| calls).sum();
-    let rank = (u128::from(all) * u128::from(percent)).div_ceil(100).max(1);
+    let all: u128 = buckets.iter().map(|(_, calls)| u128::from(*calls)).sum();
+    let rank = (all * u128::from(percent)).div_ceil(100).max(1);
     let mut below = 0;
     let found = buckets.iter().find(|(_, calls)| {
         below += u128::from(*calls);

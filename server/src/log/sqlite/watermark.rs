@@ -9,6 +9,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use shared::limits::NUMBER_MAX;
 
 use super::private;
 use crate::log::Missing;
@@ -50,12 +51,14 @@ impl Watermark {
     }
 }
 
-/// What the file beside `database` says; nothing where there is none that can be read.
+/// What the file beside `database` says; nothing where there is none that can be read, or it names a life that no log
+/// reaches: one number more must be left for the life that begins.
 pub(super) fn read(database: &Path) -> Option<Watermark> {
     let mut line = String::new();
     let file = File::open(private::beside(database, SUFFIX)).ok()?;
     file.take(LINE_BYTES as u64).read_to_string(&mut line).ok()?;
-    serde_json::from_str(line.trim()).ok()
+    let read: Watermark = serde_json::from_str(line.trim()).ok()?;
+    u64::try_from(read.life).is_ok_and(|life| life <= NUMBER_MAX).then_some(read)
 }
 
 /// Writes the file.

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{Export, NoExport};
+use super::{Export, NoExport, name};
 use crate::spans::attributes::count;
 use crate::spans::{Attributes, Span, SpanEvent};
 
@@ -20,15 +20,15 @@ pub(super) fn read(body: &[u8]) -> Result<Export, NoExport> {
         let Value::Object(resource_spans) = resource_spans else { continue };
         let resource = resource_spans.get("resource").and_then(Value::as_object);
         let resource = resource.map(attributes).unwrap_or_default();
-        let service = resource.text("service.name").map(str::to_owned);
+        let service = resource.text("service.name").map(name);
         for scope_spans in list(resource_spans, "scopeSpans", "scope_spans") {
             let Value::Object(scope_spans) = scope_spans else { continue };
             let scope = scope_spans.get("scope").and_then(|scope| scope.get("name")?.as_str());
             for span in list(scope_spans, "spans", "spans") {
                 let read = span.as_object().map(read_span).ok_or("a span that is no object");
                 export.add(read.map(|span| Span {
-                    service: service.clone(),
-                    scope: scope.unwrap_or_default().to_owned(),
+                    service: service.map(str::to_owned),
+                    scope: name(scope.unwrap_or_default()).to_owned(),
                     ..span
                 }));
             }

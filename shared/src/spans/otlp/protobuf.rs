@@ -10,7 +10,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{Export, NoExport, id};
+use super::{Export, NoExport, id, name};
 use crate::limits::JSON_DEPTH_MAX;
 use crate::spans::{Attributes, Span, SpanEvent};
 
@@ -124,9 +124,9 @@ fn resource_spans(message: &[u8], export: &mut Export) -> Result<(), Damaged> {
         }
         Ok(())
     })?;
-    let service = resource.text("service.name").map(str::to_owned);
+    let service = resource.text("service.name").map(name);
     each(message, |number, wire| match number {
-        2 => scope_spans(wire.bytes(), service.as_deref(), export),
+        2 => scope_spans(wire.bytes(), service, export),
         _ => Ok(()),
     })
 }
@@ -136,7 +136,7 @@ fn scope_spans(message: &[u8], service: Option<&str>, export: &mut Export) -> Re
     each(message, |number, wire| match number {
         1 => each(wire.bytes(), |number, wire| {
             if number == 1 {
-                scope = wire.text();
+                name(&wire.text()).clone_into(&mut scope);
             }
             Ok(())
         }),

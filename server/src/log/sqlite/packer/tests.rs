@@ -37,3 +37,12 @@ fn nothing_is_packed_across_a_hole() {
     rows[0].last += 1;
     assert_eq!(choose(&rows).iter().map(|row| row.id).collect::<Vec<_>>(), [999, 998, 997]);
 }
+
+#[test]
+fn sizes_of_a_damaged_file_choose_nothing_and_are_no_panic() {
+    let most = i64::MAX.unsigned_abs();
+    assert_eq!(chosen(&[most, most, most]).len(), 1);
+    let mut rows = rows(&[10, 10]);
+    (rows[1].first, rows[1].last) = (u64::MAX, u64::MAX);
+    assert_eq!(choose(&rows).len(), 1);
+}

@@ -229,6 +229,26 @@ fn a_database_that_was_replaced_by_an_older_one_is_noticed() {
 }
 
 #[test]
+fn a_mark_or_a_life_with_a_number_that_nobody_reached_is_no_end_of_the_hub() {
+    let disk = Disk::new();
+    wrote(&disk, |log| log.close().unwrap());
+    let mark = disk.directory.path().join("fanlight.db.mark");
+    for life in [i64::MAX, i64::MIN] {
+        let line = format!(r#"{{"life":{life},"commits":1,"synced":1,"at":1,"boot":""}}"#);
+        std::fs::write(&mark, line).unwrap();
+        let log = disk.open();
+        assert_eq!(log.missing(), None, "it is no mark of a hub");
+        assert_eq!(log.load(&id("c")).unwrap().unwrap().position, at(10));
+        log.close().unwrap();
+    }
+    let database = rusqlite::Connection::open(disk.path()).unwrap();
+    let newest = "UPDATE life SET number = 9223372036854775807 WHERE number = (SELECT max(number) FROM life)";
+    assert_eq!(database.execute(newest, []).unwrap(), 1);
+    drop(database);
+    assert!(SqliteLog::open(&disk.path(), &Options::default()).is_err());
+}
+
+#[test]
 fn a_file_of_the_first_schema_opens_with_all_that_is_in_it() {
     let disk = Disk::new();
     wrote(&disk, |log| log.close().unwrap());

@@ -40,3 +40,10 @@ proptest! {
 fn of_no_call_nobody_knows_how_long_it_took() {
     assert_eq!(quantile(&[], 50), None);
 }
+
+#[test]
+fn counts_of_a_damaged_file_give_some_figure_and_no_panic() {
+    let most = i64::MAX.unsigned_abs();
+    assert_eq!(quantile(&[(1, most), (2, most), (3, most)], 50), Some(2));
+    assert_eq!(quantile(&[(u32::MAX, 1)], 95), Some(u64::MAX));
+}
