@@ -119,7 +119,7 @@ async fn look_on(hub: &Hub, duration: Duration) {
 }
 
 fn tell(when: &str, process: Process) {
-    let Process { resident_bytes, files, sockets, others, threads } = process;
+    let Process { resident_bytes, files, sockets, others, threads, peak_bytes: _ } = process;
     let memory = Bytes(resident_bytes);
     println!("soak: {when}: {memory}, {sockets} sockets, {files} files, {others} others, {threads} threads");
 }
