@@ -123,7 +123,7 @@ fn a_definition_at_the_end_reaches_back_when_the_text_is_whole() {
 
 #[test]
 fn a_carriage_return_alone_ends_a_line_and_no_block_is_given_out_twice() {
-    grows("some <b>raw\r</b>\n\n- item\n");
+    grows("some <b>raw\r\r</b>\n\n- item\n");
 }
 
 #[test]
