@@ -1,4 +1,5 @@
-//! Random bytes against framing and every decoder, with the corpus of all times before.
+//! Random bytes against everything that comes in, with the corpus of all times before. A target is a program of its own in
+//! `fuzz/fuzz_targets`, or a dialect, which the program `decode` tries.
 
 use crate::console::say;
 use crate::failure::{Failure, Outcome};
@@ -10,6 +11,16 @@ use std::path::{Path, PathBuf};
 
 /// Where the fixtures of each dialect stand; they are where the fuzzer begins.
 const FIXTURES: &str = "tests/fixtures/dialects";
+/// Where the other targets begin: each has a folder.
+const SEEDS: &str = "fuzz/seeds";
+/// Where the programs stand.
+const PROGRAMS: &str = "fuzz/fuzz_targets";
+/// The program that tries dialects.
+const DECODE: &str = "decode";
+/// Longest time for one input, in seconds.
+const INPUT_SECONDS: u32 = 5;
+/// Most memory of a program, in MiB: what several hubs in a row leave behind is in it.
+const MEMORY_MIB: u32 = 2048;
 /// The longest input that is tried, in bytes.
 const LENGTH_MAX: usize = 4096;
 /// The longest input that is kept, in bytes.
@@ -39,18 +50,28 @@ pub(crate) fn run_targets(ws: &Workspace, args: &[String]) -> Outcome {
     if failures.is_empty() { Ok(()) } else { Err(Failure::new(failures.join("\n\n"))) }
 }
 
-/// Framing, and each dialect that has fixtures.
+/// Each program of its own, and each dialect that has fixtures.
 fn targets(ws: &Workspace) -> Outcome<Vec<String>> {
-    let folder = ws.path(FIXTURES);
-    let entries = std::fs::read_dir(&folder).map_err(Failure::io("reading the fixtures"))?;
-    let mut names: Vec<_> = entries
-        .flatten()
-        .filter(|entry| entry.path().is_dir())
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.push("framing".to_owned());
+    let mut names = programs(ws)?;
+    let dialects = entries(ws, FIXTURES)?;
+    names.extend(dialects.into_iter().filter(|path| path.is_dir()).filter_map(|path| stem(&path)));
     names.sort();
     Ok(names)
+}
+
+/// The targets that are programs.
+fn programs(ws: &Workspace) -> Outcome<Vec<String>> {
+    let names = entries(ws, PROGRAMS)?.into_iter().filter_map(|path| stem(&path));
+    Ok(names.filter(|name| name != DECODE).collect())
+}
+
+fn entries(ws: &Workspace, folder: &str) -> Outcome<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(ws.path(folder)).map_err(Failure::io("reading what there is to try"))?;
+    Ok(entries.flatten().map(|entry| entry.path()).collect())
+}
+
+fn stem(path: &Path) -> Option<String> {
+    Some(path.file_stem()?.to_str()?.to_owned())
 }
 
 fn build(ws: &Workspace) -> Outcome {
@@ -73,14 +94,15 @@ impl Target<'_> {
         std::fs::create_dir_all(self.ws.path("fuzz/artifacts")).map_err(Failure::io("making a folder"))?;
         self.unpack(&corpus)?;
         say(format!("fuzzing {} for {seconds} s", self.name));
-        let mut fuzzer = self.fuzzer();
+        let mut fuzzer = self.fuzzer()?;
         fuzzer.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={LENGTH_MAX}"));
         fuzzer.args([&found, &corpus]).args(self.fixtures());
         let output = fuzzer.output().map_err(Failure::io("starting the fuzzer"))?;
         let said = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
             let what = format!("{} failed:\n{said}", self.name);
-            return Err(Failure::new(what).mend("make the input a fixture in `odd`, and mend the decoder"));
+            return Err(Failure::new(what)
+                .mend("make a test of the input, in `odd` where it is of a dialect, and mend what failed"));
         }
         self.keep(&corpus, &found)?;
         let tries = said.lines().find_map(executions).unwrap_or(0);
@@ -91,7 +113,7 @@ impl Target<'_> {
     /// Keeps the smallest set of short inputs that reaches all that was reached.
     fn keep(&self, corpus: &Path, found: &Path) -> Outcome {
         let kept = self.scratch("kept")?;
-        let mut fuzzer = self.fuzzer();
+        let mut fuzzer = self.fuzzer()?;
         fuzzer.arg("-merge=1").arg(format!("-max_len={KEPT_MAX}"));
         let output =
             fuzzer.args([&kept, corpus, found]).output().map_err(Failure::io("starting the fuzzer"))?;
@@ -135,20 +157,24 @@ impl Target<'_> {
         Ok(())
     }
 
-    fn fuzzer(&self) -> std::process::Command {
-        let program = if self.name == "framing" { "framing" } else { "decode" };
+    fn fuzzer(&self) -> Outcome<std::process::Command> {
+        let own = programs(self.ws)?.into_iter().any(|name| name == self.name);
+        let program = if own { self.name } else { DECODE };
         let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
         let mut fuzzer =
             self.ws.command(self.ws.target().join("fuzz").join(host).join("release").join(program));
-        fuzzer.env("FUZZ_DIALECT", self.name).args(["-rss_limit_mb=1024", "-print_final_stats=1"]);
+        fuzzer.env("FUZZ_DIALECT", self.name).arg("-print_final_stats=1");
+        fuzzer.arg(format!("-timeout={INPUT_SECONDS}")).arg(format!("-rss_limit_mb={MEMORY_MIB}"));
         // An input that fails is kept where a person finds it.
-        fuzzer.arg(format!("-artifact_prefix={}/", self.ws.path("fuzz/artifacts").display()));
-        fuzzer
+        let artifacts = self.ws.path("fuzz/artifacts");
+        fuzzer.arg(format!("-artifact_prefix={}/{}-", artifacts.display(), self.name));
+        Ok(fuzzer)
     }
 
     fn fixtures(&self) -> Vec<PathBuf> {
-        let folder = self.ws.path(FIXTURES).join(self.name);
-        [folder.clone(), folder.join("odd")].into_iter().filter(|folder| folder.is_dir()).collect()
+        let dialect = self.ws.path(FIXTURES).join(self.name);
+        let folders = [dialect.join("odd"), dialect, self.ws.path(SEEDS).join(self.name)];
+        folders.into_iter().filter(|folder| folder.is_dir()).collect()
     }
 
     /// An empty folder.

@@ -1,11 +1,11 @@
 //! Markdown that grows: each block is given out once when it is final, only the rest is parsed again.
 //!
-//! A block is final when a later block begins on a line that is whole: no text that is still to come can then reach
+//! A block is final when a later block begins on a line that is whole (a table: on two): no text that is still to come can then reach
 //! back into it. The only exception is a link whose definition comes later; for its sake [`Stream::finish`] parses the
 //! whole text once more where it holds definitions.
 
-use super::node::Node;
-use super::parse::{Definitions, blocks, parse};
+use super::node::{Node, Tag};
+use super::parse::{Block, Definitions, blocks, parse};
 
 /// Bytes before the end of what is final that must not have changed, else the text is another one.
 const TAIL: usize = 64;
@@ -40,13 +40,14 @@ impl Stream {
         }
         let rest = text.get(self.done..).unwrap_or_default();
         let found = blocks(rest, &mut self.definitions);
-        let whole_lines = rest.rfind('\n').unwrap_or(0);
         let starts: Vec<usize> = found.iter().map(|(_, range)| line_start(rest, range.start)).collect();
-        // The last block whose first line is whole: all before it are final.
-        let is_whole = |start: &usize| {
-            rest.get(*start..).and_then(|line| line.find('\n')).is_some_and(|end| start + end <= whole_lines)
+        // The last block whose first line is whole: all before it are final. A table is one by its second line.
+        let is_whole = |(start, (block, _)): (&usize, &Block)| {
+            let lines = if matches!(block, Node::Element(Tag::Table, _)) { 2 } else { 1 };
+            let ends = rest.get(*start..).unwrap_or_default().bytes().filter(|byte| *byte == b'\n');
+            ends.take(lines).count() == lines
         };
-        let cut = starts.iter().rposition(is_whole).unwrap_or(0);
+        let cut = starts.iter().zip(&found).rposition(is_whole).unwrap_or(0);
         let bytes = starts.get(cut).copied().unwrap_or(0);
         let mut done: Vec<Node> = found.into_iter().map(|(node, _)| node).collect();
         let pending = done.split_off(cut.min(done.len()));

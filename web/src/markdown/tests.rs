@@ -123,7 +123,17 @@ fn a_definition_at_the_end_reaches_back_when_the_text_is_whole() {
 
 #[test]
 fn a_carriage_return_alone_ends_a_line_and_no_block_is_given_out_twice() {
-    let text = "some <b>raw\r</b>\n\n- item\n";
+    grows("some <b>raw\r\r</b>\n\n- item\n");
+}
+
+#[test]
+fn a_line_that_is_no_second_line_of_a_table_after_all_stays_in_its_paragraph() {
+    grows("words\n|b|\n|-|-:|\n|1|2|\n\n- item\n");
+    grows("words\n|b|\n|-|\n|1|\n\n- item\n");
+}
+
+/// The text looks like the whole one at every step.
+fn grows(text: &str) {
     let (mut stream, mut shown) = (Stream::default(), Vec::new());
     for end in 0..=text.len() {
         let update = stream.advance(text.split_at(end).0);
