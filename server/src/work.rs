@@ -13,14 +13,17 @@ use std::time::Duration;
 
 use shared::View;
 use shared::limits::{
-    LARGE_ANSWERS_AT_ONCE_MAX, LARGE_BODIES_AT_ONCE_MAX, LARGE_VIEW_BYTES, PIECES_AT_ONCE_MAX,
-    REQUESTS_WAITING_MAX, SEARCHES_AT_ONCE_MAX, SPOOL_BYTES_MAX, STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX,
-    WORK_AT_ONCE_MAX,
+    ANSWER_AWAITED_MS, LARGE_ANSWERS_AT_ONCE_MAX, LARGE_BODIES_AT_ONCE_MAX, LARGE_VIEW_BYTES,
+    PIECES_AT_ONCE_MAX, REQUESTS_WAITING_MAX, SEARCHES_AT_ONCE_MAX, SPOOL_BYTES_MAX, STREAMS_OPEN_MAX,
+    TRANSFERS_OPEN_MAX, WORK_AT_ONCE_MAX,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
 use crate::rank::{Rank, Threads};
+
+/// How long an answer or a copy waits for its turn.
+pub(crate) const TURN: Duration = Duration::from_millis(ANSWER_AWAITED_MS);
 
 /// What a turn is taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

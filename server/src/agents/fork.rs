@@ -1,13 +1,11 @@
 //! Forks: a new conversation with what was said in another one, up to a place. The other one stays as it is.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use compact_str::format_compact;
 use shared::code::ErrorCode;
 use shared::event::{Event, Kind, Origin, RunEnd, RunStatus};
 use shared::fold::fold;
-use shared::limits::ANSWER_AWAITED_MS;
 use shared::{ConversationId, Envelope, MessageId, RunId, Seq, View};
 
 use super::commands::Refusal;
@@ -15,13 +13,10 @@ use crate::clock;
 use crate::hub::{Conversation, History};
 use crate::log::blocking;
 use crate::state::Shared;
-use crate::work::Task;
+use crate::work::{TURN, Task};
 
 /// Events that are read at once.
 const EVENTS_AT_ONCE: usize = 2_000;
-
-/// How long a copy waits for its turn.
-const TURN: Duration = Duration::from_millis(ANSWER_AWAITED_MS);
 
 /// Longest beginning of a name that the name of a fork takes over, in bytes.
 const NAME_BYTES: usize = 100;

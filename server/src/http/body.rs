@@ -71,14 +71,20 @@ impl Pieces {
 
     fn push(&mut self, piece: Bytes) {
         self.bytes += piece.len();
-        if piece.len() < SMALL_PIECE_BYTES {
-            self.small.extend_from_slice(&piece);
-        }
-        if piece.len() >= SMALL_PIECE_BYTES || self.small.len() >= PIECE_BYTES {
-            self.joined.push(Bytes::from(std::mem::take(&mut self.small)));
-        }
         if piece.len() >= SMALL_PIECE_BYTES {
+            self.put_together();
             self.joined.push(piece);
+            return;
+        }
+        self.small.extend_from_slice(&piece);
+        if self.small.len() >= PIECE_BYTES {
+            self.put_together();
+        }
+    }
+
+    fn put_together(&mut self) {
+        if !self.small.is_empty() {
+            self.joined.push(Bytes::from(std::mem::take(&mut self.small)));
         }
     }
 }

@@ -5,25 +5,19 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek as _, Write};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use futures_util::stream;
 use shared::code::ErrorCode;
-use shared::limits::{
-    ANSWER_AWAITED_MS, REQUESTS_WAITING_MAX, SPOOL_MEMORY_BYTES, STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX,
-};
+use shared::limits::{REQUESTS_WAITING_MAX, SPOOL_MEMORY_BYTES, STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX};
 use tokio::io::AsyncReadExt as _;
 
 use super::problem::Problem;
 use crate::state::Shared;
-use crate::work::{Guest, Open, Task, Turn, Work};
+use crate::work::{Guest, Open, TURN, Task, Turn, Work};
 
 /// Bytes that are read from a file at once.
 const PIECE_BYTES: usize = 64 << 10;
-
-/// How long an answer waits for its turn.
-const TURN: Duration = Duration::from_millis(ANSWER_AWAITED_MS);
 
 /// Somebody's turn to make an answer, and the place of the request until that is made.
 #[derive(Debug)]
