@@ -2,7 +2,7 @@
 //! JSON, one a line, as a viewer gets them. The page folds them. The patterns that readers type for Find are matched here
 //! too: the engine is as large as a quarter of the page, and few readers type one.
 
-use shared::dialect::{Decode, DecodeOptions, Decoded, decoder};
+use dialects::{Decode, DecodeOptions, Decoded, decoder};
 
 mod pattern;
 

@@ -23,7 +23,7 @@ fn main() {
     let functions = Object::new();
     // Plain objects take any property.
     let add = |name: &str, function: JsValue| drop(Reflect::set(&functions, &name.into(), &function));
-    let detect = |bytes: Uint8Array| shared::dialect::detect(&bytes.to_vec()).unwrap_or_default().to_owned();
+    let detect = |bytes: Uint8Array| dialects::detect(&bytes.to_vec()).unwrap_or_default().to_owned();
     add("detect", Closure::<dyn Fn(Uint8Array) -> String>::new(detect).into_js_value());
     let its_reader = Rc::clone(&reader);
     let open = move |dialect: String| {

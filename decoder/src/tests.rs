@@ -1,7 +1,8 @@
 //! What comes out folds to what the hub would have.
 
-use shared::envelope::Envelope;
-use shared::recording::{Recording, Told};
+use dialects::recording::Recording;
+use model::envelope::Envelope;
+use model::recording::Told;
 
 use super::*;
 

@@ -11,7 +11,7 @@ use fuzz::talk::{Answer, ask};
 use libfuzzer_sys::fuzz_target;
 use server::Config;
 use server::config::LogChoice;
-use shared::{Envelope, snapshot};
+use model::{Envelope, snapshot};
 
 /// What is in the log before.
 const EVENTS: &[u8] = br#"{"k":"message","message":"m","role":"user","text":"What grew?","run":"r"}

@@ -5,10 +5,11 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use shared::View;
-use shared::dialect::{DECODED, DecodeOptions, Decoded, decoder};
-use shared::event::{Class, Kind};
-use shared::fold::{complete, fold};
+use model::View;
+use model::dialect::DECODED;
+use dialects::{DecodeOptions, Decoded, decoder};
+use model::event::{Class, Kind};
+use model::fold::{complete, fold};
 
 /// Bytes of events for each byte of input, at most: an event of a few bytes may repeat ids of up to 160 bytes.
 const GROWTH_MAX: usize = 256;

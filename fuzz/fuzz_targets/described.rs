@@ -5,8 +5,8 @@
 use fuzz::laws::{Log, check_again};
 use fuzz::{dice, halves};
 use libfuzzer_sys::fuzz_target;
-use shared::dialect::custom::UserDialect;
-use shared::dialect::{DecodeOptions, Decoded};
+use dialects::custom::UserDialect;
+use dialects::{DecodeOptions, Decoded};
 
 fuzz_target!(|bytes: &[u8]| {
     let (description, stream) = halves(bytes);

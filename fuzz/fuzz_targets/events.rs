@@ -6,7 +6,7 @@
 use fuzz::dice;
 use fuzz::laws::{Log, check_again, check_view};
 use libfuzzer_sys::fuzz_target;
-use shared::Envelope;
+use model::Envelope;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

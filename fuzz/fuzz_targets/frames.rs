@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use shared::frame::{ServerFrame, parse_client, parse_server};
-use shared::limits::EVENTS_PER_PUBLISH_MAX;
-use shared::snapshot;
-use shared::tracker::Tracker;
+use model::frame::{ServerFrame, parse_client, parse_server};
+use model::limits::EVENTS_PER_PUBLISH_MAX;
+use model::snapshot;
+use model::tracker::Tracker;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

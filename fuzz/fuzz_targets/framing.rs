@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use shared::dialect::framing::{Body, Frame, Lines, Sse, Values};
+use dialects::framing::{Body, Frame, Lines, Sse, Values};
 
 fuzz_target!(|input: (Vec<u8>, Vec<u8>)| {
     let (head, tail) = input;

@@ -5,10 +5,10 @@
 use fuzz::laws::Log;
 use fuzz::{dice, page};
 use libfuzzer_sys::fuzz_target;
-use shared::document::{Steps, html, markdown};
-use shared::event::{Event, Kind, PartKind};
-use shared::limits::MARKDOWN_DEPTH_MAX;
-use shared::{Envelope, PartId, RunId};
+use encode::document::{Steps, html, markdown};
+use model::event::{Event, Kind, PartKind};
+use model::limits::MARKDOWN_DEPTH_MAX;
+use model::{Envelope, PartId, RunId};
 use web::markdown::{Node, Stream, Tag, parse};
 
 /// Steps in which a text grows.

@@ -17,7 +17,7 @@ use server::Config;
 use server::config::{
     AgentConfig, AgentKind, Api, Plan, Provider, Reach, RunnerConfig, ToolServer, Upstream,
 };
-use shared::limits::TOOL_FILES_BYTES_MAX;
+use model::limits::TOOL_FILES_BYTES_MAX;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::LocalSet;
@@ -65,7 +65,7 @@ fn config(address: SocketAddr) -> Config {
         tools: vec!["t".into()],
         dialect: None,
         text_calls: None,
-        text_rules: shared::dialect::text_calls::TextRules::default(),
+        text_rules: dialects::text_calls::TextRules::default(),
         notes_max: 64,
         request: serde_json::Map::new(),
         price: None,
@@ -97,7 +97,7 @@ async fn converse(hub: Hub) {
     for run in view.runs.values() {
         assert!(!run.is_running());
         for tool in run.tools.values() {
-            let size = |json: &Option<shared::Json>| json.as_ref().map_or(0, |json| json.as_str().len());
+            let size = |json: &Option<model::Json>| json.as_ref().map_or(0, |json| json.as_str().len());
             assert!(size(&tool.files) + size(&tool.embeds) <= 2 * TOOL_FILES_BYTES_MAX);
         }
     }

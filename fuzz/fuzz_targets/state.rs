@@ -5,7 +5,7 @@
 use fuzz::laws::{check_view, folded};
 use fuzz::{dice, halves};
 use libfuzzer_sys::fuzz_target;
-use shared::{Envelope, snapshot};
+use model::{Envelope, snapshot};
 
 fuzz_target!(|bytes: &[u8]| {
     let (state, events) = halves(bytes);

@@ -9,14 +9,14 @@ use fuzz::hub::{self, Clock, Hub};
 use fuzz::talk::{Heard, Socket, checked};
 use libfuzzer_sys::fuzz_target;
 use server::Config;
-use shared::code::{CloseCode, ErrorCode};
-use shared::frame::{
+use model::code::{CloseCode, ErrorCode};
+use model::frame::{
     ClientFrame, Durability, ServerFrame, Sub, SubMode, VERSION, parse_client, parse_server,
 };
-use shared::lens::Lens;
-use shared::limits::{RESYNCS_MAX, SUBSCRIPTIONS_PER_SOCKET_MAX};
-use shared::snapshot;
-use shared::tracker::{Outcome, Tracker};
+use model::lens::Lens;
+use model::limits::{RESYNCS_MAX, SUBSCRIPTIONS_PER_SOCKET_MAX};
+use model::snapshot;
+use model::tracker::{Outcome, Tracker};
 
 /// Opcodes of the transport.
 const TEXT: u8 = 1;

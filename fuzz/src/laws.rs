@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use shared::conflate::conflate;
-use shared::document::export::{Choice, FORMATS};
-use shared::encode::{ENCODINGS, EncodeOptions};
-use shared::event::{Class, bound};
-use shared::flow::Flow;
-use shared::fold::{complete, fold};
-use shared::unfold::unfold;
-use shared::{Envelope, View, snapshot, summary};
+use model::conflate::conflate;
+use encode::document::export::{Choice, FORMATS};
+use encode::{ENCODINGS, EncodeOptions};
+use model::event::{Class, bound};
+use model::flow::Flow;
+use model::fold::{complete, fold};
+use model::unfold::unfold;
+use model::{Envelope, View, snapshot, summary};
 
 use crate::page;
 

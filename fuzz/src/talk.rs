@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use shared::code::ErrorCode;
-use shared::{Envelope, View, snapshot};
+use model::code::ErrorCode;
+use model::{Envelope, View, snapshot};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;

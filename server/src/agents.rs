@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use compact_str::{CompactString, format_compact};
+use dialects::Decoded;
+use exchange::Offered;
+use model::event::{Kind, Message};
+use model::{ConversationId, MessageId, Position, RunId, ToolCallId};
 use parking_lot::Mutex;
-use shared::dialect::Decoded;
-use shared::event::{Kind, Message};
-use shared::exchange::Offered;
-use shared::{ConversationId, MessageId, Position, RunId, ToolCallId};
 use tokio::sync::watch;
 
 use crate::clock;

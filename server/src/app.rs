@@ -11,7 +11,7 @@ use axum::routing::{any, get, post};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use shared::code::ErrorCode;
+use model::code::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt as _;
 
@@ -144,7 +144,7 @@ async fn drain(shared: &Shared) {
 /// Sends at once what is written, and leaves with us what cannot be sent yet: it can still be conflated (invariant I8).
 fn tune(stream: &TcpStream) -> std::io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    socket2::SockRef::from(stream).set_tcp_notsent_lowat(shared::limits::UNSENT_BYTES_MAX)?;
+    socket2::SockRef::from(stream).set_tcp_notsent_lowat(model::limits::UNSENT_BYTES_MAX)?;
     // A body may be silent for hours; whether its sender is still there, the kernel asks.
     let alive = socket2::TcpKeepalive::new().with_time(KEEP_ALIVE);
     socket2::SockRef::from(stream).set_tcp_keepalive(&alive)?;

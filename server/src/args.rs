@@ -90,15 +90,15 @@ pub(crate) struct ConvertArgs {
     pub(crate) to: String,
     /// The name of the conversation, for dialects that have one
     #[arg(long, value_name = "NAME", default_value = "conversation")]
-    pub(crate) conversation: shared::ConversationId,
+    pub(crate) conversation: model::ConversationId,
 }
 
 /// A dialect that can be encoded.
 fn encoded_dialect(name: &str) -> Result<String, String> {
-    if shared::encode::encoding(name).is_some() {
+    if encode::encoding(name).is_some() {
         return Ok(name.to_owned());
     }
-    Err(format!("no such dialect; there are {}", shared::encode::names()))
+    Err(format!("no such dialect; there are {}", encode::names()))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use compact_str::CompactString;
-use shared::dialect::custom::UserDialect;
-use shared::limits;
+use dialects::custom::UserDialect;
+use model::limits;
 
 pub use crate::agents::settings::{
     AgentConfig, AgentKind, Filled, FilledHeader, ModelApi, Provider, ProviderError, Reach, RemoteConfig,

@@ -12,9 +12,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
+use model::frame::{Sub, Wish};
+use model::{ConversationId, Epoch};
 use parking_lot::Mutex;
-use shared::frame::{Sub, Wish};
-use shared::{ConversationId, Epoch};
 use tokio_util::task::TaskTracker;
 
 use crate::hub::{Appended, Conversation, Hub, OpenError, Publication, PublishError};

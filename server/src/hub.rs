@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
+use model::frame::ConversationRow;
+use model::limits::CONVERSATIONS_MAX;
+use model::{ConversationId, Epoch, Seq};
 use parking_lot::Mutex;
-use shared::frame::ConversationRow;
-use shared::limits::CONVERSATIONS_MAX;
-use shared::{ConversationId, Epoch, Seq};
 use tokio::sync::Notify;
 
 use crate::clock;
@@ -262,7 +262,7 @@ impl Hub {
             return Ok(page);
         }
         // What left the ring may still be in the log's queue.
-        let level = shared::frame::Durability::Stored.min(self.log.durability());
+        let level = model::frame::Durability::Stored.min(self.log.durability());
         let reached = crate::log::reached(self.log(), conversation.ticket(), level).await;
         let page = blocking(|| self.log.read(conversation.id(), after, limit));
         match (reached, page) {
@@ -278,7 +278,7 @@ impl Hub {
         if conversation.page(0, 1).is_some() {
             return Ok(None);
         }
-        let level = shared::frame::Durability::Stored.min(self.log.durability());
+        let level = model::frame::Durability::Stored.min(self.log.durability());
         drop(crate::log::reached(self.log(), conversation.ticket(), level).await);
         blocking(|| {
             // What a log that cannot write lacks at its end, and memory has no more.

@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
-use shared::code::ErrorCode;
-use shared::frame::{ConversationRow, Durability};
-use shared::{ConversationId, Envelope, Position, Seq, View};
+use model::code::ErrorCode;
+use model::frame::{ConversationRow, Durability};
+use model::{ConversationId, Envelope, Position, Seq, View};
 use tokio::sync::watch;
 
 mod found;

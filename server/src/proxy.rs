@@ -38,9 +38,9 @@ use std::thread::available_parallelism;
 
 use axum::body::{Bytes, HttpBody};
 use compact_str::CompactString;
+use exchange::Joiner;
+use model::code::ErrorCode;
 use parking_lot::Mutex;
-use shared::code::ErrorCode;
-use shared::exchange::Joiner;
 
 use crate::http::problem::Problem;
 use crate::log::blocking;

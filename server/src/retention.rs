@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use shared::frame::Durability;
+use model::frame::Durability;
 
 use crate::clock;
 use crate::log::{LogError, Retention, reached};

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use shared::limits::{RING_BYTES_MAX, RING_EVENTS_MAX};
-use shared::{Envelope, Seq};
+use model::limits::{RING_BYTES_MAX, RING_EVENTS_MAX};
+use model::{Envelope, Seq};
 
 /// An event, and all the bytes up to its end since the epoch began.
 #[derive(Debug)]

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`Agent`] decides; who owns it only carries out. It keeps no history: the next request is made of the conversation's
-//! view (`shared::reconstruct`), and so a run that died goes on from what the log has ([`Agent::resume`]).
+//! view (`encode::reconstruct`), and so a run that died goes on from what the log has ([`Agent::resume`]).
 
 mod agent;
 mod calls;
@@ -25,8 +25,10 @@ pub use agent::{Agent, Answer, Ask, Command, Input};
 pub use calls::Execute;
 pub use plan::Plan;
 
+pub(crate) use self::model::{
+    ANTHROPIC_VERSION, Heard, Hearing, Way, failure, no_key, post, put_key, unanswered,
+};
 pub(crate) use ids::Ids;
-pub(crate) use model::{ANTHROPIC_VERSION, Heard, Hearing, Way, failure, no_key, post, put_key, unanswered};
 pub(crate) use scribe::Scribe;
 pub(crate) use shell::{Parts, Place, Shell, Word, left_unheard};
 

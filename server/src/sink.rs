@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
-use shared::frame::Durability;
-use shared::{ConversationId, Envelope, Seq};
+use model::frame::Durability;
+use model::{ConversationId, Envelope, Seq};
 
 use crate::client::HubAddress;
 use crate::hub::{Conversation, Follower};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use exchange::spans::{Joiner, Span, Told};
+use model::frame::Durability;
 use parking_lot::Mutex;
-use shared::frame::Durability;
-use shared::spans::{Joiner, Span, Told};
 
 use crate::clock;
 use crate::fanout::Fanout;

@@ -1,13 +1,13 @@
 //! How much an event weighs: about its bytes as JSON, whichever of its fields they stand in. Every bound on bytes of events
 //! counts in this measure, which is cheap enough to take under a conversation's lock: where a text may be long the fields are added
-//! up, everything else is short (see [`shared::event::bound`]), and is written and counted.
+//! up, everything else is short (see [`model::event::bound`]), and is written and counted.
 
 use std::io;
 
+use model::event::{Kind, Message, ToolResult};
+use model::view::{AgentView, MessageView, Note, NoteBody, PartView, RunView, ToolView};
+use model::{Envelope, Json, View};
 use serde_json::Value;
-use shared::event::{Kind, Message, ToolResult};
-use shared::view::{AgentView, MessageView, Note, NoteBody, PartView, RunView, ToolView};
-use shared::{Envelope, Json, View};
 
 /// What a map of a view holds beside each of its values: the name twice, a hash and a place.
 const SLOT: usize = 96;

@@ -2,10 +2,10 @@
 //! the number of the subscription differs, and it stands in front.
 
 use bytes::Bytes;
+use model::conflate::conflate;
+use model::frame::{ConversationRow, ServerFrame, Sub};
+use model::{Envelope, Epoch, Seq};
 use serde::Serialize;
-use shared::conflate::conflate;
-use shared::frame::{ConversationRow, ServerFrame, Sub};
-use shared::{Envelope, Epoch, Seq};
 
 use crate::clock;
 use crate::hub::Slice;

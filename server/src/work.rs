@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use shared::View;
-use shared::limits::{
+use model::View;
+use model::limits::{
     ANSWER_AWAITED_MS, LARGE_ANSWERS_AT_ONCE_MAX, LARGE_BODIES_AT_ONCE_MAX, LARGE_VIEW_BYTES,
     PIECES_AT_ONCE_MAX, REQUESTS_WAITING_MAX, SEARCHES_AT_ONCE_MAX, SPOOL_BYTES_MAX, STREAMS_OPEN_MAX,
     TRANSFERS_OPEN_MAX, WORK_AT_ONCE_MAX,

@@ -9,7 +9,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use shared::frame::SUBPROTOCOL;
+use model::frame::SUBPROTOCOL;
 use tokio::net::TcpStream;
 
 use crate::http::patience::Patient;

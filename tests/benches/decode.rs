@@ -5,11 +5,11 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use dialects::{DecodeOptions, Decoded, decoder};
+use model::View;
+use model::event::Class;
+use model::fold::{complete, fold};
 use serde_json::Value;
-use shared::View;
-use shared::dialect::{DecodeOptions, Decoded, decoder};
-use shared::event::Class;
-use shared::fold::{complete, fold};
 
 /// Bytes that come at once, as from a socket.
 const READ_BYTES: usize = 16 << 10;

@@ -7,9 +7,9 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use shared::dialect::{DecodeOptions, Decoded, decoder};
-use shared::frame::{ServerFrame, parse_client};
-use shared::{Envelope, View};
+use dialects::{DecodeOptions, Decoded, decoder};
+use model::frame::{ServerFrame, parse_client};
+use model::{Envelope, View};
 
 /// Events of the history.
 const EVENTS: usize = 90_000;
@@ -31,9 +31,9 @@ fn main() -> Result<(), Failure> {
         let [first, _, last] = thirds;
         writeln!(out, "| {name} | {first:.0} | {last:.0} | {:.2} |", last / first)
     };
-    row("fold", thirds(&history, View::default, |view, event| shared::fold::fold(view, event, &mut |_| {})))?;
+    row("fold", thirds(&history, View::default, |view, event| model::fold::fold(view, event, &mut |_| {})))?;
     let windows: Vec<&[Arc<Envelope>]> = history.chunks(WINDOW).collect();
-    let conflated = thirds(&windows, || (), |(), window| drop(black_box(shared::conflate::conflate(window))));
+    let conflated = thirds(&windows, || (), |(), window| drop(black_box(model::conflate::conflate(window))));
     row("conflate, 100 at a time", conflated.map(|nanos| nanos / WINDOW as f64))?;
     row(
         "read a `pub` frame with one event",

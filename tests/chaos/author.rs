@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use model::code::ErrorCode;
+use model::frame::{Durability, ServerFrame};
+use model::{RunId, View};
 use serde_json::{Value, json};
-use shared::code::ErrorCode;
-use shared::frame::{Durability, ServerFrame};
-use shared::{RunId, View};
 use tests::wait::load_for;
 use tests::wire::{Came, Wire};
 
@@ -99,7 +99,7 @@ impl Author {
     /// how many of those that were said are missing, none of them acked.
     pub(crate) fn check(&mut self, view: &View, round: u64) -> u64 {
         let text =
-            view.runs.get(&RunId::new(&self.run)).map(shared::view::RunView::answer).unwrap_or_default();
+            view.runs.get(&RunId::new(&self.run)).map(model::view::RunView::answer).unwrap_or_default();
         let there = text.matches(' ').count() as u64;
         let mut expected = String::new();
         for word in 1..=there {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use shared::{RunId, View, snapshot};
+use model::{RunId, View, snapshot};
 use tests::wait::{load_for, patiently};
 use tests::{Hub, Viewer};
 use tokio::task::JoinSet;

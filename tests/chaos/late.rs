@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use shared::snapshot;
+use model::snapshot;
 use tests::{Hub, Publisher, Viewer};
 
 use crate::replay::Replay;

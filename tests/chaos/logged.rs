@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use shared::{View, snapshot};
+use model::{View, snapshot};
 use tests::wait::within;
 use tests::{Hub, Viewer};
 

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use shared::fold::fold_batch;
-use shared::{Envelope, Position, View};
+use model::fold::fold_batch;
+use model::{Envelope, Position, View};
 use tests::Hub;
 use tests::wait::within;
 

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use shared::View;
-use shared::event::RunStatus;
+use model::View;
+use model::event::RunStatus;
 use tests::wait::{load_for, patiently, within};
 use tests::wire::Wire;
 use tests::{Hub, Viewer};

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use model::limits::{NO_PROGRESS_MS, PART_BYTES_MAX};
 use serde_json::json;
-use shared::limits::{NO_PROGRESS_MS, PART_BYTES_MAX};
 use tests::wait::patiently;
 use tests::watcher::Told;
 use tests::{Hub, Publisher, Watcher};

@@ -1,9 +1,10 @@
 //! Recordings that are dropped on the page: the same decoders, in the browser, with and without a hub.
 
+use dialects::recording::Recording;
+use dialects::{DecodeOptions, decoder, detect};
+use model::dialect::DECODED;
+use model::{View, snapshot};
 use serde_json::{Value, json};
-use shared::dialect::{DECODED, DecodeOptions, decoder, detect};
-use shared::recording::Recording;
-use shared::{View, snapshot};
 use tests::browser::{DESKTOP, Screen};
 use tests::recordings::fixtures;
 use tests::wait::until;

@@ -1,8 +1,8 @@
 //! The replay: the page shows any moment of the past exactly, and the present goes on behind it.
 
+use model::fold::fold;
+use model::{Envelope, View, snapshot};
 use serde_json::json;
-use shared::fold::fold;
-use shared::{Envelope, View, snapshot};
 use tests::Page;
 use tests::browser::{DESKTOP, Screen};
 use tests::recordings::fixtures;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use model::Envelope;
+use model::testkit::history;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
-use shared::Envelope;
-use shared::testkit::history;
 use tests::browser::DESKTOP;
 use tests::{Hub, Page};
 

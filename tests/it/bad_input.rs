@@ -1,7 +1,7 @@
 //! Bad input: each kind a named error or a counted anomaly, and the rest of the conversation intact.
 
-use shared::code::ErrorCode;
-use shared::frame::{ClientFrame, ServerFrame, Wish};
+use model::code::ErrorCode;
+use model::frame::{ClientFrame, ServerFrame, Wish};
 use tests::Hub;
 use tests::wire::{Came, Wire};
 
@@ -92,7 +92,7 @@ async fn i7_a_frame_over_the_limit_closes_that_socket_with_its_code() {
     let hub = Hub::start().await;
     let mut other = hub.view("c").await;
     let mut wire = Wire::connect(hub.address()).await;
-    let big = "x".repeat(shared::limits::INBOUND_FRAME_BYTES_MAX);
+    let big = "x".repeat(model::limits::INBOUND_FRAME_BYTES_MAX);
     wire.send_text(format!("{{\"t\":\"pub\",\"id\":1,\"conv\":\"c\",\"events\":[],\"x\":\"{big}\"}}")).await;
     let (said, closed) = wire.end().await;
     assert_eq!(said, Some(4501));
@@ -148,7 +148,7 @@ async fn error(wire: &mut Wire) -> (Option<u32>, ErrorCode) {
 async fn i7_more_subscriptions_than_the_limit_are_refused() {
     let hub = Hub::start().await;
     let mut wire = Wire::connect(hub.address()).await;
-    let most = u32::try_from(shared::limits::SUBSCRIPTIONS_PER_SOCKET_MAX).unwrap();
+    let most = u32::try_from(model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX).unwrap();
     for sub in 0..=most {
         wire.send(&ClientFrame::Sub {
             sub,

@@ -1,10 +1,10 @@
 //! A person agrees to what was shown and asked about, and to nothing else.
 
+use model::code::ErrorCode;
+use model::digest::digest;
+use model::frame::ServerFrame;
+use model::limits::PART_BYTES_MAX;
 use serde_json::{Value, json};
-use shared::code::ErrorCode;
-use shared::digest::digest;
-use shared::frame::ServerFrame;
-use shared::limits::PART_BYTES_MAX;
 use tests::wire::Wire;
 use tests::{Hub, Origin, Step};
 

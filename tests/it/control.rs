@@ -1,10 +1,10 @@
 //! Commands over a socket: the same as over HTTP, each done once, whichever door it comes through.
 
+use model::code::ErrorCode;
+use model::command::Done;
+use model::frame::ServerFrame;
+use model::limits::COMMANDS_WAITING_MAX;
 use serde_json::{Value, json};
-use shared::code::ErrorCode;
-use shared::command::Done;
-use shared::frame::ServerFrame;
-use shared::limits::COMMANDS_WAITING_MAX;
 use tests::wire::Wire;
 use tests::{Origin, Step};
 

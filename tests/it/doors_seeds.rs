@@ -222,13 +222,13 @@ async fn silent_streams_and_sockets_show_that_they_are_alive_as_often_as_is_set(
     let mut ralph = post(&hub, RALPH, &json!({"user_id": "u", "chat_id": "c", "messages": question})).await;
     until(&mut ralph, ": \n\n").await;
     // Who watches in Forge's dialect is told as seldom as the seed says.
-    assert_eq!(shared::encode::encoding("forge").unwrap().ping_ms, 30_000);
+    assert_eq!(encode::encoding("forge").unwrap().ping_ms, 30_000);
     let mut socket = tests::wire::Wire::connect(hub.address()).await;
     let mut beats = 0;
     while beats < 2 {
         let came = tests::wait::within("a heartbeat", socket.next()).await;
         beats +=
-            usize::from(matches!(came, tests::wire::Came::Frame(shared::frame::ServerFrame::Hb { .. }, _)));
+            usize::from(matches!(came, tests::wire::Came::Frame(model::frame::ServerFrame::Hb { .. }, _)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! A clean stop (I13).
 
-use shared::code::CloseCode;
+use model::code::CloseCode;
 use tests::Hub;
 use tests::wire::Wire;
 

@@ -1,8 +1,8 @@
 //! Runs of the hub's own agents are its own: whoever else writes their names, their notes or their calls has nothing executed.
 
+use model::code::ErrorCode;
+use model::frame::ServerFrame;
 use serde_json::{Value, json};
-use shared::code::ErrorCode;
-use shared::frame::ServerFrame;
 use tests::wait::until;
 use tests::{Hub, Origin};
 

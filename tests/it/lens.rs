@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use shared::frame::{ClientFrame, ServerFrame, Wish};
-use shared::lens::{Agents, Kinds, Level};
-use shared::{AgentId, Lens, View, snapshot};
+use model::frame::{ClientFrame, ServerFrame, Wish};
+use model::lens::{Agents, Kinds, Level};
+use model::{AgentId, Lens, View, snapshot};
 use tests::wait::within;
 use tests::wire::Wire;
 use tests::{Hub, Viewer};
@@ -138,7 +138,7 @@ async fn a_wish_that_cannot_be_fulfilled_is_refused_and_the_socket_stays() {
     let mut wire = Wire::connect(hub.address()).await;
     wire.send_text(r#"{"t":"sub","sub":3,"conv":"c","kinds":["tool.result"]}"#.to_owned()).await;
     let ServerFrame::Error { sub, code, .. } = wire.frame().await else { panic!("no error") };
-    assert_eq!((sub, code), (Some(3), shared::code::ErrorCode::BadRequest));
+    assert_eq!((sub, code), (Some(3), model::code::ErrorCode::BadRequest));
     wire.send_text(r#"{"t":"sub","sub":3,"conv":"c","kinds":["tool.*"]}"#.to_owned()).await;
     assert!(matches!(wire.frame().await, ServerFrame::Subbed { sub: 3, .. }));
 }

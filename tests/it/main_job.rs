@@ -71,7 +71,7 @@ async fn assert_prints_envelopes(mut terminal: Child) {
     let mut lines = BufReader::new(terminal.stdout.take().unwrap()).lines();
     let mut printed = 0;
     while let Some(line) = within("a line of the terminal", lines.next_line()).await.unwrap() {
-        shared::Envelope::parse(&line).unwrap_or_else(|error| panic!("{error} in {line}"));
+        model::Envelope::parse(&line).unwrap_or_else(|error| panic!("{error} in {line}"));
         printed += 1;
     }
     assert!(within("the terminal", terminal.wait()).await.unwrap().success());

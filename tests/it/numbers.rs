@@ -1,6 +1,6 @@
 //! The hub in numbers, and whether it is ready.
 
-use shared::frame::{LogHealth, ServerFrame};
+use model::frame::{LogHealth, ServerFrame};
 use tests::{Hub, wait};
 
 async fn becomes(hub: &Hub, name: &str, wanted: u64) {

@@ -1,8 +1,8 @@
 //! Publishers that vanish: their runs stall, then end, and go on when they come back.
 
-use shared::RunId;
-use shared::event::{RunStatus, ToolState};
-use shared::view::{RunView, View};
+use model::RunId;
+use model::event::{RunStatus, ToolState};
+use model::view::{RunView, View};
 use tests::Hub;
 
 const BEGINS: &str = r#"

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
 
-use shared::Lens;
-use shared::frame::{ClientFrame, ServerFrame, Wish};
-use shared::ids::ConversationId;
+use model::Lens;
+use model::frame::{ClientFrame, ServerFrame, Wish};
+use model::ids::ConversationId;
 use tests::hub::binary;
 use tests::raw;
 use tests::secure::{Reply, Secure};

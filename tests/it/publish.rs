@@ -1,7 +1,7 @@
 //! Publishing with acks: exactly once for each publisher.
 
-use shared::code::ErrorCode;
-use shared::frame::{Durability, ServerFrame};
+use model::code::ErrorCode;
+use model::frame::{Durability, ServerFrame};
 use tests::Hub;
 
 const EVENT: &str = r#"{"k":"run.start","run":"r"}"#;

@@ -1,10 +1,10 @@
 //! Reading over plain HTTP and SSE.
 
 use futures_util::StreamExt as _;
-use shared::frame::{ServerFrame, parse_server};
-use shared::lens::Level;
-use shared::tracker::{Outcome, Tracker};
-use shared::{Lens, snapshot};
+use model::frame::{ServerFrame, parse_server};
+use model::lens::Level;
+use model::tracker::{Outcome, Tracker};
+use model::{Lens, snapshot};
 use tests::Hub;
 use tests::wait::within;
 
@@ -53,7 +53,7 @@ async fn events_come_as_lines_from_a_position() {
         answer.text().await.unwrap()
     };
     let all = lines("/v1/conversations/c/events").await;
-    let seqs: Vec<_> = all.lines().map(|line| shared::Envelope::parse(line).unwrap().seq).collect();
+    let seqs: Vec<_> = all.lines().map(|line| model::Envelope::parse(line).unwrap().seq).collect();
     assert_eq!(seqs, [1, 2, 3, 4, 5]);
     let rest = lines(&format!("/v1/conversations/c/events?after={}:3", ack.epoch)).await;
     assert_eq!(rest.lines().count(), 2);

@@ -1,13 +1,13 @@
 //! Results that are too large for their events.
 
-use shared::RunId;
-use shared::view::ToolView;
+use model::RunId;
+use model::view::ToolView;
 use tests::Hub;
 
 /// Bytes of the result: several times what stands in an event.
 const BYTES: usize = 900 << 10;
 
-fn call(view: &shared::View) -> Option<&ToolView> {
+fn call(view: &model::View) -> Option<&ToolView> {
     view.runs.get(&RunId::new("r"))?.tools.values().next()
 }
 

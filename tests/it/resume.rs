@@ -1,6 +1,6 @@
 //! Late, slow, cut and resumed viewers all end with the same view.
 
-use shared::frame::Rung;
+use model::frame::Rung;
 use tests::{Hub, Viewer};
 
 /// Opens run `r` with one text part.
@@ -170,7 +170,7 @@ async fn a_viewer_may_come_before_the_conversation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_socket_holds_many_subscriptions() {
-    use shared::frame::{ClientFrame, ServerFrame, Wish};
+    use model::frame::{ClientFrame, ServerFrame, Wish};
     let hub = Hub::start().await;
     let mut wire = tests::wire::Wire::connect(hub.address()).await;
     let name = |sub: u32| format!("c{sub}");

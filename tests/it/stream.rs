@@ -48,13 +48,13 @@ async fn a_stream_may_end_with_its_run_in_every_dialect() {
     let hub = Hub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(BEGINNING).await;
-    let streams = shared::encode::ENCODINGS.iter().map(|encoding| {
+    let streams = encode::ENCODINGS.iter().map(|encoding| {
         let path = format!("/v1/conversations/c/stream/{}?run=latest&until=run.end", encoding.name);
         hub.request("GET", &path).send()
     });
     let answers = futures_util::future::join_all(streams).await;
     publisher.says(END).await;
-    for (encoding, answer) in shared::encode::ENCODINGS.iter().zip(answers) {
+    for (encoding, answer) in encode::ENCODINGS.iter().zip(answers) {
         let answer = answer.unwrap();
         assert_eq!(answer.headers()["content-type"], encoding.content_type, "{}", encoding.name);
         for (name, value) in encoding.headers {

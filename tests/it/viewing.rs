@@ -1,6 +1,6 @@
 //! What viewers get beside plain events: snapshots in pieces, and the check of what they have.
 
-use shared::frame::ServerFrame;
+use model::frame::ServerFrame;
 use tests::meddler::Meddler;
 use tests::{Hub, Viewer};
 

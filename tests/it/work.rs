@@ -1,8 +1,8 @@
 //! One bound for all work of one client: what waits is counted, what is made waits in files, and a person's own requests go on.
 
+use model::limits::{STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX};
 use reqwest::Client;
 use serde_json::{Value, json};
-use shared::limits::{STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX};
 use tests::raw::{self, Message};
 use tests::wait::{until, within};
 use tests::{Hub, Viewer};

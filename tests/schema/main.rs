@@ -30,7 +30,7 @@ fn holds(file: &str, text: &str) {
 }
 
 fn schemas() -> Vec<(&'static str, Value)> {
-    shared::schema::schemas()
+    model::schema::schemas()
         .into_iter()
         .map(|(name, schema)| (name, clean::clean(schema.to_value())))
         .collect()

@@ -283,7 +283,7 @@ impl Hub {
         let path = format!("/v1/conversations/{conversation}");
         let answer = within(&path, self.request("GET", &path).send()).await.expect("the hub answers");
         let bytes = answer.bytes().await.expect("a body");
-        let view = shared::snapshot::decode(&bytes).expect("a view");
-        shared::snapshot::hash(&view)
+        let view = model::snapshot::decode(&bytes).expect("a view");
+        model::snapshot::hash(&view)
     }
 }

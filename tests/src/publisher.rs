@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use futures_util::stream;
+use model::Envelope;
+use model::frame::{Ack, ClientFrame, Pub, ServerFrame};
+use model::ids::{ConversationId, PublisherId};
 use serde_json::Value;
-use shared::Envelope;
-use shared::frame::{Ack, ClientFrame, Pub, ServerFrame};
-use shared::ids::{ConversationId, PublisherId};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 

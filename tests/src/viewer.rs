@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use shared::frame::{ClientFrame, Rung, ServerFrame, Wish};
-use shared::ids::ConversationId;
-use shared::tracker::{Outcome, Tracker};
-use shared::{Lens, View, snapshot};
+use model::frame::{ClientFrame, Rung, ServerFrame, Wish};
+use model::ids::ConversationId;
+use model::tracker::{Outcome, Tracker};
+use model::{Lens, View, snapshot};
 
 use crate::wait::patiently;
 use crate::wire::Wire;
@@ -114,7 +114,7 @@ impl Viewer {
     ///
     /// # Panics
     /// Before the hub has answered.
-    pub fn epoch(&self) -> shared::Epoch {
+    pub fn epoch(&self) -> model::Epoch {
         self.tracker.position().expect("the hub answered").epoch
     }
 
@@ -125,7 +125,7 @@ impl Viewer {
 
     /// The text that it shows of all runs.
     pub fn text(&self) -> String {
-        self.view().runs.values().map(shared::view::RunView::answer).collect()
+        self.view().runs.values().map(model::view::RunView::answer).collect()
     }
 
     /// Takes the next frame.

@@ -3,8 +3,8 @@
 
 use std::net::SocketAddr;
 
-use shared::frame::{ClientFrame, Wish};
-use shared::ids::ConversationId;
+use model::frame::{ClientFrame, Wish};
+use model::ids::ConversationId;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::wire::Wire;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use shared::frame::{ClientFrame, SUBPROTOCOL, ServerFrame, parse_server};
+use model::frame::{ClientFrame, SUBPROTOCOL, ServerFrame, parse_server};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;

@@ -1,11 +1,11 @@
 //! Agno beyond its goldens: what a reader sees of runs that pause, of calls that fail, grow or are handed over, and of
 //! events that nobody knows. The fixtures are shaped like what the framework itself prints.
 
-use shared::ToolCallId;
-use shared::dialect::Decoded;
-use shared::event::{Kind, RunStatus, ToolState};
-use shared::fold::fold;
-use shared::view::{NoteBody, RunView, View};
+use dialects::Decoded;
+use model::ToolCallId;
+use model::event::{Kind, RunStatus, ToolState};
+use model::fold::fold;
+use model::view::{NoteBody, RunView, View};
 
 use crate::streams::{Stream, own};
 
@@ -127,7 +127,7 @@ fn events_that_nobody_knows_are_in_the_list() {
 fn intermediate_content_is_text_and_the_answer_is_not_lost_behind_it() {
     let run = run("intermediate.ndjson");
     let parts: Vec<_> = run.parts.values().map(|part| (part.kind, part.body.text.as_str())).collect();
-    let text = shared::event::PartKind::Text;
+    let text = model::event::PartKind::Text;
     assert_eq!(parts, [(text, "It is 21 degrees."), (text, "21 °C.")]);
 }
 

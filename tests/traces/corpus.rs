@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use shared::dialect::{DECODED, DecodeOptions};
+use dialects::DecodeOptions;
+use model::dialect::DECODED;
 
 use crate::laws::assert_lawful;
 use crate::streams::decoded;

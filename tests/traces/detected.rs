@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use shared::dialect::{Decoded, detect};
-use shared::event::Kind;
+use dialects::{Decoded, detect};
+use model::event::Kind;
 
 use crate::streams::recorded;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use shared::encode::{ENCODINGS, EncodeOptions, encoding};
+use encode::{ENCODINGS, EncodeOptions, encoding};
 
 use crate::seeds::native;
 

@@ -1,8 +1,8 @@
 //! Events as lines that a person can read: run, kind, id, and what is left as JSON.
 
+use dialects::Decoded;
+use model::Envelope;
 use serde_json::{Map, Value};
-use shared::Envelope;
-use shared::dialect::Decoded;
 
 /// One line for each event.
 pub(crate) fn lines(decoded: &Decoded) -> String {

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use dialects::Decoded;
+use exchange::{Api, Call, Ending, Joiner, Offered, Request, Role, Why};
+use model::event::{RunStatus, ToolState};
+use model::fold::{complete, fold};
+use model::{Envelope, View};
 use serde_json::Value;
-use shared::dialect::Decoded;
-use shared::event::{RunStatus, ToolState};
-use shared::exchange::{Api, Call, Ending, Joiner, Offered, Request, Role, Why};
-use shared::fold::{complete, fold};
-use shared::{Envelope, View};
 use tests::recordings::recordings;
 
 /// From an answer to the next request.

@@ -1,8 +1,8 @@
 //! Damaged and random streams: no panic, lawful events, and the same events however they are cut.
 
+use dialects::DecodeOptions;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use shared::dialect::DecodeOptions;
 
 use crate::laws::assert_lawful;
 use crate::streams::{DIALECTS, decoded, own};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shared::dialect::Decoded;
-use shared::event::Kind;
+use dialects::Decoded;
+use model::event::Kind;
 
 use crate::streams::{own, recorded};
 

@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
+use dialects::DecodeOptions;
+use encode::{EncodeOptions, encoding};
+use model::Envelope;
+use model::view::View;
 use serde_json::{Map, Value};
-use shared::Envelope;
-use shared::dialect::DecodeOptions;
-use shared::encode::{EncodeOptions, encoding};
-use shared::view::View;
 use tests::recordings::seed;
 
 use crate::events::lines;
@@ -203,7 +203,7 @@ fn sse(objects: &[Value]) -> String {
 /// The events folded.
 fn view(envelopes: &[Envelope]) -> View {
     let events = envelopes.iter().map(|envelope| envelope.event.clone()).collect();
-    shared::testkit::folded(&shared::testkit::logged(events))
+    model::testkit::folded(&model::testkit::logged(events))
 }
 
 /// `object` with the values of `free` fields, wherever they stand, set to null: those that are made up anew each time.

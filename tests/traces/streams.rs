@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use shared::RunId;
-use shared::dialect::text_calls::TextForm;
-use shared::dialect::{DecodeOptions, Decoded, decoder};
+use dialects::text_calls::TextForm;
+use dialects::{DecodeOptions, Decoded, decoder};
+use model::RunId;
 use tests::recordings::{fixtures, recordings};
 
 /// A stream, with its dialect.
@@ -67,7 +67,7 @@ pub(crate) fn decoded<'a>(
 }
 
 /// Dialects that have fixtures.
-pub(crate) const DIALECTS: &[&str] = shared::dialect::DECODED;
+pub(crate) const DIALECTS: &[&str] = model::dialect::DECODED;
 
 /// The project's own streams.
 pub(crate) fn own() -> Vec<Stream> {

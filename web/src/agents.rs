@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use shared::event::{Cost, PartKind, RunStatus, ToolState};
-use shared::flow::{Counts, Flow};
-use shared::view::{Item, PartView, RunView, ToolView};
-use shared::{AgentId, RunId, View};
+use model::event::{Cost, PartKind, RunStatus, ToolState};
+use model::flow::{Counts, Flow};
+use model::view::{Item, PartView, RunView, ToolView};
+use model::{AgentId, RunId, View};
 
 use crate::format;
 use crate::latency::CallKey;

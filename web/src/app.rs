@@ -1,8 +1,8 @@
 //! Putting the page together.
 
 use leptos::prelude::*;
-use shared::ConversationId;
-use shared::event::RunStatus;
+use model::ConversationId;
+use model::event::RunStatus;
 
 use crate::browser;
 use crate::components::{Beside, Groups, title};
@@ -75,7 +75,7 @@ fn App() -> impl IntoView {
         store.set_now();
     });
     // Two viewers that see the same have the same hash; so has the hub's snapshot.
-    browser::expose("fanlightViewHash", move || store.view(shared::snapshot::hash));
+    browser::expose("fanlightViewHash", move || store.view(model::snapshot::hash));
     keys::listen(store);
     if !is_bare {
         drop::listen(store);

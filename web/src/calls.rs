@@ -1,9 +1,9 @@
 //! The calls of a conversation as the panel lists them: which are shown, and in which order.
 
 use indexmap::IndexMap;
-use shared::event::{RunStatus, ToolState};
-use shared::view::{RunView, ToolView, View};
-use shared::{AgentId, ToolCallId, format};
+use model::event::{RunStatus, ToolState};
+use model::view::{RunView, ToolView, View};
+use model::{AgentId, ToolCallId, format};
 
 use crate::latency::{CallKey, Group, taken_ms};
 

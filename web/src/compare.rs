@@ -1,10 +1,10 @@
 //! Two conversations beside each other: how much of their beginning is the same, and what could be compared with what.
 
 use indexmap::IndexMap;
-use shared::ConversationId;
-use shared::event::{PartKind, ToolState, Usage};
-use shared::frame::ConversationRow;
-use shared::view::{Item, RunView, ToolView, TopItem, View};
+use model::ConversationId;
+use model::event::{PartKind, ToolState, Usage};
+use model::frame::ConversationRow;
+use model::view::{Item, RunView, ToolView, TopItem, View};
 
 use crate::fleet::status_word;
 use crate::format;
@@ -206,9 +206,9 @@ pub fn choices<'a>(
 mod tests {
     //! Tests of what is the same.
 
-    use shared::Envelope;
-    use shared::event::{Cost, Currency};
-    use shared::fold::fold;
+    use model::Envelope;
+    use model::event::{Cost, Currency};
+    use model::fold::fold;
 
     use super::*;
 

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
+use model::code::ErrorCode;
+use model::command::{Command, Deed, Done};
+use model::frame::{ClientFrame, ServerFrame};
+use model::view::{RunView, View};
+use model::{ConversationId, MessageId, RunId, ToolCallId};
 use serde::Deserialize;
-use shared::code::ErrorCode;
-use shared::command::{Command, Deed, Done};
-use shared::frame::{ClientFrame, ServerFrame};
-use shared::view::{RunView, View};
-use shared::{ConversationId, MessageId, RunId, ToolCallId};
 
 mod turns;
 

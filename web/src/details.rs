@@ -1,9 +1,9 @@
 //! What is known of a conversation and stands nowhere else on the page: facts in words, under heads.
 
-use shared::anomaly::{Anomalies, AnomalyCode};
-use shared::event::Usage;
-use shared::view::{RunView, TopItem, View};
-use shared::{RunId, Seq};
+use model::anomaly::{Anomalies, AnomalyCode};
+use model::event::Usage;
+use model::view::{RunView, TopItem, View};
+use model::{RunId, Seq};
 
 use crate::fleet::status_word;
 use crate::link::Status;

@@ -1,6 +1,6 @@
 //! The forms in which a conversation can be taken away.
 
-use shared::{ConversationId, MessageId};
+use model::{ConversationId, MessageId};
 
 use crate::{route, search};
 
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn every_form_is_one_of_the_hubs() {
         for export in EXPORTS {
-            let is_known = export.name == "native" || shared::document::export::format(export.name).is_some();
+            let is_known = export.name == "native" || encode::document::export::format(export.name).is_some();
             assert!(is_known, "{}", export.name);
         }
         let conversation = ConversationId::parse("a b").unwrap();

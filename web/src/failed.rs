@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use shared::event::ToolState;
-use shared::view::Item;
-use shared::{RunId, ToolCallId, View};
+use model::event::ToolState;
+use model::view::Item;
+use model::{RunId, ToolCallId, View};
 
 use crate::latency::CallKey;
 
@@ -52,8 +52,8 @@ impl States {
 mod tests {
     //! Tests of what counts as newest, and as seen.
 
-    use shared::Envelope;
-    use shared::fold::fold;
+    use model::Envelope;
+    use model::fold::fold;
 
     use super::*;
 

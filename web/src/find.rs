@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use shared::event::PartKind;
-use shared::view::{Item, RunView, ToolView, TopItem};
-use shared::{MessageId, PartId, RunId, ToolCallId, View, format};
+use model::event::PartKind;
+use model::view::{Item, RunView, ToolView, TopItem};
+use model::{MessageId, PartId, RunId, ToolCallId, View, format};
 
 mod joined;
 mod word;

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use shared::ConversationId;
-use shared::event::RunStatus;
-use shared::frame::{ConversationRow, RowCall};
+use model::ConversationId;
+use model::event::RunStatus;
+use model::frame::{ConversationRow, RowCall};
 
 use crate::format;
 use crate::seen::Seen;

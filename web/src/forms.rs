@@ -1,8 +1,8 @@
 //! What somebody has begun to write about calls that wait for consent. It stays, whatever becomes of the call, of its row
 //! and of what the page shows; rows with something written in them stay on the page.
 
-use shared::view::{Item, RunView};
-use shared::{ConversationId, RunId};
+use model::view::{Item, RunView};
+use model::{ConversationId, RunId};
 
 use crate::control::{At, Came};
 use crate::latency::CallKey;
@@ -77,11 +77,11 @@ impl Forms {
 mod tests {
     //! Tests of what stays.
 
-    use shared::code::ErrorCode;
-    use shared::command::{Deed, Done};
-    use shared::fold::fold;
-    use shared::frame::ServerFrame;
-    use shared::{AgentId, Envelope, Epoch, Position, ToolCallId, View};
+    use model::code::ErrorCode;
+    use model::command::{Deed, Done};
+    use model::fold::fold;
+    use model::frame::ServerFrame;
+    use model::{AgentId, Envelope, Epoch, Position, ToolCallId, View};
 
     use super::*;
     use crate::control::Control;

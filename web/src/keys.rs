@@ -13,8 +13,8 @@ use crate::keyboard::{Focus, Heard, Held, Press, Shown, heard};
 use crate::open::Level;
 use crate::store::{Over, Sheet, Store, Tab};
 use leptos::prelude::*;
-use shared::event::ToolState;
-use shared::{MessageId, PartId, RunId, ToolCallId};
+use model::event::ToolState;
+use model::{MessageId, PartId, RunId, ToolCallId};
 
 mod control;
 mod replay;

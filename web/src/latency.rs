@@ -1,10 +1,10 @@
 //! How long tools usually take, and which calls take longer.
 
-use shared::ToolCallId;
-use shared::event::ToolState;
-use shared::format;
-use shared::ids::RunId;
-use shared::view::{ToolView, View};
+use model::ToolCallId;
+use model::event::ToolState;
+use model::format;
+use model::ids::RunId;
+use model::view::{ToolView, View};
 
 /// A call is never slow before this, in milliseconds.
 const SLOW_MS: u64 = 10_000;

@@ -46,7 +46,7 @@ pub mod wall;
 pub mod whole;
 pub mod window;
 
-pub use shared::{flow, format, preview};
+pub use ::model::{flow, format, preview};
 
 #[cfg(target_arch = "wasm32")]
 mod app;

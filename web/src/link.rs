@@ -11,8 +11,8 @@
 //!                          Ended
 //! ```
 
-use shared::backoff;
-use shared::code::CloseCode;
+use model::backoff;
+use model::code::CloseCode;
 
 mod ending;
 

@@ -2,13 +2,13 @@
 //! was last painted. Frames go in, answers come out; the socket, the clock and the page are elsewhere.
 
 use indexmap::{IndexMap, IndexSet};
-use shared::event::{Kind, ToolProgress};
-use shared::fold::Change;
-use shared::frame::{ClientFrame, ConversationRow, ServerFrame, Sub, SubMode, Wish};
-use shared::limits::EPHEMERA_MAX;
-use shared::recording::Told;
-use shared::tracker::{Outcome, Tracker};
-use shared::{ConversationId, Envelope, Epoch, Position, Seq, View};
+use model::event::{Kind, ToolProgress};
+use model::fold::Change;
+use model::frame::{ClientFrame, ConversationRow, ServerFrame, Sub, SubMode, Wish};
+use model::limits::EPHEMERA_MAX;
+use model::recording::Told;
+use model::tracker::{Outcome, Tracker};
+use model::{ConversationId, Envelope, Epoch, Position, Seq, View};
 
 use crate::latency::CallKey;
 

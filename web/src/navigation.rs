@@ -4,7 +4,7 @@
 //! link and navigates to the decoded one, which breaks names of conversations with `?`, `#` or `%` in them.
 
 use leptos::prelude::*;
-use shared::ConversationId;
+use model::ConversationId;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, MouseEvent};
 

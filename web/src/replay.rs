@@ -8,8 +8,8 @@ mod player;
 pub use history::{EVENTS_MAX, History, LOG_BYTES_MAX, Mark};
 pub use player::{Player, SPEEDS};
 
-use shared::View;
-use shared::fold::Change;
+use model::View;
+use model::fold::Change;
 
 /// A moment of the past, and what was to be seen then.
 #[derive(Debug, Default)]

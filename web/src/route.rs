@@ -1,6 +1,6 @@
 //! Which conversation an address names, what of it, and the address of a conversation.
 
-use shared::{ConversationId, MessageId, PartId, Position, RunId, ToolCallId};
+use model::{ConversationId, MessageId, PartId, Position, RunId, ToolCallId};
 
 use crate::find::Place;
 use crate::open::Level;

@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(remark(r#"{"hits":[],"next":3,"partial":true}"#), Some(said));
         assert_eq!(remark(r#"{"hits":[],"next":3,"partial":false}"#), None);
         assert_eq!(remark(r#"{"hits":[],"next":3}"#), None);
-        assert_eq!(shared::limits::SEARCH_MS, 2_000);
+        assert_eq!(model::limits::SEARCH_MS, 2_000);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! looked at does not ask for anybody any more.
 
 use indexmap::IndexMap;
-use shared::frame::ConversationRow;
-use shared::{ConversationId, Epoch, Position, Seq};
+use model::frame::ConversationRow;
+use model::{ConversationId, Epoch, Position, Seq};
 
 /// Conversations that are remembered; of more those are forgotten whose newest event is oldest.
 pub const SEEN_MAX: usize = 500;

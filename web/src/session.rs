@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use shared::frame::{ClientFrame, ServerFrame, VERSION, parse_server};
+use model::frame::{ClientFrame, ServerFrame, VERSION, parse_server};
 use web_sys::Event;
 
 use crate::browser;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use shared::ConversationId;
-use shared::frame::ConversationRow;
+use model::ConversationId;
+use model::frame::ConversationRow;
 
 use crate::fleet;
 

@@ -1,8 +1,8 @@
 //! How many rings turn: too many of them are noise, and work for the browser.
 
-use shared::event::ToolState;
-use shared::frame::ConversationRow;
-use shared::view::{Item, View};
+use model::event::ToolState;
+use model::frame::ConversationRow;
+use model::view::{Item, View};
 
 use crate::fleet;
 
@@ -42,8 +42,8 @@ pub fn stand(stood: bool, count: usize) -> bool {
 mod tests {
     //! Tests of the count.
 
-    use shared::Envelope;
-    use shared::fold::fold;
+    use model::Envelope;
+    use model::fold::fold;
 
     use super::*;
 

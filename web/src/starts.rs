@@ -108,7 +108,7 @@ mod tests {
         let dialects = [words_after("--dialect "), words_after("/v1/ingest/")].concat();
         assert_eq!(dialects.len(), 5, "{dialects:?}");
         for dialect in dialects {
-            assert!(shared::dialect::DECODED.contains(&dialect.as_str()), "{dialect} cannot be decoded");
+            assert!(model::dialect::DECODED.contains(&dialect.as_str()), "{dialect} cannot be decoded");
         }
     }
 

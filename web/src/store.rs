@@ -4,10 +4,10 @@
 //! what it draws and then reads the model itself; nothing is copied into signals but a few words.
 
 use leptos::prelude::*;
-use shared::fold::Change;
-use shared::frame::{ClientFrame, LogHealth, ServerFrame};
-use shared::view::Item;
-use shared::{AgentId, ConversationId, RunId, View};
+use model::fold::Change;
+use model::frame::{ClientFrame, LogHealth, ServerFrame};
+use model::view::Item;
+use model::{AgentId, ConversationId, RunId, View};
 
 use crate::browser;
 use crate::control::{Agent, Control};
@@ -157,7 +157,7 @@ pub(crate) struct Parts {
     /// What is written about calls that wait for consent.
     forms: RwSignal<Forms>,
     /// The message that is asked otherwise.
-    pub(crate) editing: RwSignal<Option<shared::MessageId>>,
+    pub(crate) editing: RwSignal<Option<model::MessageId>>,
     /// The conversation that stands beside this one.
     pub(crate) compared: RwSignal<Option<ConversationId>>,
     /// Whether this is what stands beside: no more than a picture of a conversation.

@@ -1,7 +1,7 @@
 //! The wall: which tiles are on a page of it, how the keys move among them, and what a tile says that is looked at.
 
-use shared::event::PartKind;
-use shared::view::{Item, RunView, View};
+use model::event::PartKind;
+use model::view::{Item, RunView, View};
 
 use crate::preview;
 

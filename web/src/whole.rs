@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use shared::view::ToolView;
+use model::view::ToolView;
 
 /// How far the loading of a result is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,7 +52,7 @@ pub fn copied(tool: &ToolView, side: Side, whole: Option<&str>) -> Option<String
     let json = match (whole, &tool.result) {
         (Some(whole), _) => Some(whole),
         (None, _) if tool.result_ref.is_some() => return None,
-        (None, result) => result.as_ref().map(shared::Json::as_str),
+        (None, result) => result.as_ref().map(model::Json::as_str),
     };
     Some(match (side, json) {
         (Side::Raw, json) => format!("{}\n{}", tool.arguments.text, json.unwrap_or(&tool.output.text)),
@@ -70,9 +70,9 @@ pub fn lost(tool: &ToolView, side: Side) -> u64 {
 mod tests {
     //! Tests of what is copied.
 
-    use shared::Json;
-    use shared::event::ResultRef;
-    use shared::view::Streamed;
+    use model::Json;
+    use model::event::ResultRef;
+    use model::view::Streamed;
 
     use super::*;
 

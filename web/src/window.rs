@@ -1,9 +1,9 @@
 //! How much of a long conversation is on the page: the newest of it, up to a budget of rows. What is not, is one click
 //! away. The budget keeps a page of any conversation below a few thousand elements.
 
-use shared::Json;
-use shared::event::PartKind;
-use shared::view::{Item, RunView, ToolView};
+use model::Json;
+use model::event::PartKind;
+use model::view::{Item, RunView, ToolView};
 
 /// Rows on the page, all turns together.
 pub const ROWS: usize = 120;

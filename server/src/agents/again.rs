@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use shared::event::RunStatus;
-use shared::view::RunView;
-use shared::{ConversationId, Position, RunId};
+use model::event::RunStatus;
+use model::view::RunView;
+use model::{ConversationId, Position, RunId};
 
 use super::seat::go_on;
 use super::{Agents, KnownKind, Seat, StartError, Started, Terms, remote};

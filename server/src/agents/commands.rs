@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
+use model::code::ErrorCode;
+use model::command::{Command, Deed, Done};
+use model::limits::{COMMANDS_REMEMBERED_MAX, ID_BYTES_MAX};
+use model::retry::Retry;
+use model::view::RunView;
+use model::{ConversationId, Position, RunId, View};
 use parking_lot::Mutex;
-use shared::code::ErrorCode;
-use shared::command::{Command, Deed, Done};
-use shared::limits::{COMMANDS_REMEMBERED_MAX, ID_BYTES_MAX};
-use shared::retry::Retry;
-use shared::view::RunView;
-use shared::{ConversationId, Position, RunId, View};
 
 use super::again::is_of_runner;
 use super::consent::{Said, consent};

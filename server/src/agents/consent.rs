@@ -9,11 +9,11 @@
 use std::collections::HashMap;
 
 use compact_str::CompactString;
+use model::ToolCallId;
+use model::code::ErrorCode;
+use model::digest::digest;
+use model::event::ToolState;
 use parking_lot::Mutex;
-use shared::ToolCallId;
-use shared::code::ErrorCode;
-use shared::digest::digest;
-use shared::event::ToolState;
 
 use super::commands::Refusal;
 use crate::hub::Conversation;

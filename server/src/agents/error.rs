@@ -1,8 +1,8 @@
 //! Why a turn does not begin.
 
 use compact_str::CompactString;
-use shared::code::ErrorCode;
-use shared::limits::RUNS_AT_ONCE_MAX;
+use model::code::ErrorCode;
+use model::limits::RUNS_AT_ONCE_MAX;
 
 use crate::hub::PublishError;
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use compact_str::format_compact;
-use shared::code::ErrorCode;
-use shared::event::{Event, Kind, Origin, RunEnd, RunStatus};
-use shared::fold::fold;
-use shared::{ConversationId, Envelope, MessageId, RunId, Seq, View};
+use model::code::ErrorCode;
+use model::event::{Event, Kind, Origin, RunEnd, RunStatus};
+use model::fold::fold;
+use model::{ConversationId, Envelope, MessageId, RunId, Seq, View};
 
 use super::commands::Refusal;
 use crate::clock;

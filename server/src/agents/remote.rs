@@ -12,10 +12,10 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, RunUpdate, ToolState};
-use shared::exchange::Offered;
-use shared::view::{RunView, TopItem};
-use shared::{Json, ToolCallId, View};
+use exchange::Offered;
+use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, RunUpdate, ToolState};
+use model::view::{RunView, TopItem};
+use model::{Json, ToolCallId, View};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use shared::exchange::Offered;
-use shared::limits::RUNS_AT_ONCE_MAX;
+use exchange::Offered;
+use model::limits::RUNS_AT_ONCE_MAX;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use compact_str::CompactString;
-use shared::dialect;
-use shared::dialect::custom::UserDialect;
-use shared::dialect::text_calls::{TextForm, TextRules};
-use shared::price::Price;
+use dialects::custom::UserDialect;
+use dialects::text_calls::{TextForm, TextRules};
+use model::price::Price;
 
 use crate::proxy::{Api, Upstream};
 use crate::runner::Plan;
@@ -136,21 +135,21 @@ impl RemoteKind {
     /// The dialect that it answers in.
     pub fn dialect(self) -> &'static str {
         match self {
-            Self::Agno => dialect::agno::NAME,
-            Self::LangGraph => dialect::langgraph::NAME,
-            Self::AgUi => dialect::ag_ui::NAME,
-            Self::DeepAgent => dialect::deep_agent::NAME,
-            Self::Forge => dialect::forge::NAME,
-            Self::Ralph => dialect::ralph::NAME,
-            Self::OpenAi => dialect::openai_chat::NAME,
-            Self::Anthropic => dialect::anthropic::NAME,
-            Self::AiSdk => dialect::ai_sdk::NAME,
+            Self::Agno => dialects::agno::NAME,
+            Self::LangGraph => dialects::langgraph::NAME,
+            Self::AgUi => dialects::ag_ui::NAME,
+            Self::DeepAgent => dialects::deep_agent::NAME,
+            Self::Forge => dialects::forge::NAME,
+            Self::Ralph => dialects::ralph::NAME,
+            Self::OpenAi => dialects::openai_chat::NAME,
+            Self::Anthropic => dialects::anthropic::NAME,
+            Self::AiSdk => dialects::ai_sdk::NAME,
         }
     }
 
     /// The decoder for that: what agents add to chat completions that execute their calls themselves is read too.
     pub(crate) fn decoder(self) -> &'static str {
-        if self == Self::OpenAi { dialect::bernard::NAME } else { self.dialect() }
+        if self == Self::OpenAi { dialects::bernard::NAME } else { self.dialect() }
     }
 
     /// Whether what is asked for there is a model.

@@ -1,10 +1,10 @@
 //! What whoever asks for a run says beside the messages: who asks, and how the run is to go.
 
 use compact_str::CompactString;
+use model::Json;
+use model::event::Kind;
+use model::view::{NoteBody, RunView};
 use serde::{Deserialize, Serialize};
-use shared::Json;
-use shared::event::Kind;
-use shared::view::{NoteBody, RunView};
 
 /// The agent's own event in a run that holds its terms.
 const NAME: &str = "remote_terms";

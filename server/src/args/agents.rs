@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use dialects::text_calls::TextForm;
+use model::price::Price;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use server::config::{
     AgentConfig, AgentKind, Plan, Provider, RemoteConfig, RemoteKind, RunnerConfig, Upstream,
 };
-use shared::dialect::text_calls::TextForm;
-use shared::price::Price;
 
 use super::price::PriceSettings;
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use model::until::Until;
+use model::{ConversationId, Position, RunId};
 use server::client::HubAddress;
-use shared::until::Until;
-use shared::{ConversationId, Position, RunId};
 
 use super::Spoken;
 use super::amount::{ByteSize, Span};
@@ -147,7 +147,7 @@ pub(crate) enum Level {
     Deltas,
 }
 
-impl From<Level> for shared::lens::Level {
+impl From<Level> for model::lens::Level {
     fn from(level: Level) -> Self {
         match level {
             Level::Critical => Self::Critical,

@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
-use shared::dialect::custom::UserDialect;
-use shared::dialect::{DECODED, Decode, DecodeOptions, decoder};
+use dialects::custom::UserDialect;
+use dialects::{Decode, DecodeOptions, decoder};
+use model::dialect::DECODED;
 
 /// What a stream is written in.
 #[derive(Debug, Clone)]

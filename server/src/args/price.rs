@@ -1,9 +1,9 @@
 //! What tokens cost: `price = { input = 2.5, output = 10 }` of an agent, and the tables `[prices."MODEL"]`.
 
+use model::event::{Cost, Currency};
+use model::price::Price;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use shared::event::{Cost, Currency};
-use shared::price::Price;
 
 /// 10⁻¹² of a currency in a millionth of it.
 const MICRO: u64 = 1_000_000;

@@ -16,7 +16,7 @@ use super::amount::{ByteSize, Span};
 use super::doors::DoorSettings;
 use super::price::PriceSettings;
 use super::upstreams::{UpstreamSettings, as_tables, named};
-use shared::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
+use model::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
 
 /// Where a hub listens when nobody says otherwise.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);

@@ -80,7 +80,7 @@ fn clients_know_which_hub_and_what_to_show() {
     let command = parse(line).expect("valid").command;
     let Command::Tail(tail) = command else { panic!("{command:?}") };
     assert!(tail.json);
-    assert_eq!((tail.level, tail.until), (client::Level::Parts, Some(shared::until::Until::RunEnd)));
+    assert_eq!((tail.level, tail.until), (client::Level::Parts, Some(model::until::Until::RunEnd)));
     assert_eq!(tail.from.map(|position| position.to_string()).as_deref(), Some("e1:7"));
     assert_eq!(
         (tail.hub.address().to_string().as_str(), tail.hub.address().token()),

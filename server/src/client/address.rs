@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use model::ConversationId;
 use reqwest::Url;
-use shared::ConversationId;
 
 /// The address of a hub, with the token that goes along with every request. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]

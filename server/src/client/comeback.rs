@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared::backoff;
+use model::backoff;
 use tokio::time::Instant;
 
 /// See the module.

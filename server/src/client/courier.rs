@@ -9,7 +9,7 @@
 //! What is said next is decided in [`ledger`], without I/O; what happens to the socket, here.
 //!
 //! ```no_run
-//! # async fn publish(events: Vec<shared::Envelope>) -> Result<(), server::client::CourierError> {
+//! # async fn publish(events: Vec<model::Envelope>) -> Result<(), server::client::CourierError> {
 //! use server::client::Courier;
 //!
 //! let hub = "http://127.0.0.1:4600".parse().expect("an address");
@@ -23,12 +23,12 @@
 //! [`Spool`]: super::Spool
 
 use futures_util::{Stream, StreamExt as _};
-use shared::anomaly::{Anomaly, AnomalyCode};
-use shared::code::{CloseCode, ErrorCode};
-use shared::event::Kind;
-use shared::frame::{Ack, Durability};
-use shared::limits::INBOUND_FRAME_BYTES_MAX;
-use shared::{ConversationId, Envelope, Event, Position, PublisherId};
+use model::anomaly::{Anomaly, AnomalyCode};
+use model::code::{CloseCode, ErrorCode};
+use model::event::Kind;
+use model::frame::{Ack, Durability};
+use model::limits::INBOUND_FRAME_BYTES_MAX;
+use model::{ConversationId, Envelope, Event, Position, PublisherId};
 use tokio::time::Instant;
 
 use super::comeback::Comeback;
@@ -325,7 +325,7 @@ impl Courier {
     }
 
     /// The frame that is due.
-    fn frame(&mut self, line: &Line) -> shared::frame::ClientFrame {
+    fn frame(&mut self, line: &Line) -> model::frame::ClientFrame {
         let events = match self.ledger.due() {
             Some(Due::Events(after)) => {
                 self.window.after(after, line.events_max(), FRAME_BYTES_TARGET.min(line.frame_bytes_max()))

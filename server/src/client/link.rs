@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, Stream, StreamExt as _};
-use shared::frame::{ClientFrame, SUBPROTOCOL, ServerFrame, VERSION, Welcome, parse_server};
+use model::frame::{ClientFrame, SUBPROTOCOL, ServerFrame, VERSION, Welcome, parse_server};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
@@ -104,7 +104,7 @@ impl Link {
                 Err(LinkError::Refused { code, reason: reason.into() })
             }
             Ok(other) => Err(LinkError::Failed(format!("the hub began with {other:?} instead of welcome"))),
-            Err(Closed { code: Some(code), why }) if !shared::code::CloseCode::may_reconnect(code) => {
+            Err(Closed { code: Some(code), why }) if !model::code::CloseCode::may_reconnect(code) => {
                 Err(LinkError::Refused { code, reason: why })
             }
             Err(closed) => Err(LinkError::Failed(closed.why)),

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use futures_util::Stream;
+use model::{ConversationId, Envelope, Position, RunId};
 use reqwest::{Body, Client, RequestBuilder, Response, Url, header};
 use serde::Deserialize;
-use shared::{ConversationId, Envelope, Position, RunId};
 
 use super::HubAddress;
 

@@ -22,10 +22,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use shared::code::{CloseCode, ErrorCode};
-use shared::frame::{ClientFrame, Pub, ServerFrame, Sub, Wish};
-use shared::tracker::{Outcome, Tracker};
-use shared::{ConversationId, Epoch, Position, Seq, View};
+use model::code::{CloseCode, ErrorCode};
+use model::frame::{ClientFrame, Pub, ServerFrame, Sub, Wish};
+use model::tracker::{Outcome, Tracker};
+use model::{ConversationId, Epoch, Position, Seq, View};
 
 use super::HubAddress;
 use super::comeback::Comeback;

@@ -2,9 +2,9 @@
 
 use std::io::{Read, Write};
 
-use shared::dialect::Decoded;
-use shared::encode::{Encode, EncodeOptions, encoding};
-use shared::recording::Clock;
+use dialects::Decoded;
+use encode::{Encode, EncodeOptions, encoding};
+use model::recording::Clock;
 
 use super::input::each_piece;
 use super::native::decoder;
@@ -20,7 +20,7 @@ pub(crate) fn run(
     let mut decoder = decoder(&args.from, false)?;
     let encoding = encoding(&args.to).ok_or_else(|| Failure::Usage {
         what: format!("there is no dialect {:?} to write", args.to),
-        mend: format!("the dialects are {}", shared::encode::names()),
+        mend: format!("the dialects are {}", encode::names()),
     })?;
     let options =
         EncodeOptions { conversation: args.conversation.as_str().into(), ..EncodeOptions::default() };

@@ -3,9 +3,9 @@
 
 use std::io::{Read, Write};
 
-use shared::View;
-use shared::recording::Recording;
-use shared::summary::summary;
+use dialects::recording::Recording;
+use model::View;
+use model::summary::summary;
 
 use super::input::each_piece;
 use super::native::decoder;

@@ -4,9 +4,9 @@ use std::io;
 
 use bytes::Bytes;
 use futures_util::stream;
+use model::ConversationId;
 use serde::Deserialize;
 use server::client::{PublishError, Publisher};
-use shared::ConversationId;
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 

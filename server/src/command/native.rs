@@ -1,11 +1,12 @@
 //! Streams that are decoded here: those that no hub sees, and those that a courier carries to one event by event.
 
 use bytes::Bytes;
+use dialects::text_calls::TextForm;
+use dialects::{Decode, DecodeOptions, Decoded};
 use futures_util::{Stream, StreamExt as _, stream};
+use model::dialect::DECODED;
+use model::{ConversationId, Envelope, PublisherId, RunId};
 use server::client::{Courier, HubAddress};
-use shared::dialect::text_calls::TextForm;
-use shared::dialect::{DECODED, Decode, DecodeOptions, Decoded};
-use shared::{ConversationId, Envelope, PublisherId, RunId};
 
 use super::Failure;
 use crate::args::Spoken;

@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 
 use super::{Failure, Output, runtime};
 use crate::args::{ServeArgs, Settings, SinkSettings, TraceFormat, described};
-use shared::dialect::DECODED;
-use shared::dialect::custom::UserDialect;
+use dialects::custom::UserDialect;
+use model::dialect::DECODED;
 
 /// Runs a hub until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, mut output: Output) -> Result<(), Failure> {

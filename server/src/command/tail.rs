@@ -2,10 +2,10 @@
 
 use std::io::{IsTerminal as _, Write};
 
+use model::frame::{SnapshotReason, Sub, Wish};
+use model::until::{Until, Watch};
+use model::{Envelope, Kind, Lens, Position, View};
 use server::client::{Session, SessionError, Update};
-use shared::frame::{SnapshotReason, Sub, Wish};
-use shared::until::{Until, Watch};
-use shared::{Envelope, Kind, Lens, Position, View};
 
 use super::{Failure, Output, output, runtime, terminal};
 use crate::args::TailArgs;

@@ -15,10 +15,10 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
+use dialects::Decode;
 use futures_util::stream;
 use parking_lot::Mutex;
 use server::client::{Absence, Courier, News, Spool, Standing};
-use shared::dialect::Decode;
 use tokio::sync::{Notify, oneshot};
 
 use super::native::{courier, events, step_decoder};

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use shared::event::{
+use model::event::{
     AgentEnd, AgentStart, Kind, PartEnd, PartKind, RunStatus, ToolProgress, ToolResult, ToolStart, ToolState,
     ToolStateChange,
 };
-use shared::{AgentId, Event, Json, PartId, RunId, ToolCallId};
+use model::{AgentId, Event, Json, PartId, RunId, ToolCallId};
 
 use super::pacing::{Dice, first_token, written};
 use super::script::{Agent, Call, Piece, Step, Work};
@@ -100,7 +100,7 @@ impl<'a> Score<'a> {
                     self.put(&place, Kind::ToolCall { tool, name: None, arguments: None });
                 }
                 Piece::Fail { code, message } => {
-                    let error = shared::event::ErrorFact {
+                    let error = model::event::ErrorFact {
                         code: code.as_str().into(),
                         message: message.clone(),
                         retryable: Some(true),

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
-use shared::event::{Event, Kind, Message, RunEnd, RunStart, RunStatus, Usage};
-use shared::{ConversationId, Envelope, MessageId, RunId};
+use model::event::{Event, Kind, Message, RunEnd, RunStart, RunStatus, Usage};
+use model::{ConversationId, Envelope, MessageId, RunId};
 use tokio::time::Instant;
 
 use super::native::Score;

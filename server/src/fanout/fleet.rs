@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use bytes::Bytes;
+use model::frame::Sub;
+use model::limits::FLEET_ROWS_MAX;
 use parking_lot::Mutex;
-use shared::frame::Sub;
-use shared::limits::FLEET_ROWS_MAX;
 
 use super::{Ladder, Outbox, Place, Sent, Subscription};
 use crate::hub::{Cursor, Hub, Listed};

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use shared::frame::Rung;
+use model::frame::Rung;
 
 /// How long a socket must take nothing before its viewer counts as behind. Shorter stops are what any network has; to
 /// speak of them would only add to the load.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use model::Seq;
+use model::frame::{ServerFrame, Sub, Wish};
+use model::limits::BATCH_BYTES_TARGET;
 use parking_lot::Mutex;
-use shared::Seq;
-use shared::frame::{ServerFrame, Sub, Wish};
-use shared::limits::BATCH_BYTES_TARGET;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 

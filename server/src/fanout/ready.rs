@@ -1,9 +1,9 @@
 //! A stretch of events as bytes, for everybody who stands in front of it.
 
 use bytes::Bytes;
+use model::Seq;
+use model::frame::Sub;
 use parking_lot::Mutex;
-use shared::Seq;
-use shared::frame::Sub;
 
 use super::VIEWERS_PER_PUMP;
 use crate::hub::{Cursor, Slice};

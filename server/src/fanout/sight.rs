@@ -4,10 +4,10 @@
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
+use model::frame::Sub;
+use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
+use model::{Lens, Seq, snapshot};
 use parking_lot::Mutex;
-use shared::frame::Sub;
-use shared::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
-use shared::{Lens, Seq, snapshot};
 
 use super::ready::Ready;
 use crate::hub::{Conversation, Slice};

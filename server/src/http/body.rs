@@ -7,8 +7,8 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::Request;
 use http_body_util::BodyExt as _;
-use shared::code::ErrorCode;
-use shared::limits::BODY_IDLE_MS;
+use model::code::ErrorCode;
+use model::limits::BODY_IDLE_MS;
 
 use super::params;
 use super::problem::Problem;

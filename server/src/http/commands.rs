@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
+use model::command::{Command, Done};
+use model::limits::COMMAND_BYTES_MAX;
 use serde::Serialize;
-use shared::command::{Command, Done};
-use shared::limits::COMMAND_BYTES_MAX;
 
 use super::body;
 use super::params::{self, Path};

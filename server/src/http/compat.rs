@@ -17,12 +17,12 @@ use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::routing::{get, post};
 use compact_str::CompactString;
+use exchange::Offered;
+use model::code::ErrorCode;
+use model::limits::REQUEST_BYTES_MAX;
+use model::print::Printer;
+use model::{ConversationId, Json, RunId, ToolCallId, View};
 use serde_json::Value;
-use shared::code::ErrorCode;
-use shared::exchange::Offered;
-use shared::limits::REQUEST_BYTES_MAX;
-use shared::print::Printer;
-use shared::{ConversationId, Json, RunId, ToolCallId, View};
 
 use super::body;
 use super::conversations::Seat;
@@ -191,7 +191,7 @@ fn named(name: &str) -> Result<ConversationId, Refusal> {
 }
 
 /// Waits until the run is over, and gives it.
-async fn over(begun: &Begun) -> Result<shared::view::RunView, Refusal> {
+async fn over(begun: &Begun) -> Result<model::view::RunView, Refusal> {
     let conversation = &begun.seat.conversation;
     let drain = begun.seat.shared.drain.clone();
     loop {

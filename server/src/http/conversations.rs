@@ -7,12 +7,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use model::code::ErrorCode;
+use model::event::RunStatus;
+use model::frame::ConversationRow;
+use model::until::{Until, Watch};
+use model::{ConversationId, Position, RunId, View, summary};
 use serde::{Deserialize, Serialize};
-use shared::code::ErrorCode;
-use shared::event::RunStatus;
-use shared::frame::ConversationRow;
-use shared::until::{Until, Watch};
-use shared::{ConversationId, Position, RunId, View, summary};
 
 use super::params::{self, Path, Query};
 use super::problem::Problem;
@@ -129,7 +129,7 @@ pub(crate) fn unchanged(conversation: &Conversation, headers: &HeaderMap) -> Opt
 }
 
 /// What stands for the conversation's content at `seq`.
-pub(crate) fn tag(conversation: &Conversation, seq: shared::Seq) -> String {
+pub(crate) fn tag(conversation: &Conversation, seq: model::Seq) -> String {
     format!("\"{}:{seq}\"", conversation.epoch())
 }
 

@@ -8,10 +8,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
+use model::Position;
+use model::code::ErrorCode;
+use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use serde::Deserialize;
-use shared::Position;
-use shared::code::ErrorCode;
-use shared::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 
 use super::conversations::{Seat, find};
 use super::looks::Looks;
@@ -97,7 +97,7 @@ fn seats<'a>(shared: &Arc<Shared>, names: impl Iterator<Item = &'a str>) -> Resu
 }
 
 fn position(text: &str) -> Result<Position, Problem> {
-    text.parse().map_err(|error: shared::position::PositionError| {
+    text.parse().map_err(|error: model::position::PositionError| {
         Problem::new(ErrorCode::BadPosition, error.to_string())
     })
 }

@@ -14,7 +14,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use shared::code::ErrorCode;
+use model::code::ErrorCode;
 
 use super::problem::Problem;
 use crate::proxy::Passed;

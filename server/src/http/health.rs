@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use shared::code::ErrorCode;
+use model::code::ErrorCode;
 
 use super::problem::Problem;
 use crate::clock;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
+use model::code::ErrorCode;
+use model::event::{Class, EventError};
+use model::limits::{IMPORT_BYTES_MAX, NUMBER_MAX};
+use model::{ConversationId, Envelope, Seq, View, snapshot};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use shared::code::ErrorCode;
-use shared::event::{Class, EventError};
-use shared::limits::{IMPORT_BYTES_MAX, NUMBER_MAX};
-use shared::{ConversationId, Envelope, Seq, View, snapshot};
 
 use super::body;
 use super::native::Taken;

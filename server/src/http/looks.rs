@@ -1,9 +1,9 @@
 //! What a request wants to see of a conversation, from its query: `level`, `kinds` (words with commas between), `root`
 //! and `depth` of agents.
 
+use model::AgentId;
+use model::lens::{Agents, Kinds, Lens};
 use serde::Deserialize;
-use shared::AgentId;
-use shared::lens::{Agents, Kinds, Lens};
 
 use super::problem::Problem;
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
+use model::Position;
+use model::code::ErrorCode;
+use model::frame::Durability;
+use model::limits::{EVENTS_PER_PUBLISH_MAX, LARGE_BODY_BYTES};
+use model::{ConversationId, Envelope};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use shared::Position;
-use shared::code::ErrorCode;
-use shared::frame::Durability;
-use shared::limits::{EVENTS_PER_PUBLISH_MAX, LARGE_BODY_BYTES};
-use shared::{ConversationId, Envelope};
 
 use super::body::{self, Pieces};
 use super::params::{self, Path};

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
+use model::code::ErrorCode;
 use rust_embed::{EmbeddedFile, RustEmbed};
-use shared::code::ErrorCode;
 
 use super::problem::Problem;
 

@@ -4,10 +4,10 @@ use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::request::Parts;
+use model::ConversationId;
+use model::code::ErrorCode;
+use model::frame::{Durability, are_numbered};
 use serde::de::DeserializeOwned;
-use shared::ConversationId;
-use shared::code::ErrorCode;
-use shared::frame::{Durability, are_numbered};
 
 use super::problem::Problem;
 use crate::hub::{Claim, Numbers};

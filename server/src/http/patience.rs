@@ -1,7 +1,7 @@
 //! A connection that is cut when its peer takes no byte for too long, although there are some for it: a dead peer, not
 //! a slow one (invariant I8). For every answer over HTTP; sockets look after themselves. What counts is what the kernel takes
 //! when it is asked: it calls a socket writable only once a good part of what waits is gone. And it is told in lumps what the peer
-//! took: see [`shared::limits::READER_SILENT_MS`].
+//! took: see [`model::limits::READER_SILENT_MS`].
 
 use std::future::Future as _;
 use std::io;

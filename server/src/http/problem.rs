@@ -5,8 +5,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use shared::code::ErrorCode;
-use shared::ids::ConversationIdError;
+use model::code::ErrorCode;
+use model::ids::ConversationIdError;
 
 use crate::agents::commands::Refusal;
 use crate::hub::{OpenError, PublishError};

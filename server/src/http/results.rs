@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use shared::code::ErrorCode;
+use model::code::ErrorCode;
 
 use super::conversations::find;
 use super::params::Path;

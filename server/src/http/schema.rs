@@ -3,8 +3,8 @@
 use axum::extract::Path;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
+use model::code::ErrorCode;
 use rust_embed::RustEmbed;
-use shared::code::ErrorCode;
 
 use super::page;
 use super::problem::Problem;

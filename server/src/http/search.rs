@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
+use model::ConversationId;
+use model::code::ErrorCode;
+use model::limits::{HITS_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
 use serde::{Deserialize, Serialize};
-use shared::ConversationId;
-use shared::code::ErrorCode;
-use shared::limits::{HITS_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
 
 use super::params::Query;
 use super::problem::Problem;

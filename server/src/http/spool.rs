@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use futures_util::stream;
-use shared::code::ErrorCode;
-use shared::limits::{REQUESTS_WAITING_MAX, SPOOL_MEMORY_BYTES, STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX};
+use model::code::ErrorCode;
+use model::limits::{REQUESTS_WAITING_MAX, SPOOL_MEMORY_BYTES, STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX};
 use tokio::io::AsyncReadExt as _;
 
 use super::problem::Problem;

@@ -15,7 +15,7 @@ use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::future::select_all;
 use futures_util::stream;
-use shared::{Lens, Position};
+use model::{Lens, Position};
 
 use crate::state::Shared;
 use crate::work::Open;

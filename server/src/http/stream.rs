@@ -12,12 +12,12 @@ use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
+use encode::{Caller, EncodeOptions, Encoding, encoding, names};
 use futures_util::{StreamExt as _, stream};
+use model::code::ErrorCode;
+use model::limits::RUN_AWAITED_MS;
+use model::{ConversationId, RunId};
 use serde::Deserialize;
-use shared::code::ErrorCode;
-use shared::encode::{Caller, EncodeOptions, Encoding, encoding, names};
-use shared::limits::RUN_AWAITED_MS;
-use shared::{ConversationId, RunId};
 
 use super::body;
 use super::conversations::Seat;

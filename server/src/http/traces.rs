@@ -8,10 +8,10 @@ use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
+use exchange::spans::otlp::{self, Encoding};
 use flate2::read::MultiGzDecoder;
-use shared::code::ErrorCode;
-use shared::limits::EXPORT_BYTES_MAX;
-use shared::spans::otlp::{self, Encoding};
+use model::code::ErrorCode;
+use model::limits::EXPORT_BYTES_MAX;
 
 use super::body;
 use super::params;

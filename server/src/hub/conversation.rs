@@ -7,12 +7,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use model::event::{Class, Kind, RunStatus, bound};
+use model::fold::{complete, fold, mismatch};
+use model::frame::{ConversationRow, Durability};
+use model::lens::Mark;
+use model::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
 use parking_lot::Mutex;
-use shared::event::{Class, Kind, RunStatus, bound};
-use shared::fold::{complete, fold, mismatch};
-use shared::frame::{ConversationRow, Durability};
-use shared::lens::Mark;
-use shared::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
 use tokio::sync::Notify;
 
 use super::counted::Counted;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use shared::event::Kind;
-use shared::limits::EPHEMERA_MAX;
-use shared::{Envelope, RunId, ToolCallId};
+use model::event::Kind;
+use model::limits::EPHEMERA_MAX;
+use model::{Envelope, RunId, ToolCallId};
 
 /// What a fact replaces.
 type Key = (RunId, Option<ToolCallId>);

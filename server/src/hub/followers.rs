@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use indexmap::IndexSet;
+use model::ConversationId;
 use parking_lot::{Mutex, RwLock};
-use shared::ConversationId;
 use tokio::sync::Notify;
 
 /// One who follows.

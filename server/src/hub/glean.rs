@@ -1,10 +1,10 @@
 //! What the log can be asked for later is gathered when it becomes known: texts that are whole, calls that are over.
 
-use shared::event::{Kind, PartKind, ToolState};
-use shared::fold::fold;
-use shared::limits::DOCUMENT_BYTES_MAX;
-use shared::view::{Item, RunView};
-use shared::{Envelope, PartId, RunId, ToolCallId, View};
+use model::event::{Kind, PartKind, ToolState};
+use model::fold::fold;
+use model::limits::DOCUMENT_BYTES_MAX;
+use model::view::{Item, RunView};
+use model::{Envelope, PartId, RunId, ToolCallId, View};
 
 use crate::log::{Call, Document, DocumentKind, DocumentPlace};
 

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use shared::code::ErrorCode;
-use shared::frame::Durability;
-use shared::{ConversationId, Envelope, Position, View};
+use model::code::ErrorCode;
+use model::frame::Durability;
+use model::{ConversationId, Envelope, Position, View};
 
 use super::conversation::Arrival;
 use super::{AppendError, By, Conversation, Hub, OpenError, outsize};

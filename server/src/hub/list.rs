@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use shared::ConversationId;
-use shared::frame::ConversationRow;
+use model::ConversationId;
+use model::frame::ConversationRow;
 
 use super::{Conversation, Hub};
 use crate::log::{ListQuery, LogError};

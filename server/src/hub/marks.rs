@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use shared::lens::{Mark, mark};
-use shared::{Envelope, Seq, View};
+use model::lens::{Mark, mark};
+use model::{Envelope, Seq, View};
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use model::ConversationId;
 use parking_lot::Mutex;
-use shared::ConversationId;
 use tokio::sync::Notify;
 
 use super::Hub;

@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use shared::digest::digest;
-use shared::event::{Event, Kind, ResultRef};
-use shared::frame::Durability;
-use shared::limits::{
+use model::digest::digest;
+use model::event::{Event, Kind, ResultRef};
+use model::frame::Durability;
+use model::limits::{
     DOCUMENT_BYTES_MAX, RESULT_BEGINNING_BYTES, RESULT_BYTES_MAX, RESULT_INLINE_BYTES_MAX, WHOLE_BYTES_MAX,
 };
-use shared::{Envelope, Json, View};
+use model::{Envelope, Json, View};
 
 use super::{Conversation, Hub};
 use crate::log::{Attachment, Document, DocumentKind, LogError, blocking};

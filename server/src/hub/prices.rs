@@ -1,9 +1,9 @@
 //! What models cost: where who publishes tells tokens and not what they cost, the hub says it.
 
 use compact_str::CompactString;
-use shared::event::{Kind, Usage};
-use shared::price::{self, Price};
-use shared::{Event, View};
+use model::event::{Kind, Usage};
+use model::price::{self, Price};
+use model::{Event, View};
 
 use super::{Conversation, Publication};
 use crate::sink::matches;

@@ -1,9 +1,9 @@
 //! What is published, and what came of it.
 
-use shared::code::ErrorCode;
-use shared::frame::Durability;
-use shared::limits::CONVERSATIONS_MAX;
-use shared::{Envelope, Position, RunId};
+use model::code::ErrorCode;
+use model::frame::Durability;
+use model::limits::CONVERSATIONS_MAX;
+use model::{Envelope, Position, RunId};
 
 use super::orphans::Speaker;
 use super::publishers::Claim;

@@ -11,8 +11,8 @@
 //! ```
 
 use indexmap::IndexMap;
-use shared::PublisherId;
-use shared::limits::PUBLISHERS_PER_CONVERSATION_MAX;
+use model::PublisherId;
+use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
 
 use crate::log::Mark;
 

@@ -1,10 +1,10 @@
 //! A conversation as a row of the list.
 
-use shared::event::{PartKind, RunStatus, ToolState};
-use shared::frame::{ConversationRow, RowCall};
-use shared::preview;
-use shared::view::{Item, PartView, RunView, View};
-use shared::{ConversationId, Epoch};
+use model::event::{PartKind, RunStatus, ToolState};
+use model::frame::{ConversationRow, RowCall};
+use model::preview;
+use model::view::{Item, PartView, RunView, View};
+use model::{ConversationId, Epoch};
 
 /// Longest title and activity in a row, in characters.
 const TEXT_CHARS_MAX: usize = 200;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use shared::frame::ConversationRow;
-use shared::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
+use model::frame::ConversationRow;
+use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
 
 use super::conversation::Use;
 use super::{Conversation, Hub};

@@ -1,9 +1,9 @@
 //! What is asked of a log, and what it answers.
 
 use compact_str::CompactString;
+use model::event::RunStatus;
+use model::{ConversationId, RunId, Seq};
 use serde::Serialize;
-use shared::event::RunStatus;
-use shared::{ConversationId, RunId, Seq};
 
 use super::written::DocumentKind;
 

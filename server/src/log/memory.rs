@@ -7,9 +7,9 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use dashmap::DashMap;
 use indexmap::IndexMap;
+use model::frame::{ConversationRow, Durability};
+use model::{ConversationId, Seq};
 use parking_lot::Mutex;
-use shared::frame::{ConversationRow, Durability};
-use shared::{ConversationId, Seq};
 use tokio::sync::watch;
 
 use super::{

@@ -16,8 +16,8 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use shared::event::{EventError, Kind};
-use shared::{AgentId, Envelope, PublisherId};
+use model::event::{EventError, Kind};
+use model::{AgentId, Envelope, PublisherId};
 
 /// Why bytes are no block.
 #[derive(Debug, thiserror::Error)]

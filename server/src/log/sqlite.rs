@@ -23,11 +23,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use model::frame::{ConversationRow, Durability};
+use model::limits::LOG_QUEUE_BYTES_MAX;
+use model::{ConversationId, Epoch, Position, Seq};
 use parking_lot::Mutex;
 use rusqlite::OptionalExtension as _;
-use shared::frame::{ConversationRow, Durability};
-use shared::limits::LOG_QUEUE_BYTES_MAX;
-use shared::{ConversationId, Epoch, Position, Seq};
 use tokio::sync::watch;
 
 use super::{

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use shared::event::{Event, Kind};
-use shared::frame::{ConversationRow, Durability};
-use shared::view::Item;
-use shared::{ConversationId, Envelope, Epoch, MessageId, Position, PublisherId, RunId, Seq, View};
+use model::event::{Event, Kind};
+use model::frame::{ConversationRow, Durability};
+use model::view::Item;
+use model::{ConversationId, Envelope, Epoch, MessageId, Position, PublisherId, RunId, Seq, View};
 
 /// How far a publisher has come: for exactly-once, kept together with what it said.
 #[derive(Debug, Clone, PartialEq, Eq)]

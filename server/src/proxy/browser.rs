@@ -5,7 +5,7 @@
 use axum::http::header::{ACCEPT, HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
-use shared::code::ErrorCode;
+use model::code::ErrorCode;
 
 use crate::http::guard;
 use crate::http::problem::Problem;

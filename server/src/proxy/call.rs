@@ -8,11 +8,11 @@ use axum::http::header::DATE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use axum::response::{IntoResponse as _, Response};
+use exchange::{Api, SESSION_HEADERS};
 use httpdate::parse_http_date;
+use model::ConversationId;
+use model::code::ErrorCode;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use shared::ConversationId;
-use shared::code::ErrorCode;
-use shared::exchange::{Api, SESSION_HEADERS};
 
 use super::copied::{Answering, Asking};
 use super::inflate::encodings;

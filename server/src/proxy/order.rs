@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use model::{ConversationId, RunId};
 use parking_lot::{Mutex, MutexGuard};
-use shared::{ConversationId, RunId};
 use tokio::sync::Notify;
 
 use super::tape::Tape;

@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use shared::ConversationId;
-use shared::dialect::Decoded;
-use shared::exchange::{Answer, Asked as Said, Heard, Placement, Request};
+use dialects::Decoded;
+use exchange::{Answer, Asked as Said, Heard, Placement, Request};
+use model::ConversationId;
 use tokio::sync::oneshot;
 
 use super::copied::Recorded;
@@ -247,7 +247,7 @@ pub(crate) fn close(shared: &Shared) {
 }
 
 /// Publishes what the joiner says by itself. It must be held until then, so that nothing comes between.
-fn say(shared: &Shared, placed: Vec<shared::exchange::Placed>) {
+fn say(shared: &Shared, placed: Vec<exchange::Placed>) {
     for it in placed {
         let _floor = shared.proxy.floors.take(&it.conversation);
         publish(shared, &it.conversation, Publication::of(it.events.envelopes));

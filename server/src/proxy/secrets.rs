@@ -11,8 +11,8 @@ use axum::http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, SEC_WEBSOCK
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use model::Json;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use shared::Json;
 
 use super::headers::{KEYS, is_secret, is_secret_in_query};
 

@@ -25,9 +25,9 @@ use hyper_util::client::legacy::connect::{HttpConnector, capture_connection};
 use hyper_util::client::legacy::{self, Builder, Client, ResponseFuture};
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use model::limits::PROXY_CONNECT_MS;
 use parking_lot::Mutex;
 use rustls::{ClientConfig, RootCertStore};
-use shared::limits::PROXY_CONNECT_MS;
 use tower::ServiceExt as _;
 
 use super::again::Again;

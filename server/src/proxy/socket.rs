@@ -25,8 +25,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use shared::code::ErrorCode;
-use shared::limits::{PROXY_CONNECT_MS, PROXY_SOCKET_HALF_MS, PROXY_SOCKETS_MAX};
+use model::code::ErrorCode;
+use model::limits::{PROXY_CONNECT_MS, PROXY_SOCKET_HALF_MS, PROXY_SOCKETS_MAX};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use model::limits::{PROXY_COPIES_BYTES_MAX, PROXY_LAG_BYTES_MAX, PROXY_REQUEST_BYTES_MAX};
 use parking_lot::Mutex;
-use shared::limits::{PROXY_COPIES_BYTES_MAX, PROXY_LAG_BYTES_MAX, PROXY_REQUEST_BYTES_MAX};
 use tokio::sync::Notify;
 
 use super::inflate::Encoding;

@@ -2,9 +2,9 @@
 //! goes to the upstream byte for byte, so it is never decoded here.
 
 use axum::http::Method;
+use exchange::Api;
+use model::ConversationId;
 use percent_encoding::percent_decode_str;
-use shared::ConversationId;
-use shared::exchange::Api;
 
 use super::upstream;
 use crate::http::problem::Problem;

@@ -1,10 +1,10 @@
 //! The agent loop, without clock and I/O: inputs come with the time, and what is to be done goes out as commands.
 
-use shared::event::{
+use ::model::event::{
     ErrorFact, Message, PartEnd, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult, ToolState,
     ToolStateChange,
 };
-use shared::{Event, Json, Kind, MessageId, RunId, ToolCallId};
+use ::model::{Event, Json, Kind, MessageId, RunId, ToolCallId};
 
 use super::NAME;
 use super::calls::{Calls, Execute};

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
-use shared::ToolCallId;
+use model::ToolCallId;
 
 use super::plan::Plan;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use shared::{Kind, ToolCallId};
+use model::{Kind, ToolCallId};
 
 /// See the module.
 #[derive(Debug, Default)]

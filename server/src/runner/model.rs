@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use compact_str::CompactString;
+use dialects::{DecodeOptions, Decoded, decoder};
+use exchange::Offered;
 use http_body_util::Full;
 use hyper::Request;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use model::event::{ErrorFact, Event, Kind};
+use model::{ConversationId, Json, RunId};
 use serde_json::{Value, json};
-use shared::dialect::{DecodeOptions, Decoded, decoder};
-use shared::event::{ErrorFact, Event, Kind};
-use shared::exchange::Offered;
-use shared::{ConversationId, Json, RunId};
 use tokio::sync::mpsc;
 
 use super::shell::Note;
@@ -74,7 +74,7 @@ impl Call {
 
     async fn talk(&self) -> Result<(), ErrorFact> {
         let log = self.shared.hub.log();
-        let level = shared::frame::Durability::Stored.min(log.durability());
+        let level = model::frame::Durability::Stored.min(log.durability());
         reached(log, self.ticket, level)
             .await
             .map_err(|error| failure("log_failed", &error.to_string(), true))?;
@@ -90,8 +90,8 @@ impl Call {
         let answer = self.way.send(request).await;
         let answer = answer.map_err(|fault| unanswered(WHO, &self.config.provider.upstream, &fault))?;
         let dialect = match self.config.provider.api {
-            ModelApi::OpenAi => shared::dialect::openai_chat::NAME,
-            ModelApi::Anthropic => shared::dialect::anthropic::NAME,
+            ModelApi::OpenAi => dialects::openai_chat::NAME,
+            ModelApi::Anthropic => dialects::anthropic::NAME,
         };
         let options = DecodeOptions {
             run: self.run.clone(),

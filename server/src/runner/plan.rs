@@ -1,7 +1,7 @@
 //! How a run is to go: bounds, patience, what needs a person's consent.
 
 use compact_str::CompactString;
-use shared::limits::PART_BYTES_MAX;
+use model::limits::PART_BYTES_MAX;
 
 use crate::sink::matches;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use shared::dialect::Decoded;
-use shared::event::{Event, Kind};
-use shared::frame::Durability;
-use shared::price::{self, Price};
-use shared::view::RunView;
+use dialects::Decoded;
+use model::event::{Event, Kind};
+use model::frame::Durability;
+use model::price::{self, Price};
+use model::view::RunView;
 
 use super::Place;
 use crate::hub::{Attendant, Publication, PublishError};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compact_str::CompactString;
-use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult};
-use shared::exchange::Offered;
-use shared::frame::Durability;
-use shared::{ConversationId, RunId, ToolCallId};
+use exchange::Offered;
+use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult};
+use model::frame::Durability;
+use model::{ConversationId, RunId, ToolCallId};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use shared::dialect::framing::{Body, Frame, FrameBody};
+use dialects::framing::{Body, Frame, FrameBody};
 use tokio::sync::mpsc;
 
 use super::Place;

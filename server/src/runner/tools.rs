@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use compact_str::CompactString;
+use encode::reconstruct::tool_name;
+use model::ToolCallId;
+use model::event::{ToolProgress, ToolResult};
+use model::limits::OFFERED_TOOLS_MAX;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, JsonObject, ServerResult, Tool};
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Value, json};
-use shared::ToolCallId;
-use shared::event::{ToolProgress, ToolResult};
-use shared::limits::OFFERED_TOOLS_MAX;
-use shared::reconstruct::tool_name;
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, IoSlice, Result};
 
+use model::frame::{ServerFrame, parse_server};
 use parking_lot::Mutex;
-use shared::frame::{ServerFrame, parse_server};
 
 use crate::fanout::Line;
 

@@ -1,8 +1,8 @@
 //! A publisher that numbers what it says and says it again until it is stored.
 
-use shared::event::{Kind, PartEnd, PartKind};
-use shared::frame::Durability;
-use shared::{ConversationId, Envelope, Event, PartId, PublisherId, RunId};
+use model::event::{Kind, PartEnd, PartKind};
+use model::frame::Durability;
+use model::{ConversationId, Envelope, Event, PartId, PublisherId, RunId};
 
 use crate::hub::{AppendError, Claim, Numbers, Publication, PublishError};
 use crate::log::{Progress, Ticket, settled};

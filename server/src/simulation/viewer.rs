@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use shared::frame::{ServerFrame, Wish};
-use shared::tracker::{Outcome, Tracker};
-use shared::{ConversationId, Epoch, Seq, View, snapshot};
+use model::frame::{ServerFrame, Wish};
+use model::tracker::{Outcome, Tracker};
+use model::{ConversationId, Epoch, Seq, View, snapshot};
 
 use super::network::{Fate, MadeUp};
 use super::world::Rig;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use shared::frame::Durability;
-use shared::{ConversationId, Envelope, Event, Kind, RunId, fold, snapshot};
+use model::frame::Durability;
+use model::{ConversationId, Envelope, Event, Kind, RunId, fold, snapshot};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
@@ -344,7 +344,7 @@ impl World {
             }
             assert_eq!(count, publisher.made, "{} in {id}", publisher.id);
         }
-        let mut view = shared::View::default();
+        let mut view = model::View::default();
         for envelope in &envelopes {
             fold::fold(&mut view, envelope, &mut |_| {});
         }

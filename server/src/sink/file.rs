@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use model::frame::Durability;
+use model::{ConversationId, Envelope, Epoch, Seq};
 use serde::{Deserialize, Serialize};
-use shared::frame::Durability;
-use shared::{ConversationId, Envelope, Epoch, Seq};
 
 use super::{FileTarget, Flush, Source};
 use crate::hub::Conversation;

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
-use shared::code::ErrorCode;
-use shared::frame::Pub;
-use shared::limits::INBOUND_FRAME_BYTES_MAX;
-use shared::{ConversationId, Envelope, Epoch, PublisherId, Seq};
+use model::code::ErrorCode;
+use model::frame::Pub;
+use model::limits::INBOUND_FRAME_BYTES_MAX;
+use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 
 use super::Source;
 use crate::client::{HubAddress, PublishError, Publisher, Session, SessionError, Update};

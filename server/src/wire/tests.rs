@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use shared::event::Kind;
-use shared::frame::parse_server;
-use shared::{Event, RunId, View};
+use model::event::Kind;
+use model::frame::parse_server;
+use model::{Event, RunId, View};
 use tokio_tungstenite::tungstenite::protocol::frame::FrameHeader;
 
 use super::*;
@@ -68,7 +68,7 @@ fn a_batch_says_what_it_covers() {
 #[test]
 fn a_snapshot_in_pieces_is_one_frame() {
     let view = View { seq: 9, ..View::default() };
-    let state = Bytes::from(shared::snapshot::encode(&view));
+    let state = Bytes::from(model::snapshot::encode(&view));
     let whole = snapshot(2, &Epoch::new("e\"1"), 9, &state, true).concat();
     let ServerFrame::Snap { sub, epoch, seq, more: true, state: found } = parse(&whole) else {
         panic!("no snapshot")

@@ -1,7 +1,7 @@
 //! The upgrade request: what must be in it, and the answer to its key.
 
 use axum::http::{HeaderMap, HeaderName, header};
-use shared::frame::SUBPROTOCOL;
+use model::frame::SUBPROTOCOL;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::http::problem::Problem;

@@ -1,8 +1,8 @@
 //! Acks that are owed: a publisher that asked for more than memory is answered when the log is there (invariant I9).
 
-use shared::code::ErrorCode;
-use shared::frame::{Ack, Durability, ServerFrame};
-use shared::limits::ACKS_OWED_MAX;
+use model::code::ErrorCode;
+use model::frame::{Ack, Durability, ServerFrame};
+use model::limits::ACKS_OWED_MAX;
 use tokio::sync::watch;
 
 use crate::log::{EventLog, Progress, Ticket, settled};

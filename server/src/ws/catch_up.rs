@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use shared::Position;
-use shared::frame::{Rung, ServerFrame, SnapshotReason, SubMode};
-use shared::limits::BATCH_BYTES_TARGET;
+use model::Position;
+use model::frame::{Rung, ServerFrame, SnapshotReason, SubMode};
+use model::limits::BATCH_BYTES_TARGET;
 use tokio::time::Instant;
 
 use crate::fanout::ladder::BEHIND_AFTER;

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use shared::ConversationId;
-use shared::code::ErrorCode;
-use shared::command::Command;
-use shared::frame::ServerFrame;
-use shared::limits::COMMANDS_WAITING_MAX;
+use model::ConversationId;
+use model::code::ErrorCode;
+use model::command::Command;
+use model::frame::ServerFrame;
+use model::limits::COMMANDS_WAITING_MAX;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::agents::commands::carry_out;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use shared::ConversationId;
-use shared::code::CloseCode;
-use shared::frame::{ServerFrame, Sub};
-use shared::limits::{RESYNC_EVERY_MS, RESYNCS_MAX};
+use model::ConversationId;
+use model::code::CloseCode;
+use model::frame::{ServerFrame, Sub};
+use model::limits::{RESYNC_EVERY_MS, RESYNCS_MAX};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 

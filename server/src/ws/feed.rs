@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use shared::Position;
-use shared::frame::Sub;
+use model::Position;
+use model::frame::Sub;
 use tokio::time::Instant;
 
 use super::catch_up::{CatchUp, Step};

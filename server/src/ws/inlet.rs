@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use shared::limits::{INBOUND_BYTES_WITHOUT_TEXT_MAX, INBOUND_FRAME_BYTES_MAX};
+use model::limits::{INBOUND_BYTES_WITHOUT_TEXT_MAX, INBOUND_FRAME_BYTES_MAX};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig, WebSocketContext};
 use tokio_tungstenite::tungstenite::{Error, error::CapacityError};

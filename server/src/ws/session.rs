@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use shared::code::{CloseCode, ErrorCode};
-use shared::frame::{
+use model::code::{CloseCode, ErrorCode};
+use model::frame::{
     Ack, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, Sub, VERSION, Welcome, Wish,
     parse_client,
 };
-use shared::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
-use shared::{ConversationId, Position, Seq};
+use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
+use model::{ConversationId, Position, Seq};
 use tokio::time::Instant;
 
 use super::connection::Connection;

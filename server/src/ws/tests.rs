@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use shared::code::ErrorCode;
-use shared::frame::{ServerFrame, SnapshotReason, SubMode, parse_server};
-use shared::limits::RESYNCS_MAX;
+use model::code::ErrorCode;
+use model::frame::{ServerFrame, SnapshotReason, SubMode, parse_server};
+use model::limits::RESYNCS_MAX;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -143,7 +143,7 @@ async fn a_socket_that_begins_with_something_else_is_closed() {
 async fn a_frame_over_the_limit_is_named() {
     let hub = TestHub::start(Config::default()).await;
     let mut socket = hub.greeted().await;
-    let long = "x".repeat(shared::limits::INBOUND_FRAME_BYTES_MAX + 1);
+    let long = "x".repeat(model::limits::INBOUND_FRAME_BYTES_MAX + 1);
     socket.say(&long).await;
     socket.farewell(4501).await;
     hub.stop().await;

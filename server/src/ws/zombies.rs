@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use shared::Seq;
-use shared::frame::Sub;
+use model::Seq;
+use model::frame::Sub;
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -10,9 +10,9 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse as _;
 use axum::routing::post;
 use bytes::Bytes;
+use encode::{Encode, EncodeOptions, encoding};
 use futures_util::stream;
-use shared::Envelope;
-use shared::encode::{Encode, EncodeOptions, encoding};
+use model::Envelope;
 use tests::publisher::Publisher;
 use tokio::sync::{Mutex, mpsc};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared::frame::SUBPROTOCOL;
+use model::frame::SUBPROTOCOL;
 use tests::wait::load_for;
 use tests::wire::Wire;
 use tests::{Viewer, raw};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use model::frame::{ClientFrame, ServerFrame};
 use serde_json::json;
-use shared::frame::{ClientFrame, ServerFrame};
 use tests::publisher::Body;
 use tests::wait::{load_for, within};
 use tests::watcher::{Covers, covers};

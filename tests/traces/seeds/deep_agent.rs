@@ -1,7 +1,7 @@
 //! Seed 1: the typed events of a deep agent, and the block of steps that it wants to see of them.
 
+use encode::document::{Steps, markdown};
 use serde_json::{Value, json};
-use shared::document::{Steps, markdown};
 
 use super::{Seed, accepted, assert_means, assert_piece_means, encoded, native, objects, sse, view};
 

@@ -95,9 +95,9 @@ fn heartbeats() {
     let (printed, told) = sample(&seed, "Heartbeats", 0, &[]);
     assert_eq!(told, "", "it says nothing");
     let seconds = printed["data"]["timestamp"].as_u64().unwrap();
-    let beat = shared::encode::encoding("forge").unwrap().heartbeat(seconds * 1000).unwrap();
+    let beat = encode::encoding("forge").unwrap().heartbeat(seconds * 1000).unwrap();
     assert_eq!(objects(&beat), [printed]);
-    assert_eq!(shared::encode::encoding("forge").unwrap().ping_ms, 30_000, "unless it is set");
+    assert_eq!(encode::encoding("forge").unwrap().ping_ms, 30_000, "unless it is set");
 }
 
 #[test]

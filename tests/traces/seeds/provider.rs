@@ -1,9 +1,9 @@
 //! Seed 4: what a provider of one's own says, as its YAML describes it, and calls that a model writes into its text.
 
-use shared::dialect::custom::UserDialect;
-use shared::dialect::text_calls::{Found, TextCalls, TextForm};
-use shared::dialect::{DecodeOptions, Decoded};
-use shared::limits::{PART_BYTES_MAX, TEXT_CALL_BYTES_MAX};
+use dialects::custom::UserDialect;
+use dialects::text_calls::{Found, TextCalls, TextForm};
+use dialects::{DecodeOptions, Decoded};
+use model::limits::{PART_BYTES_MAX, TEXT_CALL_BYTES_MAX};
 
 use super::Seed;
 use crate::events::lines;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use shared::ToolCallId;
-use shared::event::ToolState;
+use model::ToolCallId;
+use model::event::ToolState;
 
 use super::{Seed, accepted, assert_means, encoded, native, objects, sse, view};
 

@@ -1,7 +1,7 @@
 //! Seed 4: the transcript of a thread, with calls between the pieces of a text.
 
+use encode::reconstruct::{Unfinished, openai};
 use serde_json::{Map, Value, json};
-use shared::reconstruct::{Unfinished, openai};
 
 use super::{Seed, accepted, accepted_piece, assert_means, encoded, native, objects};
 

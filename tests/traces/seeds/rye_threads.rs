@@ -1,9 +1,9 @@
 //! Seed 4: how threads end, what they spent, and what a model is told of its calls: as the document says it, and as the
 //! program that the document is about writes it.
 
+use encode::reconstruct::{Unfinished, openai};
+use model::event::RunStatus;
 use serde_json::{Value, json};
-use shared::event::RunStatus;
-use shared::reconstruct::{Unfinished, openai};
 
 use super::rye::{jsonl, line};
 use super::{accepted, assert_means, encoded, native, read, view};
@@ -98,7 +98,7 @@ fn what_a_model_is_told_of_a_call_is_its_result_and_no_message() {
         let run = view(&envelopes).runs[0].clone();
         let text = |id: &str| {
             run.tools
-                .get(&shared::ToolCallId::new(id))?
+                .get(&model::ToolCallId::new(id))?
                 .result
                 .as_ref()
                 .map(|json| json.to_text().into_owned())

@@ -1,7 +1,7 @@
 //! Seed 0: what Agno says, what Open WebUI is told, and how OpenAI streams calls.
 
+use encode::document::open_webui::{Form, Options, content};
 use serde_json::{Value, json};
-use shared::document::open_webui::{Form, Options, content};
 
 use super::{Seed, accepted, accepted_piece, assert_means, encoded, native, objects, sse, view};
 

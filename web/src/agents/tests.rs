@@ -1,7 +1,7 @@
 //! Tests of the tree, of paths and of what belongs to whom.
 
-use shared::Envelope;
-use shared::fold::fold;
+use model::Envelope;
+use model::fold::fold;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Tests of filters, orders and attempts.
 
-use shared::{Json, RunId};
+use model::{Json, RunId};
 
 use super::*;
 use crate::latency;

@@ -1,10 +1,10 @@
 //! A sub-agent: one line with its task and how its calls stand, what it does now, and its own rows on a click.
 
 use leptos::prelude::*;
-use shared::event::RunStatus;
-use shared::fold::Change;
-use shared::view::Item;
-use shared::{AgentId, RunId};
+use model::event::RunStatus;
+use model::fold::Change;
+use model::view::Item;
+use model::{AgentId, RunId};
 
 use super::agents::{CopyAgent, own_id};
 use super::elapsed::{Span, span_text};

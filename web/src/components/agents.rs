@@ -1,10 +1,10 @@
 //! The agents in the panel: a tree of all of them, and one of them with everything it did.
 
 use leptos::prelude::*;
-use shared::event::RunStatus;
-use shared::fold::Change;
-use shared::view::Item;
-use shared::{AgentId, RunId};
+use model::event::RunStatus;
+use model::fold::Change;
+use model::view::Item;
+use model::{AgentId, RunId};
 
 use super::agent::CountsOf;
 use super::copy::Copy;
@@ -43,7 +43,7 @@ fn branches(store: Store, depth: RwSignal<Option<usize>>) -> Memo<Vec<Branch>> {
         store.track_tools();
         store.running.track();
         let runs = store.view(|view| {
-            let agents = |(id, run): (&RunId, &shared::view::RunView)| {
+            let agents = |(id, run): (&RunId, &model::view::RunView)| {
                 (id.clone(), run.agents.keys().cloned().collect::<Vec<_>>())
             };
             view.runs.iter().map(agents).collect::<Vec<_>>()

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use shared::event::ToolState;
-use shared::view::ToolView;
-use shared::{RunId, ToolCallId};
+use model::event::ToolState;
+use model::view::ToolView;
+use model::{RunId, ToolCallId};
 
 use super::card::Head;
 use super::kinds::{attached, draw};
@@ -153,7 +153,7 @@ pub(super) fn Input(ids: Ids) -> impl IntoView {
         if is_found.get() {
             return found_in(store, text);
         }
-        let is_json = shared::Json::parse(&text).is_some();
+        let is_json = model::Json::parse(&text).is_some();
         view! { <Text shown=Shown { text, is_json, is_cut: false } /> }.into_any()
     }
 }
@@ -179,7 +179,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
         if let Some(json) = whole.get() {
             let text = results::text(&json);
             let shown = if store.is_bare {
-                let is_json = shared::Json::parse(&text).is_some();
+                let is_json = model::Json::parse(&text).is_some();
                 view! { <Text shown=Shown { text, is_json, is_cut: false } /> }.into_any()
             } else {
                 drawn(text, false)
@@ -248,7 +248,7 @@ fn Raw(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
     let whole = whole_of(loaded);
     let text = move || {
         let known = |tool: &ToolView| {
-            let beginning = tool.result.as_ref().map(shared::Json::as_str);
+            let beginning = tool.result.as_ref().map(model::Json::as_str);
             whole.with(|whole| copied(tool, Side::Raw, whole.as_deref().or(beginning)))
         };
         tool(store, ids, known).flatten().unwrap_or_default()

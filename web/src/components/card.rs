@@ -1,9 +1,9 @@
 //! A tool call: one line with its state, and its content on a click.
 
 use leptos::prelude::*;
-use shared::event::ToolState;
-use shared::view::ToolView;
-use shared::{RunId, ToolCallId};
+use model::event::ToolState;
+use model::view::ToolView;
+use model::{RunId, ToolCallId};
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 

@@ -4,8 +4,8 @@
 use leptos::context::Provider;
 use leptos::html;
 use leptos::prelude::*;
-use shared::view::TopItem;
-use shared::{ConversationId, View};
+use model::view::TopItem;
+use model::{ConversationId, View};
 
 use super::agents::Aside;
 use super::message::Message;

@@ -2,7 +2,7 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use shared::RunId;
+use model::RunId;
 
 use super::icon::icon;
 use crate::control::At;
@@ -23,7 +23,7 @@ pub(super) fn Composer() -> impl IntoView {
 }
 
 /// The conversation that is written to; nothing for a new one.
-fn conversation(store: Store) -> Option<shared::ConversationId> {
+fn conversation(store: Store) -> Option<model::ConversationId> {
     store.conversation.get()
 }
 

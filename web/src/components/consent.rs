@@ -3,9 +3,9 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use shared::command::Deed;
-use shared::digest::digest;
-use shared::event::ToolState;
+use model::command::Deed;
+use model::digest::digest;
+use model::event::ToolState;
 
 use super::body::Ids;
 use super::card::Head;

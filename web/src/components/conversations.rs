@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use shared::ConversationId;
-use shared::event::RunStatus;
-use shared::frame::{ConversationRow, RowCall};
+use model::ConversationId;
+use model::event::RunStatus;
+use model::frame::{ConversationRow, RowCall};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, FocusEvent};
 

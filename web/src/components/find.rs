@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use shared::ConversationId;
+use model::ConversationId;
 
 use super::icon::icon;
 use crate::browser;

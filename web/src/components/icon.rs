@@ -1,7 +1,7 @@
 //! Icons from the sprite of the page, and those of the states: a shape for each, never colour alone.
 
 use leptos::prelude::*;
-use shared::event::{RunStatus, ToolState};
+use model::event::{RunStatus, ToolState};
 
 /// An icon that stays.
 pub(super) fn icon(name: &'static str, class: &'static str) -> impl IntoView {

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use leptos::prelude::*;
-use shared::event::PartKind;
-use shared::view::Item;
-use shared::{AgentId, RunId};
+use model::event::PartKind;
+use model::view::Item;
+use model::{AgentId, RunId};
 
 use super::agent::Agent;
 use super::agents::own_id;

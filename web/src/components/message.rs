@@ -1,9 +1,9 @@
 //! A message of the history.
 
 use leptos::prelude::*;
-use shared::MessageId;
-use shared::fold::Change;
-use shared::view::MessageView;
+use model::MessageId;
+use model::fold::Change;
+use model::view::MessageView;
 
 use super::agents::own_id;
 use super::icon::Chevron;

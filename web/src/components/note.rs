@@ -1,9 +1,9 @@
 //! What happened once: failures, and the agent's own events.
 
 use leptos::prelude::*;
-use shared::RunId;
-use shared::event::ErrorFact;
-use shared::view::NoteBody;
+use model::RunId;
+use model::event::ErrorFact;
+use model::view::NoteBody;
 
 use super::copy::Copy;
 use super::icon::{Chevron, icon};

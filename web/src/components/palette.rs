@@ -2,7 +2,7 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use shared::ConversationId;
+use model::ConversationId;
 
 use super::overlay::go_round;
 use crate::browser;

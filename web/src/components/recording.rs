@@ -1,7 +1,7 @@
 //! Recordings: the bar over an opened one, the way to open one, and what lies over the page while a file hovers.
 
 use leptos::prelude::*;
-use shared::dialect::DECODED;
+use model::dialect::DECODED;
 
 use super::icon::icon;
 use crate::format;

@@ -1,10 +1,10 @@
 //! One run: its steps under one line that folds them away, and its answer.
 
 use leptos::prelude::*;
-use shared::RunId;
-use shared::event::{ErrorFact, RunStatus};
-use shared::retry::Retry;
-use shared::view::{NoteBody, RunView};
+use model::RunId;
+use model::event::{ErrorFact, RunStatus};
+use model::retry::Retry;
+use model::view::{NoteBody, RunView};
 
 use super::agents::own_id;
 use super::copy::Copy;

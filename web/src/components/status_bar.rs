@@ -1,7 +1,7 @@
 //! The bar at the bottom: how the link stands.
 
 use leptos::prelude::*;
-use shared::frame::LogHealth;
+use model::frame::LogHealth;
 
 use crate::browser;
 use crate::format;
@@ -135,7 +135,7 @@ pub(crate) fn StatusBar() -> impl IntoView {
     });
     let oddities = move || {
         let kept = store.view(|view| view.anomalies.first.clone());
-        let line = |it: &shared::anomaly::Anomaly| format!("{:?}: {}", it.code, it.detail);
+        let line = |it: &model::anomaly::Anomaly| format!("{:?}: {}", it.code, it.detail);
         kept.iter().take(12).map(line).collect::<Vec<_>>().join("\n")
     };
     view! {

@@ -2,9 +2,9 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use shared::fold::Change;
-use shared::view::{Item, PartView};
-use shared::{PartId, RunId};
+use model::fold::Change;
+use model::view::{Item, PartView};
+use model::{PartId, RunId};
 
 use crate::dom::{MarkdownBox, PlainBox};
 use crate::find::Place;
@@ -27,7 +27,7 @@ pub(super) fn part<T>(
 /// Whether a part still grows: it has no end, and neither has its run.
 fn is_growing(store: Store, run: &RunId, part: &PartView) -> bool {
     part.ended_at.is_none()
-        && store.view(|view| view.runs.get(run).is_some_and(shared::view::RunView::is_running))
+        && store.view(|view| view.runs.get(run).is_some_and(model::view::RunView::is_running))
 }
 
 /// A text of the answer, as Markdown.

@@ -1,7 +1,7 @@
 //! The thinking of a model: one line, a short preview while it grows, the whole on a click.
 
 use leptos::prelude::*;
-use shared::{PartId, RunId};
+use model::{PartId, RunId};
 
 use super::copy::Copy;
 use super::elapsed::{Span, span_text};
@@ -26,7 +26,7 @@ pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
     let ids = StoredValue::new((run, id));
     let head = Memo::new(move |_| {
         let (run, id) = ids.get_value();
-        let runs = store.run(&run, shared::view::RunView::is_running).unwrap_or(false);
+        let runs = store.run(&run, model::view::RunView::is_running).unwrap_or(false);
         let read = part(store, &run, &id, |part| {
             let ended = part.ended_at.map(|end| end.saturating_sub(part.started_at));
             let is_growing = ended.is_none() && runs;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use leptos::prelude::*;
-use shared::ConversationId;
-use shared::event::RunStatus;
-use shared::frame::{ConversationRow, RowCall};
+use model::ConversationId;
+use model::event::RunStatus;
+use model::frame::{ConversationRow, RowCall};
 
 use super::conversations::{shape_of, slow_clock};
 use super::icon::{StateIcon, icon};

@@ -1,8 +1,8 @@
 //! A call in the panel: a click shows its card, Space its content in place.
 
 use leptos::prelude::*;
-use shared::event::ToolState;
-use shared::{RunId, ToolCallId};
+use model::event::ToolState;
+use model::{RunId, ToolCallId};
 use web_sys::KeyboardEvent;
 
 use super::body::Body;

@@ -41,7 +41,7 @@ fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) ->
     Memo::new(move |_| {
         let any_runs = store.view(|view| {
             let open = view.runs.values().rev().take(16).flat_map(|run| run.open.iter());
-            open.into_iter().any(|item| matches!(item, shared::view::Item::Tool(_)))
+            open.into_iter().any(|item| matches!(item, model::view::Item::Tool(_)))
         });
         let now = if any_runs { store.now.get() } else { 0 };
         let wanted: HashSet<CallKey> =
@@ -206,7 +206,7 @@ fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
                 }
             }
         });
-        let named = |(run, agent): (shared::RunId, Option<shared::AgentId>)| {
+        let named = |(run, agent): (model::RunId, Option<model::AgentId>)| {
             let name = match &agent {
                 None => "main agent".to_owned(),
                 Some(id) => store

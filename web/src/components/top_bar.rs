@@ -1,7 +1,7 @@
 //! The bar at the top: where we are, how it stands, how much is shown.
 
 use leptos::prelude::*;
-use shared::event::{Cost, RunStatus};
+use model::event::{Cost, RunStatus};
 
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
@@ -17,7 +17,7 @@ use crate::timeline::Drawer;
 /// The newest run, as far as the bar tells of it.
 #[derive(Debug, Clone, PartialEq)]
 struct Newest {
-    id: shared::RunId,
+    id: model::RunId,
     status: RunStatus,
     span: Span,
     tokens: u64,

@@ -2,8 +2,8 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use shared::View;
-use shared::view::TopItem;
+use model::View;
+use model::view::TopItem;
 
 use super::agents::OnlyAgent;
 use super::compare::Compared;

@@ -2,10 +2,10 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use shared::event::RunStatus;
-use shared::retry::Retry;
-use shared::view::RunView;
-use shared::{MessageId, RunId};
+use model::event::RunStatus;
+use model::retry::Retry;
+use model::view::RunView;
+use model::{MessageId, RunId};
 
 use super::icon::icon;
 use crate::control::{self, At};

@@ -2,7 +2,7 @@
 //! reader looks at is subscribed to.
 
 use leptos::prelude::*;
-use shared::ConversationId;
+use model::ConversationId;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, FocusEvent, HtmlElement, KeyboardEvent};
 

@@ -1,7 +1,7 @@
 //! Tests of commands and their answers, drafts, turns.
 
-use shared::event::RunStatus;
-use shared::{Envelope, Position};
+use model::event::RunStatus;
+use model::{Envelope, Position};
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn view(lines: &[&str]) -> View {
     for (seq, line) in (1..).zip(lines) {
         let mut envelope = Envelope::parse(line).unwrap();
         (envelope.seq, envelope.at) = (seq, 1_000 + seq);
-        shared::fold::fold(&mut view, &envelope, &mut |_| {});
+        model::fold::fold(&mut view, &envelope, &mut |_| {});
     }
     view
 }
@@ -24,7 +24,7 @@ fn say(text: &str) -> Deed {
 }
 
 fn done(id: &str) -> ServerFrame {
-    let after = Position { epoch: shared::Epoch::new("e"), seq: 1 };
+    let after = Position { epoch: model::Epoch::new("e"), seq: 1 };
     ServerFrame::Done(Done { id: id.into(), conversation: conversation("c"), run: None, after })
 }
 

@@ -1,9 +1,9 @@
 //! Turns: what somebody asked and everything that came of it; and the names of new conversations.
 
-use shared::document::only;
-use shared::event::ToolState;
-use shared::view::{Item, TopItem, View};
-use shared::{ConversationId, MessageId};
+use encode::document::only;
+use model::event::ToolState;
+use model::view::{Item, TopItem, View};
+use model::{ConversationId, MessageId};
 
 use crate::format;
 
@@ -52,7 +52,7 @@ pub fn turn(view: &View, message: &MessageId) -> String {
     pieces.join("\n\n") + "\n"
 }
 
-fn called(run: &shared::view::RunView, item: &Item) -> Option<String> {
+fn called(run: &model::view::RunView, item: &Item) -> Option<String> {
     let Item::Tool(id) = item else { return None };
     let tool = run.tools.get(id)?;
     let state = if tool.state == ToolState::Complete { "" } else { tool.state.as_str() };

@@ -1,14 +1,14 @@
 //! Tests of the facts.
 
-use shared::ConversationId;
-use shared::fold::fold;
+use model::ConversationId;
+use model::fold::fold;
 
 use super::*;
 
 fn view(lines: &[&str]) -> View {
     let mut view = View::default();
     for line in lines {
-        fold(&mut view, &shared::Envelope::parse(line).unwrap(), &mut |_| {});
+        fold(&mut view, &model::Envelope::parse(line).unwrap(), &mut |_| {});
     }
     view
 }

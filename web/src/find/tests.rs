@@ -1,7 +1,7 @@
 //! Everything is found, nothing twice, and what grows is found too.
 
-use shared::Envelope;
-use shared::fold::fold;
+use model::Envelope;
+use model::fold::fold;
 
 use super::word::ranges;
 use super::*;
@@ -83,7 +83,7 @@ fn nothing_is_said_of_what_was_not_searched() {
     assert_eq!(look(&mut Finder::default(), &view, "nowhere").words(), "Not in this conversation");
     assert_eq!(look(&mut Finder::default(), &view, "größe").words(), "answer 1");
     let tool = view.runs[0].tools.values_mut().next().unwrap();
-    tool.result_ref = Some(shared::event::ResultRef { bytes: 400_000, hash: "00".into() });
+    tool.result_ref = Some(model::event::ResultRef { bytes: 400_000, hash: "00".into() });
     let words = look(&mut Finder::default(), &view, "nowhere").words();
     assert_eq!(words, "Not in what is here: only the beginning of 1 large result was searched");
     let words = look(&mut Finder::default(), &view, "größe").words();

@@ -1,7 +1,7 @@
 //! What the reader wants to see of the list: words, and conditions such as `state:running` or `slower:10s`.
 
-use shared::event::RunStatus;
-use shared::frame::ConversationRow;
+use model::event::RunStatus;
+use model::frame::ConversationRow;
 
 use super::{state, title};
 

@@ -1,6 +1,6 @@
 //! Tests of the order of the list.
 
-use shared::Epoch;
+use model::Epoch;
 
 use super::*;
 
@@ -137,7 +137,7 @@ fn the_second_line_says_what_goes_on_or_how_it_ended() {
 fn a_failure_that_was_seen_asks_for_nobody() {
     let rows = [row("seen", Some(RunStatus::Error), 4), row("unseen", Some(RunStatus::Error), 5)];
     let mut seen = Seen::default();
-    seen.see(&rows[0].conversation, &shared::Position { epoch: Epoch::new("e"), seq: 1 }, 4);
+    seen.see(&rows[0].conversation, &model::Position { epoch: Epoch::new("e"), seq: 1 }, 4);
     let all = Filter::default();
     let list =
         |rows: &[ConversationRow]| arrange(rows.iter(), Wish { filter: &all, now: 9, seen: &seen }, None);

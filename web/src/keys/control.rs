@@ -1,8 +1,8 @@
 //! The keys that command agents, and those of turns.
 
 use leptos::prelude::*;
-use shared::MessageId;
-use shared::view::TopItem;
+use model::MessageId;
+use model::view::TopItem;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 

@@ -1,6 +1,6 @@
 //! What the reader is told of a link that the hub ended for good, and what helps.
 
-use shared::code::CloseCode;
+use model::code::CloseCode;
 
 /// See [`ending`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use pulldown_cmark::{
     Alignment, BrokenLink, CodeBlockKind, CowStr, Event, Options, Parser, Tag as Mark, TagEnd,
 };
 
-use shared::limits::MARKDOWN_DEPTH_MAX;
-use shared::preview::safe_link;
+use model::limits::MARKDOWN_DEPTH_MAX;
+use model::preview::safe_link;
 
 use super::node::{Align, Node, Tag, settle, stretch};
 

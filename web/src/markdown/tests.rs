@@ -236,7 +236,7 @@ fn markdown_that_nests_without_end_is_laid_flat_and_keeps_its_words() {
         let check = move || {
             let nodes = parse(&bomb);
             let start: String = bomb.chars().take(12).collect();
-            assert!(depth(&nodes) <= shared::limits::MARKDOWN_DEPTH_MAX + 1, "{start}: {}", depth(&nodes));
+            assert!(depth(&nodes) <= model::limits::MARKDOWN_DEPTH_MAX + 1, "{start}: {}", depth(&nodes));
             let kept = text_of(&nodes).chars().filter(char::is_ascii_lowercase).count();
             assert!(kept >= letters, "{start}: {kept} of {letters} letters");
             let mut stream = Stream::default();

@@ -2,9 +2,9 @@
 //! pages on.
 
 use indexmap::IndexMap;
+use model::ConversationId;
+use model::frame::ConversationRow;
 use serde::Deserialize;
-use shared::ConversationId;
-use shared::frame::ConversationRow;
 
 use super::Model;
 use crate::search::encoded;

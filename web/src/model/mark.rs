@@ -1,7 +1,7 @@
 //! What a reader is told after the link was away: how much came meanwhile, or that the history was sent anew.
 
-use shared::frame::SnapshotReason;
-use shared::{ConversationId, Seq};
+use model::frame::SnapshotReason;
+use model::{ConversationId, Seq};
 
 /// See the head of this file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! A recording in the place of a conversation: the reader's own file, decoded elsewhere in the browser, folded here.
 
-use shared::Envelope;
-use shared::frame::ClientFrame;
-use shared::recording::Told;
+use model::Envelope;
+use model::frame::ClientFrame;
+use model::recording::Told;
 
 use super::Model;
 

@@ -1,8 +1,8 @@
 //! The past in the place of the present. The present goes on behind it: its events are folded as they come, and shown
 //! when the reader is back.
 
-use shared::fold::Change;
-use shared::{Position, Seq};
+use model::fold::Change;
+use model::{Position, Seq};
 
 use super::Model;
 use crate::replay::{LOG_BYTES_MAX, Replay};
@@ -84,7 +84,7 @@ impl Model {
     /// Whether a run of the present goes on.
     pub fn present_runs(&self) -> bool {
         let view = self.tracker.view();
-        self.recording.is_none() && view.runs.values().rev().take(16).any(shared::view::RunView::is_running)
+        self.recording.is_none() && view.runs.values().rev().take(16).any(model::view::RunView::is_running)
     }
 
     /// The time that the page shows at our time `now`: the hub's, that of the past, or that of a recording.

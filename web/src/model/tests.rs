@@ -1,8 +1,8 @@
 //! Tests of the page's model on frames as the hub writes them.
 
-use shared::frame::parse_server;
-use shared::view::Item;
-use shared::{PartId, RunId};
+use model::frame::parse_server;
+use model::view::Item;
+use model::{PartId, RunId};
 
 use super::*;
 

@@ -4,8 +4,8 @@
 use std::collections::{HashSet, VecDeque};
 
 use indexmap::IndexMap;
-use shared::ConversationId;
-use shared::frame::ConversationRow;
+use model::ConversationId;
+use model::frame::ConversationRow;
 
 use crate::fleet;
 use crate::wall::LINES;

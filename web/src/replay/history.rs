@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use shared::event::Kind;
-use shared::fold::{Change, complete, fold};
-use shared::recording::Clock;
-use shared::view::Item;
-use shared::{Envelope, Seq, View};
+use model::event::Kind;
+use model::fold::{Change, complete, fold};
+use model::recording::Clock;
+use model::view::Item;
+use model::{Envelope, Seq, View};
 
 use super::kept::Checkpoints;
 

@@ -1,7 +1,7 @@
 //! Views on the way, so that any moment is a short way from one of them. Bounded: where they are too many or too large,
 //! every other one goes.
 
-use shared::View;
+use model::View;
 
 /// Between two of them, in events, to begin with.
 const SPACING: usize = 1_000;

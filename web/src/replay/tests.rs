@@ -1,9 +1,9 @@
 //! Tests of the past: any moment is the fold of what had happened, whatever way one came there.
 
+use model::fold::fold;
+use model::snapshot::hash;
+use model::{Envelope, View};
 use proptest::prelude::*;
-use shared::fold::fold;
-use shared::snapshot::hash;
-use shared::{Envelope, View};
 
 use super::*;
 

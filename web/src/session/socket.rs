@@ -1,6 +1,6 @@
 //! The only user of the browser's WebSocket.
 
-use shared::frame::SUBPROTOCOL;
+use model::frame::SUBPROTOCOL;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{CloseEvent, Event, MessageEvent, WebSocket};

@@ -1,10 +1,10 @@
 //! Commands that readers give: to the agents of the hub, and about conversations.
 
 use leptos::prelude::*;
-use shared::command::Deed;
-use shared::frame::ServerFrame;
-use shared::view::RunView;
-use shared::{ConversationId, MessageId, RunId};
+use model::command::Deed;
+use model::frame::ServerFrame;
+use model::view::RunView;
+use model::{ConversationId, MessageId, RunId};
 
 use super::Store;
 use crate::browser;
@@ -143,8 +143,8 @@ impl Store {
 
     /// Whether the run broke off and can go on: the newest, of an agent of this hub, unless its failure is permanent.
     pub(crate) fn can_go_on(self, id: &RunId) -> bool {
-        use shared::event::ErrorFact;
-        use shared::event::RunStatus::{Cancelled, Error, Interrupted};
+        use model::event::ErrorFact;
+        use model::event::RunStatus::{Cancelled, Error, Interrupted};
         self.track_items();
         let is_permanent = |run: &RunView| run.error.as_ref().is_some_and(ErrorFact::is_permanent);
         let stopped = |run: &RunView| match run.status {
@@ -168,7 +168,7 @@ impl Store {
     }
 
     /// Shows a picture of another conversation.
-    pub(crate) fn show_picture(self, conversation: ConversationId, view: shared::View) {
+    pub(crate) fn show_picture(self, conversation: ConversationId, view: model::View) {
         self.model.update_value(|model| model.picture(conversation, view));
         self.status.set(Status::Up);
         self.ask_painting();

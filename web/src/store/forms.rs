@@ -1,8 +1,8 @@
 //! What is written about calls that wait for consent, and which rows stay because of it.
 
 use leptos::prelude::*;
-use shared::RunId;
-use shared::view::Item;
+use model::RunId;
+use model::view::Item;
 
 use super::Store;
 use crate::forms::Form;

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use leptos::prelude::*;
-use shared::event::ToolState;
-use shared::fold::Change;
-use shared::view::Item;
-use shared::{RunId, ToolCallId};
+use model::event::ToolState;
+use model::fold::Change;
+use model::view::Item;
+use model::{RunId, ToolCallId};
 
 use super::Store;
 use crate::browser::{self, OncePerFrame};
@@ -235,7 +235,7 @@ impl Store {
         let (seq, is_live, is_running, viewers) = self.model(|model| {
             let view = model.view();
             // Runs that go on are among the newest; to look at all of ten thousand would cost at each painting.
-            let is_running = view.runs.values().rev().take(16).any(shared::view::RunView::is_running);
+            let is_running = view.runs.values().rev().take(16).any(model::view::RunView::is_running);
             (view.seq, model.is_live(), is_running, model.viewers())
         });
         self.tell_replay();

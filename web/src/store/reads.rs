@@ -1,9 +1,9 @@
 //! Reading single things, with the word when to look again.
 
 use leptos::prelude::*;
-use shared::fold::Change;
-use shared::view::{Item, RunView, ToolView};
-use shared::{RunId, ToolCallId};
+use model::fold::Change;
+use model::view::{Item, RunView, ToolView};
+use model::{RunId, ToolCallId};
 
 use super::Store;
 use crate::flow::Flow;

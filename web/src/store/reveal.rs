@@ -1,8 +1,8 @@
 //! Bringing into view what somebody asked for, and what things are called.
 
 use leptos::prelude::*;
-use shared::view::Item;
-use shared::{AgentId, MessageId, PartId, RunId, ToolCallId};
+use model::view::Item;
+use model::{AgentId, MessageId, PartId, RunId, ToolCallId};
 
 use super::{Sheet, Store};
 use crate::browser;

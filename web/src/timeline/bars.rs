@@ -1,8 +1,8 @@
 //! What a row shows: its name, how it stands, and its bars.
 
-use shared::View;
-use shared::event::{PartKind, RunStatus, ToolState};
-use shared::view::{AgentView, PartView, RunView, ToolView};
+use model::View;
+use model::event::{PartKind, RunStatus, ToolState};
+use model::view::{AgentView, PartView, RunView, ToolView};
 
 use super::rows::Key;
 use crate::preview;

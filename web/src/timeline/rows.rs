@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use shared::view::{Item, RunView};
-use shared::{AgentId, PartId, RunId, ToolCallId, View};
+use model::view::{Item, RunView};
+use model::{AgentId, PartId, RunId, ToolCallId, View};
 
 use crate::flow::Flow;
 

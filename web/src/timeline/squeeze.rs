@@ -1,6 +1,6 @@
 //! From when to when a conversation lasts, and how the time between its runs is left out for those who want that.
 
-use shared::View;
+use model::View;
 
 /// A pause between runs that is longer than this may be left out, in milliseconds.
 const IDLE_MS: u64 = 2_000;

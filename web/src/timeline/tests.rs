@@ -1,8 +1,8 @@
 //! Tests of rows, bars, the axis and what is looked at.
 
+use model::fold::fold;
+use model::{AgentId, Envelope, RunId, View};
 use proptest::prelude::*;
-use shared::fold::fold;
-use shared::{AgentId, Envelope, RunId, View};
 
 use super::*;
 

@@ -1,9 +1,9 @@
 //! Tests of the wall.
 
+use model::event::ToolState;
+use model::view::{PartView, Streamed, ToolView};
+use model::{PartId, RunId, ToolCallId};
 use proptest::prelude::*;
-use shared::event::ToolState;
-use shared::view::{PartView, Streamed, ToolView};
-use shared::{PartId, RunId, ToolCallId};
 
 use super::*;
 

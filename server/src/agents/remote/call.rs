@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use dialects::{DecodeOptions, Decoded, decoder};
 use http_body_util::Full;
 use hyper::Request;
 use hyper::header::{AUTHORIZATION, CONTENT_LOCATION, HeaderName, HeaderValue};
-use shared::dialect::{DecodeOptions, Decoded, decoder};
-use shared::event::{ErrorFact, Event, RunEnd};
-use shared::{RunId, frame};
+use model::event::{ErrorFact, Event, RunEnd};
+use model::{RunId, frame};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 

@@ -1,12 +1,12 @@
 //! How agents elsewhere are asked, one kind after the other: where, in which form, and with what. Pure.
 
 use compact_str::CompactString;
+use encode::reconstruct::{Unfinished, anthropic, openai};
+use exchange::Offered;
+use model::{ConversationId, Json, RunId, View};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
-use shared::exchange::Offered;
-use shared::reconstruct::{Unfinished, anthropic, openai};
-use shared::{ConversationId, Json, RunId, View};
 
 use super::words;
 use crate::agents::Terms;

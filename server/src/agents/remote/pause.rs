@@ -7,12 +7,12 @@
 //! ```
 
 use compact_str::{CompactString, format_compact};
+use model::event::{Event, Kind, ToolResult, ToolStart};
+use model::limits::{BOOKKEEPING_BYTES_MAX, BOOKKEEPING_PREFIX};
+use model::view::{NoteBody, RunView};
+use model::{Json, RunId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use shared::event::{Event, Kind, ToolResult, ToolStart};
-use shared::limits::{BOOKKEEPING_BYTES_MAX, BOOKKEEPING_PREFIX};
-use shared::view::{NoteBody, RunView};
-use shared::{Json, RunId, ToolCallId};
 
 use super::contract::{Asking, requests};
 use crate::config::RemoteKind;

@@ -4,11 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use compact_str::format_compact;
-use shared::dialect::Decoded;
-use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStatus, RunUpdate, ToolState, ToolStateChange};
-use shared::limits::BOOKKEEPING_PREFIX;
-use shared::view::RunView;
-use shared::{AgentId, RunId, ToolCallId};
+use dialects::Decoded;
+use model::event::{ErrorFact, Event, Kind, RunEnd, RunStatus, RunUpdate, ToolState, ToolStateChange};
+use model::limits::BOOKKEEPING_PREFIX;
+use model::view::RunView;
+use model::{AgentId, RunId, ToolCallId};
 
 use super::pause::{Called, INTERRUPT, Standing, Told};
 use crate::runner::{Heard, Ids};

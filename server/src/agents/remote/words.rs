@@ -1,11 +1,11 @@
 //! A conversation in the words of those who are asked: whole, or what is new since they answered last. Pure.
 
+use encode::reconstruct::history::{Call, Said};
+use encode::reconstruct::{Unfinished, history};
+use model::View;
+use model::flow::{Turn, turns};
+use model::view::{NoteBody, RunView};
 use serde_json::{Map, Value, json};
-use shared::View;
-use shared::flow::{Turn, turns};
-use shared::reconstruct::history::{Call, Said};
-use shared::reconstruct::{Unfinished, history};
-use shared::view::{NoteBody, RunView};
 
 use super::SESSION;
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use dialects::custom::UserDialect;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use server::config::{Provider, StreamSink, Upstream};
-use shared::dialect::custom::UserDialect;
 
 mod sinks;
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
-use shared::code::ErrorCode;
-use shared::frame::{Ack, ClientFrame, Pub, ServerFrame, Welcome};
-use shared::{ConversationId, Envelope, PublisherId};
+use model::code::ErrorCode;
+use model::frame::{Ack, ClientFrame, Pub, ServerFrame, Welcome};
+use model::{ConversationId, Envelope, PublisherId};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 

@@ -3,7 +3,7 @@
 use super::*;
 
 fn status(text: &str) -> Envelope {
-    let event = Event::new(&shared::RunId::new("r"), Kind::Status { text: text.into() });
+    let event = Event::new(&model::RunId::new("r"), Kind::Status { text: text.into() });
     Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false }
 }
 

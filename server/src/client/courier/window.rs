@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use shared::Envelope;
+use model::Envelope;
 
 /// An event, and all the bytes up to its end since the first.
 #[derive(Debug)]

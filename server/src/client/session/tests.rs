@@ -39,7 +39,7 @@ impl Peer {
     async fn welcome(listener: &TcpListener, hb_ms: u64) -> Self {
         let mut peer = Self::accept(listener).await;
         assert_eq!(peer.read().await["t"], "hello");
-        let limits = serde_json::to_value(shared::frame::Limits::default()).expect("limits");
+        let limits = serde_json::to_value(model::frame::Limits::default()).expect("limits");
         let welcome = json!({"t": "welcome", "version": "1", "session": "s", "ts": 1, "hb_ms": hb_ms,
             "limits": limits, "features": []});
         peer.write(&welcome).await;

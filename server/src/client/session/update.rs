@@ -1,9 +1,9 @@
 //! What a session tells its owner.
 
-use shared::code::ErrorCode;
-use shared::fold::Change;
-use shared::frame::{Ack, ConversationRow, Rung, SnapshotReason, Sub, Welcome};
-use shared::{Envelope, PartId, RunId, Seq};
+use model::code::ErrorCode;
+use model::fold::Change;
+use model::frame::{Ack, ConversationRow, Rung, SnapshotReason, Sub, Welcome};
+use model::{Envelope, PartId, RunId, Seq};
 
 use crate::client::HubAddress;
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use futures_util::stream;
-use shared::code::ErrorCode;
-use shared::frame::Pub;
-use shared::{ConversationId, Envelope, RunId};
+use model::code::ErrorCode;
+use model::frame::Pub;
+use model::{ConversationId, Envelope, RunId};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use shared::event::{ErrorFact, PartKind, RunEnd, RunStatus, ToolState};
-use shared::view::{Item, NoteBody, RunView, ToolView, TopItem};
-use shared::{AgentId, Envelope, Kind, PartId, RunId, ToolCallId, View};
+use model::event::{ErrorFact, PartKind, RunEnd, RunStatus, ToolState};
+use model::view::{Item, NoteBody, RunView, ToolView, TopItem};
+use model::{AgentId, Envelope, Kind, PartId, RunId, ToolCallId, View};
 
 use super::paint::{Ink, Paint};
 use crate::command::terminal::line;

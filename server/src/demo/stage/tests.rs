@@ -1,10 +1,10 @@
 //! What the demo publishes, decoded and folded as a hub would: it must look like agents in good order.
 
-use shared::dialect::{DecodeOptions, Decoded, decoder};
-use shared::event::{Class, ToolState};
-use shared::fold::fold;
-use shared::view::RunView;
-use shared::{ConversationId, View};
+use dialects::{DecodeOptions, Decoded, decoder};
+use model::event::{Class, ToolState};
+use model::fold::fold;
+use model::view::RunView;
+use model::{ConversationId, View};
 
 use super::*;
 
@@ -103,17 +103,17 @@ fn the_demo_shows_what_there_is_to_show() {
     every_scene(|_, scene, run, _, took| {
         let running = |at: u64| {
             let is_on =
-                |tool: &&shared::view::ToolView| tool.executing_at <= Some(at) && tool.ended_at > Some(at);
+                |tool: &&model::view::ToolView| tool.executing_at <= Some(at) && tool.ended_at > Some(at);
             run.tools.values().filter(is_on).count()
         };
         parallel = parallel
             .max(run.tools.values().filter_map(|tool| tool.executing_at).map(running).max().unwrap_or(0));
         failed += run.tools.values().filter(|tool| tool.is_error).count();
         longest =
-            longest.max(run.tools.values().filter_map(shared::view::ToolView::latency_ms).max().unwrap_or(0));
+            longest.max(run.tools.values().filter_map(model::view::ToolView::latency_ms).max().unwrap_or(0));
         depth = depth.max(run.agents.values().map(|agent| agent.depth).max().unwrap_or(0));
         thinking = thinking.max(run.thinking().len());
-        errors += usize::from(run.error.as_ref().is_some_and(shared::event::ErrorFact::may_pass));
+        errors += usize::from(run.error.as_ref().is_some_and(model::event::ErrorFact::may_pass));
         seconds += took.as_secs();
         assert!((2..240).contains(&took.as_secs()), "{}: {took:?}", scene.title);
     });

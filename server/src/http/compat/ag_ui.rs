@@ -7,10 +7,10 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use compact_str::CompactString;
+use exchange::Offered;
+use model::code::ErrorCode;
+use model::{Json, MessageId, RunId, ToolCallId};
 use serde_json::Value;
-use shared::code::ErrorCode;
-use shared::exchange::Offered;
-use shared::{Json, MessageId, RunId, ToolCallId};
 
 use super::answer::{Manner, Wish, answer};
 use super::{Asked, Consent, Given, Thread, object, of_thread, read};

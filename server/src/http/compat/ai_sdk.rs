@@ -8,11 +8,11 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
+use encode::Caller;
+use exchange::Offered;
+use model::code::ErrorCode;
+use model::{Json, MessageId, ToolCallId};
 use serde_json::Value;
-use shared::code::ErrorCode;
-use shared::encode::Caller;
-use shared::exchange::Offered;
-use shared::{Json, MessageId, ToolCallId};
 
 use super::ag_ui::offered;
 use super::answer::{self, Manner, Wish};
@@ -74,7 +74,7 @@ pub(super) async fn resume(
     shared.threads.remembered(&shared).await;
     let id = shared.threads.current(&of_thread(&place.chat));
     let found = shared.hub.find(&id)?;
-    let goes_on = |run: &(&shared::RunId, &shared::view::RunView)| run.1.is_running();
+    let goes_on = |run: &(&model::RunId, &model::view::RunView)| run.1.is_running();
     let run =
         found.and_then(|found| found.look(|view| view.runs.last().filter(goes_on).map(|(id, _)| id.clone())));
     match run {

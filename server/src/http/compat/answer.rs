@@ -7,11 +7,11 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
+use encode::{Caller, EncodeOptions, Encoding, encoding};
 use futures_util::{StreamExt as _, stream};
-use shared::Json;
-use shared::encode::{Caller, EncodeOptions, Encoding, encoding};
-use shared::event::Kind;
-use shared::view::TopItem;
+use model::Json;
+use model::event::Kind;
+use model::view::TopItem;
 
 use super::{Asked, Attended, Begun, begin, ping};
 use crate::agents::commands::Refusal;
@@ -65,7 +65,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, wish: Wish) -> Result<Response,
 /// The run as a stream in `dialect`.
 async fn stream_of(begun: Begun, (door, dialect): (&str, &str), manner: Manner) -> Response {
     let Some(encoding) = encoding(dialect) else {
-        return Problem::new(shared::code::ErrorCode::Internal, "a door without a dialect").into_response();
+        return Problem::new(model::code::ErrorCode::Internal, "a door without a dialect").into_response();
     };
     let headers = told(&begun);
     let conversation = manner.thread.unwrap_or_else(|| begun.conversation().as_str().into());

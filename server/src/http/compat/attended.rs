@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use shared::dialect::Decoded;
-use shared::event::Kind;
-use shared::view::{RunView, View};
+use dialects::Decoded;
+use model::event::Kind;
+use model::view::{RunView, View};
 
 use super::door::HangUp;
 use super::threads::Trace;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use shared::code::ErrorCode;
-use shared::dialect::Decoded;
-use shared::event::{Kind, ToolResult, ToolState};
-use shared::exchange::Offered;
-use shared::view::{RunView, TopItem};
-use shared::{Position, RunId, Seq, ToolCallId, View};
+use dialects::Decoded;
+use exchange::Offered;
+use model::code::ErrorCode;
+use model::event::{Kind, ToolResult, ToolState};
+use model::view::{RunView, TopItem};
+use model::{Position, RunId, Seq, ToolCallId, View};
 
 use super::place::{Placing, place};
 use super::threads::Trace;

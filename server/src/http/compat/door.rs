@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use compact_str::CompactString;
-use shared::encode::Encoding;
+use encode::Encoding;
 
 use crate::config::Config;
 

@@ -9,8 +9,8 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
+use model::code::ErrorCode;
 use serde_json::{Value, json};
-use shared::code::ErrorCode;
 
 use super::answer::{Wish, answer};
 use super::{Asked, Caller, Thread, behind, history, object, of_header, read};

@@ -1,9 +1,9 @@
 //! What was said, from messages with a role and a content, as most callers send them.
 
+use exchange::{Api, Piece, Request, Role, Said};
+use model::ToolCallId;
+use model::code::ErrorCode;
 use serde_json::{Value, json};
-use shared::ToolCallId;
-use shared::code::ErrorCode;
-use shared::exchange::{Api, Piece, Request, Role, Said};
 
 use super::Given;
 use crate::agents::Spoken;

@@ -11,12 +11,12 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
+use encode::Caller;
+use encode::openai_chat::completion;
+use model::code::ErrorCode;
+use model::event::RunStatus;
+use model::view::RunView;
 use serde_json::{Value, json};
-use shared::code::ErrorCode;
-use shared::encode::Caller;
-use shared::encode::openai_chat::completion;
-use shared::event::RunStatus;
-use shared::view::RunView;
 
 use super::answer::{self, Manner, told, with_left_out};
 use super::{Asked, Begun, Thread, begin, behind, of_header, of_thread, over, read};

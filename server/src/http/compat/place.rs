@@ -1,9 +1,9 @@
 //! What of a history is new. Callers who keep the history send all of it each time; the conversation has most of it. What
 //! the persons said is compared, in order: answers come back from clients in many forms.
 
-use shared::View;
-use shared::event::RunStatus;
-use shared::view::{MessageView, TopItem};
+use model::View;
+use model::event::RunStatus;
+use model::view::{MessageView, TopItem};
 
 use super::Extent;
 use crate::agents::Spoken;

@@ -7,9 +7,9 @@ use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use compact_str::{CompactString, format_compact};
+use model::code::ErrorCode;
+use model::print::Printer;
 use serde_json::Value;
-use shared::code::ErrorCode;
-use shared::print::Printer;
 
 use super::answer::{Wish, answer};
 use super::{Asked, Caller, Extent, Thread, behind, history, object, of_header, of_thread, read};

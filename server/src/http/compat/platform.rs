@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use shared::limits::REQUEST_BYTES_MAX;
+use model::limits::REQUEST_BYTES_MAX;
 
 use crate::state::Shared;
 

@@ -9,11 +9,11 @@
 use std::collections::{HashMap, VecDeque};
 
 use indexmap::IndexMap;
+use model::event::Kind;
+use model::limits::{ALIKE_AT_ONCE_MS, THREADS_ALIKE_MAX, THREADS_REMEMBERED_MAX};
+use model::{ConversationId, Json, RunId};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use shared::event::Kind;
-use shared::limits::{ALIKE_AT_ONCE_MS, THREADS_ALIKE_MAX, THREADS_REMEMBERED_MAX};
-use shared::{ConversationId, Json, RunId};
 use tokio::sync::OnceCell;
 
 use super::platform::Rows;
@@ -207,7 +207,7 @@ impl Threads {
         hub: &Hub,
         (agent, caller): (&str, &Caller),
         messages: &[Spoken],
-        fits: impl Fn(&shared::View) -> bool,
+        fits: impl Fn(&model::View) -> bool,
     ) -> Option<ConversationId> {
         let clues = clues(agent, messages);
         let mut memory = self.memory.lock();
@@ -319,7 +319,7 @@ impl Seek<'_> {
         &self,
         known: &mut VecDeque<Known>,
         clue: &Clue,
-        fits: &impl Fn(&shared::View) -> bool,
+        fits: &impl Fn(&model::View) -> bool,
     ) -> Option<usize> {
         let is_new = |known: &Known| self.now.saturating_sub(known.at) <= ALIKE_AT_ONCE_MS;
         let old = known.iter().take_while(|known| !is_new(known)).count();
@@ -338,7 +338,7 @@ impl Seek<'_> {
             .find_map(|known| self.is_it(known, clue, &|_view| true).then(|| known.conversation.clone()))
     }
 
-    fn is_it(&self, known: &mut Known, clue: &Clue, fits: &impl Fn(&shared::View) -> bool) -> bool {
+    fn is_it(&self, known: &mut Known, clue: &Clue, fits: &impl Fn(&model::View) -> bool) -> bool {
         let rest = match &clue.answer {
             Some(words) => {
                 let Some(rest) = words.strip_prefix(known.history.before.as_str()) else { return false };
@@ -357,7 +357,7 @@ impl Seek<'_> {
         let breaks = if self.caller.door == "deep-agent" { Breaks::Off } else { Breaks::Never };
         let (is_it, answer) = found.look(|view| {
             let Some(run) = view.runs.get(&known.run) else { return (false, None) };
-            let is_complete = run.status == shared::event::RunStatus::Complete;
+            let is_complete = run.status == model::event::RunStatus::Complete;
             let answer = is_complete.then(|| sides::hash(&sides::plain(&run.answer())));
             let was_told = match rest {
                 Some(rest) => is_answer(run, rest, known.heard, breaks),

@@ -12,7 +12,7 @@ impl Press for tokio::io::DuplexStream {
     }
 }
 
-const LIMIT: Duration = Duration::from_millis(shared::limits::READER_SILENT_MS);
+const LIMIT: Duration = Duration::from_millis(model::limits::READER_SILENT_MS);
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_peer_that_takes_nothing_is_cut_off() {

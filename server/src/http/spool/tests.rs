@@ -1,7 +1,7 @@
 //! Tests of answers that wait for their readers.
 
 use axum::body::to_bytes;
-use shared::limits::SPOOL_BYTES_MAX;
+use model::limits::SPOOL_BYTES_MAX;
 
 use super::*;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use shared::frame::{ServerFrame, Sub};
-use shared::limits::BATCH_BYTES_TARGET;
-use shared::{Lens, Position, Seq};
+use model::frame::{ServerFrame, Sub};
+use model::limits::BATCH_BYTES_TARGET;
+use model::{Lens, Position, Seq};
 
 use crate::fanout::{Far, Sight, Snapshot};
 use crate::http::conversations::Seat;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use shared::conflate::conflate;
-use shared::encode::{Encode, Encoding};
-use shared::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolState};
-use shared::limits::BATCH_BYTES_TARGET;
-use shared::unfold::unfold;
-use shared::{Envelope, RunId, Seq, View};
+use encode::{Encode, Encoding};
+use model::conflate::conflate;
+use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolState};
+use model::limits::BATCH_BYTES_TARGET;
+use model::unfold::unfold;
+use model::{Envelope, RunId, Seq, View};
 use tokio::sync::watch;
 
 use crate::agents::Started;

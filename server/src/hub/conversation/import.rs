@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use shared::{Envelope, Epoch, Position};
+use model::{Envelope, Epoch, Position};
 
 use super::{
     Append, AppendError, Conversation, EventLog, Gleaned, Ring, State, Ticket, fold, fold_and_glean, held,
@@ -149,7 +149,7 @@ impl Conversation {
     }
 
     /// The state, and when its newest event was taken, in milliseconds since 1970.
-    pub(crate) fn state(&self) -> (shared::View, u64) {
+    pub(crate) fn state(&self) -> (model::View, u64) {
         let state = self.state.lock();
         (state.view.clone(), state.at)
     }

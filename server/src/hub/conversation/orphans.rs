@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use shared::event::{Kind, RunStart};
-use shared::{Envelope, Event};
+use model::event::{Kind, RunStart};
+use model::{Envelope, Event};
 
 use super::{Conversation, State};
 use crate::hub::Publication;

@@ -75,7 +75,7 @@ impl Conversation {
 impl State {
     /// Whether a run goes on.
     fn is_running(&self) -> bool {
-        self.view.runs.values().rev().take(RUNS_LOOKED_AT).any(shared::view::RunView::is_running)
+        self.view.runs.values().rev().take(RUNS_LOOKED_AT).any(model::view::RunView::is_running)
     }
 }
 

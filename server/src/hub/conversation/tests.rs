@@ -1,8 +1,8 @@
 //! One conversation against the plainest model there is: a list of events.
 
+use model::event::{RunEnd, RunStatus, ToolProgress};
+use model::{Event, PublisherId, RunId, ToolCallId, testkit};
 use proptest::prelude::*;
-use shared::event::{RunEnd, RunStatus, ToolProgress};
-use shared::{Event, PublisherId, RunId, ToolCallId, testkit};
 
 use super::*;
 use crate::hub::{Claim, Numbers};

@@ -1,6 +1,6 @@
 //! What is gathered for searching and counting.
 
-use shared::testkit;
+use model::testkit;
 
 use super::*;
 

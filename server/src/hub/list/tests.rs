@@ -1,7 +1,7 @@
 //! The list in the order of the newest activity, page by page.
 
-use shared::event::Kind;
-use shared::{Envelope, Event, RunId};
+use model::event::Kind;
+use model::{Envelope, Event, RunId};
 
 use super::*;
 use crate::hub::Publication;

@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
-use shared::event::{Class, ErrorFact, Event, Kind, PUBLISHER_LOST, RunEnd, RunStatus};
-use shared::limits::RUNS_MAX;
-use shared::{Envelope, PublisherId, RunId, View};
+use model::event::{Class, ErrorFact, Event, Kind, PUBLISHER_LOST, RunEnd, RunStatus};
+use model::limits::RUNS_MAX;
+use model::{Envelope, PublisherId, RunId, View};
 
 /// Most connections that are remembered for one run; beyond it the one that came first is forgotten.
 const CONNECTIONS_PER_RUN_MAX: usize = 64;
@@ -187,7 +187,7 @@ impl Attendance {
         let events = &mut verdict.events;
         let (mut stalled, mut interrupted) = (0, 0);
         self.runs.retain(|id, attended| {
-            if !view.runs.get(id).is_some_and(shared::view::RunView::is_running) {
+            if !view.runs.get(id).is_some_and(model::view::RunView::is_running) {
                 return false;
             }
             if !attended.connections.is_empty() {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use shared::event::Currency;
-use shared::{ConversationId, Envelope};
+use model::event::Currency;
+use model::{ConversationId, Envelope};
 
 use super::*;
 use crate::hub::Hub;

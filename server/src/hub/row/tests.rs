@@ -1,7 +1,7 @@
 //! What a row of the list says beside numbers.
 
-use shared::Envelope;
-use shared::fold::fold;
+use model::Envelope;
+use model::fold::fold;
 
 use super::*;
 

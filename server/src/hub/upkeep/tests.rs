@@ -1,7 +1,7 @@
 //! Leaving memory and coming back, with a log on disk.
 
-use shared::event::{Kind, PartKind, RunEnd, RunStart, RunStatus};
-use shared::{ConversationId, Envelope, Event, PartId, RunId, snapshot};
+use model::event::{Kind, PartKind, RunEnd, RunStart, RunStatus};
+use model::{ConversationId, Envelope, Event, PartId, RunId, snapshot};
 
 use super::*;
 use crate::hub::Publication;

@@ -1,8 +1,8 @@
 //! Tests of the log in memory.
 
-use shared::event::Kind;
-use shared::limits::RING_EVENTS_MAX;
-use shared::{Envelope, Epoch, Event, Position, RunId};
+use model::event::Kind;
+use model::limits::RING_EVENTS_MAX;
+use model::{Envelope, Epoch, Event, Position, RunId};
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! Tests of blocks: nothing is lost, whatever was joined.
 
+use model::testkit;
+use model::{Event, PartId, RunId};
 use proptest::prelude::*;
-use shared::testkit;
-use shared::{Event, PartId, RunId};
 
 use super::*;
 

@@ -6,9 +6,9 @@ use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use model::limits::LOG_ASIDE_BYTES_MAX;
+use model::{ConversationId, Envelope, Position};
 use serde::Serialize;
-use shared::limits::LOG_ASIDE_BYTES_MAX;
-use shared::{ConversationId, Envelope, Position};
 
 use super::ops::{Events, Op};
 use super::private;

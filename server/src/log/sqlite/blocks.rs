@@ -6,8 +6,8 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
+use model::{Envelope, Seq};
 use rusqlite::{Connection, OptionalExtension as _};
-use shared::{Envelope, Seq};
 
 use super::ops::{Block, Compacted, Encoding};
 use super::schema::{integer, natural, size};

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use model::event::Kind;
+use model::frame::ConversationRow;
+use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 use rusqlite::Connection;
-use shared::event::Kind;
-use shared::frame::ConversationRow;
-use shared::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 
 use super::known::{Known, Touch};
 use super::ops::{Adoption, Compacted, Events, Op, PackedView, Queued};

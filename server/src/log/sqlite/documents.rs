@@ -1,8 +1,8 @@
 //! Texts to be found, and their words.
 
+use model::limits::DOCUMENT_BYTES_MAX;
+use model::view::Item;
 use rusqlite::{Connection, OptionalExtension as _};
-use shared::limits::DOCUMENT_BYTES_MAX;
-use shared::view::Item;
 
 use super::schema::integer;
 use crate::log::{Document, DocumentKind, DocumentPlace};

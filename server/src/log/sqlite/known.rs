@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use model::{ConversationId, Epoch, Seq};
 use rusqlite::{Connection, OptionalExtension as _};
-use shared::{ConversationId, Epoch, Seq};
 
 use super::schema::{integer, natural};
 

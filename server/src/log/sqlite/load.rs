@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use model::fold::fold;
+use model::limits::RING_BYTES_MAX;
+use model::{ConversationId, Envelope, Epoch, Seq, View};
 use rusqlite::{Connection, OptionalExtension as _};
-use shared::fold::fold;
-use shared::limits::RING_BYTES_MAX;
-use shared::{ConversationId, Envelope, Epoch, Seq, View};
 
 use super::schema::natural;
 use super::{blocks, marks, views};

@@ -1,8 +1,8 @@
 //! How far the publishers of a conversation have come, for exactly-once (invariant I10).
 
+use model::PublisherId;
+use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
 use rusqlite::Connection;
-use shared::PublisherId;
-use shared::limits::PUBLISHERS_PER_CONVERSATION_MAX;
 
 use super::schema::size;
 use crate::log::Mark;

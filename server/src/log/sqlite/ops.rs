@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use shared::frame::{ConversationRow, Durability};
-use shared::{ConversationId, Envelope, Epoch, Position};
+use model::frame::{ConversationRow, Durability};
+use model::{ConversationId, Envelope, Epoch, Position};
 
 use super::views;
 use crate::log::{Append, Attachment, Call, Checkpoint, Document, Import, Mark};

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
+use model::{ConversationId, Envelope};
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
-use shared::{ConversationId, Envelope};
 
 use super::blocks::{self, BLOCK_BYTES, Loose};
 use super::ops::{Compacted, Op, PackedView};

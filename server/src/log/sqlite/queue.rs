@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
+use model::limits::CONVERSATIONS_MAX;
+use model::{ConversationId, Epoch, Seq};
 use parking_lot::{Condvar, Mutex};
-use shared::limits::CONVERSATIONS_MAX;
-use shared::{ConversationId, Epoch, Seq};
 use tokio::sync::watch;
 
 use super::ops::{Op, Queued};

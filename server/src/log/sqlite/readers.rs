@@ -14,7 +14,7 @@ pub(super) const READERS_MAX: usize = 4;
 
 /// Most searches and figures of tools at a time. They have connections of their own: whatever they take, conversations and the
 /// list are read.
-pub(super) const SEARCHERS_MAX: usize = shared::limits::SEARCHES_AT_ONCE_MAX;
+pub(super) const SEARCHERS_MAX: usize = model::limits::SEARCHES_AT_ONCE_MAX;
 
 /// See the module.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What stays: whole conversations go, the one that was silent longest first, until the rest is within the rule.
 
+use model::ConversationId;
 use rusqlite::Connection;
-use shared::ConversationId;
 
 use super::schema::natural;
 use super::{rows, sweep};

@@ -1,9 +1,9 @@
 //! The list of conversations.
 
+use model::event::RunStatus;
+use model::frame::ConversationRow;
+use model::{ConversationId, Epoch};
 use rusqlite::{Connection, Row};
-use shared::event::RunStatus;
-use shared::frame::ConversationRow;
-use shared::{ConversationId, Epoch};
 
 use super::schema::{integer, natural, size};
 use crate::log::ListQuery;

@@ -6,9 +6,9 @@
 
 use std::time::{Duration, Instant};
 
+use model::RunId;
+use model::limits::HITS_MAX;
 use rusqlite::{Connection, Row, ToSql};
-use shared::RunId;
-use shared::limits::HITS_MAX;
 
 use super::blocks::unreadable;
 use super::documents;
@@ -22,7 +22,7 @@ mod words;
 
 use words::Term;
 
-/// Documents in the first window. Each has at most [`shared::limits::DOCUMENT_BYTES_MAX`].
+/// Documents in the first window. Each has at most [`model::limits::DOCUMENT_BYTES_MAX`].
 const WINDOW: i64 = 64;
 
 /// Fewest documents of a window.

@@ -1,8 +1,8 @@
 //! Rows of conversations that went are deleted in steps, each small against a commit: whoever waits for the log waits for
 //! one step at most, however large the conversation was. What goes is not found any more from the moment that it went.
 
+use model::limits::LOG_SWEEP_BYTES;
 use rusqlite::{Connection, OptionalExtension as _};
-use shared::limits::LOG_SWEEP_BYTES;
 
 use super::documents;
 use super::schema::size;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use shared::{ConversationId, Seq};
+use model::{ConversationId, Seq};
 
 /// Where a conversation stands when all that waits is written.
 #[derive(Debug, Clone)]

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use shared::event::{Kind, RunEnd, RunStart, RunStatus};
-use shared::testkit;
-use shared::{Envelope, Event, RunId};
+use ::model::event::{Kind, RunEnd, RunStart, RunStatus};
+use ::model::testkit;
+use ::model::{Envelope, Event, RunId};
 use tempfile::TempDir;
 
 use super::*;
@@ -100,7 +100,7 @@ fn append_with(
     log.append(append).unwrap()
 }
 
-fn row(name: &str, view: &shared::View, at: u64) -> ConversationRow {
+fn row(name: &str, view: &::model::View, at: u64) -> ConversationRow {
     ConversationRow {
         conversation: id(name),
         title: view.title.clone(),

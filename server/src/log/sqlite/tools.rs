@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use compact_str::CompactString;
+use model::limits::{ID_BYTES_MAX, TOOLS_MAX};
 use rusqlite::Connection;
-use shared::limits::{ID_BYTES_MAX, TOOLS_MAX};
 
 use super::schema::{natural, size};
 use crate::log::{Call, ToolFigures};

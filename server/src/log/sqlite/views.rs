@@ -1,8 +1,8 @@
 //! The newest state of each conversation that was kept: from there it is read back quickly.
 
 use flate2::Compression;
+use model::{Seq, View, snapshot};
 use rusqlite::{Connection, OptionalExtension as _};
-use shared::{Seq, View, snapshot};
 
 use super::blocks::{deflate, inflate, unreadable};
 use super::schema::integer;

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
+use model::limits::NUMBER_MAX;
 use serde::{Deserialize, Serialize};
-use shared::limits::NUMBER_MAX;
 
 use super::private;
 use crate::log::Missing;

@@ -12,8 +12,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use model::{ConversationId, Seq};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
-use shared::{ConversationId, Seq};
 
 use super::aside::Aside;
 use super::commit::{Commit, Outcome};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use shared::ConversationId;
-use shared::exchange::{Api, Call, Request};
+use exchange::{Api, Call, Request};
+use model::ConversationId;
 
 use super::LONG_BYTES;
 use crate::clock;

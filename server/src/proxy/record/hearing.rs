@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use shared::anomaly::{Anomaly, AnomalyCode};
-use shared::dialect::Decoded;
-use shared::event::{ErrorFact, Kind};
-use shared::exchange::{Answer, Ending};
+use dialects::Decoded;
+use exchange::{Answer, Ending};
+use model::anomaly::{Anomaly, AnomalyCode};
+use model::event::{ErrorFact, Kind};
 
 use super::LONG_BYTES;
 use crate::log::blocking;

@@ -7,12 +7,12 @@ use std::mem::take;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use shared::dialect::Decoded;
-use shared::envelope::Envelope;
-use shared::event::{Event, Kind};
-use shared::ids::{AgentId, MessageId, PartId, ToolCallId};
-use shared::limits::PROXY_PARTS_HELD_MAX;
-use shared::{Json, RunId};
+use dialects::Decoded;
+use model::envelope::Envelope;
+use model::event::{Event, Kind};
+use model::ids::{AgentId, MessageId, PartId, ToolCallId};
+use model::limits::PROXY_PARTS_HELD_MAX;
+use model::{Json, RunId};
 
 use super::{STRUCK, Secrets, Within};
 

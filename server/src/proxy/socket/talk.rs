@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use model::limits::{PROXY_SOCKET_ANSWERS_MAX, PROXY_SOCKET_ITEMS_MAX};
 use serde_json::{Map, Value, json};
-use shared::limits::{PROXY_SOCKET_ANSWERS_MAX, PROXY_SOCKET_ITEMS_MAX};
 
 use crate::proxy::record::{self, Facts, Started};
 use crate::proxy::tape::{Asked, End, Head};

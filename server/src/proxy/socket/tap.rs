@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use axum::body::Bytes;
 use flate2::{Decompress, FlushDecompress};
+use model::limits::{PROXY_LAG_BYTES_MAX, PROXY_REQUEST_BYTES_MAX, PROXY_SOCKET_PIECES_MAX};
 use parking_lot::Mutex;
-use shared::limits::{PROXY_LAG_BYTES_MAX, PROXY_REQUEST_BYTES_MAX, PROXY_SOCKET_PIECES_MAX};
 use tokio::sync::mpsc;
 
 use super::frames::{Frames, Message};

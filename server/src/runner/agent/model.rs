@@ -1,9 +1,10 @@
 //! The model's side of the loop: asking, what it says, what becomes of an answer that fails.
 
-use shared::anomaly::{Anomaly, AnomalyCode};
-use shared::event::{ErrorFact, RunStatus, RunUpdate, ToolState};
-use shared::reconstruct::{NEXT_ANSWER, PARTIAL_ANSWER, Partial};
-use shared::{Event, Json, Kind, ToolCallId, backoff};
+use encode::reconstruct::{PARTIAL_ANSWER, Partial};
+use model::anomaly::{Anomaly, AnomalyCode};
+use model::event::{ErrorFact, RunStatus, RunUpdate, ToolState};
+use model::flow::NEXT_ANSWER;
+use model::{Event, Json, Kind, ToolCallId, backoff};
 
 use super::{Agent, Ask, Command, Phase, failure};
 

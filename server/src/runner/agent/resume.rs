@@ -1,7 +1,8 @@
 //! An agent whose run is there already: the hub died, or a person wants a run that failed to go on.
 
-use shared::reconstruct::{NEXT_ANSWER, PARTIAL_ANSWER};
-use shared::view::{Item, NoteBody, RunView, ToolView};
+use encode::reconstruct::PARTIAL_ANSWER;
+use model::flow::NEXT_ANSWER;
+use model::view::{Item, NoteBody, RunView, ToolView};
 
 use super::{
     Agent, Command, Event, Kind, PartEnd, Phase, Plan, RunId, ToolCallId, ToolState, ToolStateChange,

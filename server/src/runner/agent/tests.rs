@@ -1,11 +1,11 @@
 //! What an agent does with what comes, without any model, tool or clock.
 
+use ::model::event::{PartKind, RunUpdate, ToolStart};
+use ::model::view::RunView;
+use ::model::{PartId, View, testkit};
+use encode::reconstruct::PARTIAL_ANSWER;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use shared::event::{PartKind, RunUpdate, ToolStart};
-use shared::reconstruct::PARTIAL_ANSWER;
-use shared::view::RunView;
-use shared::{PartId, View, testkit};
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! Failures of models, by one name each wherever they come from.
 
-use shared::dialect::by_status;
-use shared::event::ErrorFact;
+use dialects::by_status;
+use model::event::ErrorFact;
 
 /// What a failure is called that says that the conversation is longer than the model takes.
 pub(crate) const CONTEXT_LIMIT: &str = "context_limit";

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use dialects::{Decode, Decoded, failure_in};
 use http_body_util::BodyExt as _;
 use hyper::Response;
-use shared::dialect::{Decode, Decoded, failure_in};
-use shared::event::ErrorFact;
+use model::event::ErrorFact;
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::{failure, named, of_status};

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
-use shared::event::ErrorFact;
+use model::event::ErrorFact;
 
 use super::failure::failure;
 use crate::proxy::{Fault, Upstream};

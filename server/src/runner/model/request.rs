@@ -1,8 +1,8 @@
 //! The body of a request: the conversation in the words of an API.
 
+use encode::reconstruct::{Unfinished, anthropic, openai};
+use model::View;
 use serde_json::{Map, Value, json};
-use shared::View;
-use shared::reconstruct::{Unfinished, anthropic, openai};
 
 use crate::config::{ModelApi, RunnerConfig};
 

@@ -2,11 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use model::event::ToolResult;
+use model::limits::TOOL_FILES_BYTES_MAX;
+use model::{Json, ToolCallId};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
-use shared::event::ToolResult;
-use shared::limits::TOOL_FILES_BYTES_MAX;
-use shared::{Json, ToolCallId};
 
 /// The scheme of resources that a tool made for the person alone, to be looked at and not to be read by the model.
 const FOR_PERSONS: &str = "ui://";

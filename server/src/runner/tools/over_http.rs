@@ -259,7 +259,7 @@ impl StreamableHttpClient for OverHttp {
         auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
-        let max = shared::limits::TOOL_MESSAGE_BYTES_MAX;
+        let max = model::limits::TOOL_MESSAGE_BYTES_MAX;
         self.get_stream_with_max_sse_event_size(
             uri,
             session_id,

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use hyper::header::{AUTHORIZATION, HeaderValue};
 use indexmap::IndexMap;
+use model::ToolCallId;
+use model::limits::TOOL_MESSAGE_BYTES_MAX;
 use parking_lot::Mutex;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, Implementation, ProgressNotificationParam, ProgressToken, Tool,
@@ -16,8 +18,6 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient, ServiceExt as _};
-use shared::ToolCallId;
-use shared::limits::TOOL_MESSAGE_BYTES_MAX;
 use tokio::process::Child;
 use tokio::sync::mpsc;
 

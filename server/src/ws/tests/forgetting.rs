@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared::frame::ServerFrame;
+use model::frame::ServerFrame;
 use tokio::time::timeout;
 
 use super::{LIMIT, Socket, TestHub};

@@ -1,7 +1,7 @@
 //! The times of a call, and the foot of its content: times in short, and the button that copies.
 
 use leptos::prelude::*;
-use shared::event::ToolState;
+use model::event::ToolState;
 
 use super::super::copy::{CopyButton, Said};
 use super::{Ids, Tab, tool, whole};
@@ -34,7 +34,7 @@ pub(super) fn Timing(ids: Ids) -> impl IntoView {
     };
     let attempts = move || {
         let told = ids.with_value(|(run, id)| {
-            store.track(&shared::fold::Change::Run(run.clone()));
+            store.track(&model::fold::Change::Run(run.clone()));
             store.view(|view| {
                 let run = view.runs.get(run)?;
                 let told = earlier_attempts(run, id).into_iter().enumerate().filter_map(|(at, before)| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use shared::{RunId, ToolCallId};
+use model::{RunId, ToolCallId};
 
 use super::super::copy::Said;
 use super::{Ids, tool};

@@ -1,7 +1,7 @@
 //! The past is shown and the present goes on behind it.
 
-use shared::ConversationId;
-use shared::frame::{ServerFrame, parse_server};
+use model::ConversationId;
+use model::frame::{ServerFrame, parse_server};
 
 use super::*;
 use crate::timeline::Extent;
@@ -63,9 +63,9 @@ fn a_recording_has_a_past_too() {
     model.in_past(|replay, changed| replay.seek_event(2, changed));
     assert_eq!(model.view().seq, 2);
     model.in_past(|replay, changed| replay.seek_event(9, changed));
-    assert_eq!(shared::snapshot::hash(model.view()), {
+    assert_eq!(model::snapshot::hash(model.view()), {
         model.end_past();
-        shared::snapshot::hash(model.view())
+        model::snapshot::hash(model.view())
     });
     model.open(None);
     model.begin_past();

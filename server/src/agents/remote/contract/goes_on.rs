@@ -1,8 +1,8 @@
 //! How agents elsewhere that wait for a person are answered, one kind after the other. Pure.
 
 use compact_str::CompactString;
+use model::ToolCallId;
 use serde_json::{Map, Value, json};
-use shared::ToolCallId;
 
 use super::super::pause::{Ask, Called, Standing};
 use super::{Asked, Occasion, RemoteKind, agno_path, form, json_body, langgraph_with, uuid_of, word, words};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared::testkit::{events, folded, logged};
+use model::testkit::{events, folded, logged};
 
 use super::*;
 use crate::config::Upstream;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use shared::RunId;
-use shared::event::RunStart;
-use shared::testkit::{folded, logged};
+use model::RunId;
+use model::event::RunStart;
+use model::testkit::{folded, logged};
 
 use super::*;
 

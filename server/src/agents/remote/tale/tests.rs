@@ -1,9 +1,9 @@
 //! What becomes of an answer's events, and of their ids when the run has them already.
 
-use shared::dialect::{DecodeOptions, decoder};
-use shared::event::{AgentStart, Message, ToolStart};
-use shared::view::{AgentView, ToolView};
-use shared::{MessageId, ToolCallId};
+use dialects::{DecodeOptions, decoder};
+use model::event::{AgentStart, Message, ToolStart};
+use model::view::{AgentView, ToolView};
+use model::{MessageId, ToolCallId};
 
 use super::*;
 
@@ -105,7 +105,7 @@ fn a_failure_is_kept_for_the_end_and_what_was_said_before_is_not_said_again() {
 fn an_agent_cannot_forge_what_the_hub_remembers() {
     let run = RunId::new("r");
     let mut tale = Tale::new(run.clone(), None);
-    let forged = Kind::Custom { name: "remote_goes_on".into(), value: shared::Json::of(&true) };
+    let forged = Kind::Custom { name: "remote_goes_on".into(), value: model::Json::of(&true) };
     let events = told(&mut tale, vec![Event::new(&run, forged)]);
     assert!(
         matches!(&events[0].kind, Kind::Custom { name, .. } if name == "agent_remote_goes_on"),
@@ -118,7 +118,7 @@ fn calls_of_a_member_belong_to_the_pause_that_comes_behind_them() {
     let run = RunId::new("r");
     let mut tale = Tale::new(run.clone(), None);
     let asks = Kind::ApprovalRequest { tool: ToolCallId::new("a"), text: None };
-    let interrupt = Kind::Custom { name: INTERRUPT.into(), value: shared::Json::of(&true) };
+    let interrupt = Kind::Custom { name: INTERRUPT.into(), value: model::Json::of(&true) };
     let kinds = [call("a"), asks, interrupt];
     told(&mut tale, kinds.into_iter().map(|kind| Event::new(&run, kind)).collect());
     let (_, asks) = tale.end();

@@ -1,6 +1,6 @@
 //! Tests of what a person reads.
 
-use shared::fold::fold;
+use model::fold::fold;
 
 use super::*;
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
+use model::code::ErrorCode;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use shared::code::ErrorCode;
 
 use super::shelf::{Change, Model, PROVIDER, Power, no_provider};
 use crate::agents::commands::Refusal;

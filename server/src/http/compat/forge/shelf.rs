@@ -6,12 +6,12 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use model::code::ErrorCode;
+use model::format;
+use model::limits::{FORGE_MODELS_MAX, ID_BYTES_MAX};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use shared::code::ErrorCode;
-use shared::format;
-use shared::limits::{FORGE_MODELS_MAX, ID_BYTES_MAX};
 
 use crate::agents::commands::Refusal;
 use crate::config::LogChoice;

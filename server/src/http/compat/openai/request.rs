@@ -3,8 +3,8 @@
 
 use axum::http::StatusCode;
 use compact_str::CompactString;
+use exchange::{Api, Offered, Request};
 use serde_json::{Map, Value};
-use shared::exchange::{Api, Offered, Request};
 
 use super::fault::Fault;
 use crate::agents::Spoken;

@@ -1,8 +1,8 @@
 //! Tests of what of a history is new.
 
 use compact_str::CompactString;
-use shared::event::{Event, Kind, Message, RunEnd, RunStart};
-use shared::{Envelope, MessageId, RunId};
+use model::event::{Event, Kind, Message, RunEnd, RunStart};
+use model::{Envelope, MessageId, RunId};
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn view(items: &[&str]) -> View {
                 publisher: None,
                 by_hub: false,
             };
-            shared::fold::fold(&mut view, &envelope, &mut |_change| {});
+            model::fold::fold(&mut view, &envelope, &mut |_change| {});
         };
         if kind == "u" {
             let message = MessageId::new(&number.to_string());

@@ -2,9 +2,9 @@
 //! in which nothing was said yet is nowhere else.
 
 use indexmap::IndexMap;
+use model::ConversationId;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
-use shared::ConversationId;
 
 use crate::clock;
 

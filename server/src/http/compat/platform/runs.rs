@@ -7,11 +7,11 @@ use axum::body::Bytes;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use model::event::RunStatus;
+use model::view::RunView;
+use model::{ConversationId, Position, RunId, format};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use shared::event::RunStatus;
-use shared::view::RunView;
-use shared::{ConversationId, Position, RunId, format};
 
 use super::assistants::{agent, id_of};
 use super::fault::Fault;
@@ -113,7 +113,7 @@ async fn settled_for_good(
         settled(shared, conversation, place).await?;
         let mut moved = std::pin::pin!(conversation.moved());
         moved.as_mut().enable();
-        let is_running = |view: &shared::View| view.runs.get(&place.run).is_some_and(RunView::is_running);
+        let is_running = |view: &model::View| view.runs.get(&place.run).is_some_and(RunView::is_running);
         if !conversation.look(is_running) {
             return Ok(());
         }
@@ -318,7 +318,7 @@ async fn join_at(
             Fault::wrong(format!("Last-Event-ID: {place:?} is no id of an event of this hub"))
         })?,
     };
-    let item = shared::view::TopItem::Run(run.clone());
+    let item = model::view::TopItem::Run(run.clone());
     let seq = seq_before(shared, &branch.conversation, &item).await?;
     let is_leashed = said.iter().any(|(name, value)| name == "cancel_on_disconnect" && value == "1");
     let (modes, left_out) = modes(Some(&modes_said(said)))?;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use compact_str::CompactString;
-use shared::code::ErrorCode;
-use shared::event::RunStatus;
-use shared::view::TopItem;
-use shared::{ConversationId, RunId, ToolCallId, View};
+use model::code::ErrorCode;
+use model::event::RunStatus;
+use model::view::TopItem;
+use model::{ConversationId, RunId, ToolCallId, View};
 use tokio::sync::MutexGuard;
 
 use super::assistants::uuid;

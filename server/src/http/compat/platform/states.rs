@@ -6,13 +6,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
+use encode::langgraph;
+use model::event::{Kind, Message, RunStatus};
+use model::view::{RunView, TopItem};
+use model::{ConversationId, MessageId, RunId, ToolCallId, View, format};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use shared::encode::langgraph;
-use shared::event::{Kind, Message, RunStatus};
-use shared::view::{RunView, TopItem};
-use shared::{ConversationId, MessageId, RunId, ToolCallId, View, format};
 
 use super::assistants::{id_of, uuid};
 use super::fault::Fault;
@@ -383,7 +383,7 @@ pub(super) async fn update(
     let news =
         start::find(&shared, &thread, checkpoint(&body)?.as_deref(), messages, Strategy::Reject).await?;
     let name = clock::fresh_name();
-    let mut said = shared::dialect::Decoded::default();
+    let mut said = dialects::Decoded::default();
     for (number, spoken) in news.messages.into_iter().enumerate() {
         let message = spoken.id.unwrap_or_else(|| MessageId::new(&format!("{name}.{number}")));
         said.push(&RunId::none(), Kind::Message(Message { message, role: spoken.role, text: spoken.text }));

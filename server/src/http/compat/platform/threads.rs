@@ -6,9 +6,9 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
+use model::event::RunStatus;
+use model::{ConversationId, format};
 use serde_json::{Map, Value, json};
-use shared::event::RunStatus;
-use shared::{ConversationId, format};
 
 use super::assistants::id_of;
 use super::fault::Fault;
@@ -53,7 +53,7 @@ fn told(thread: &Thread, row: Option<&Row>) -> Value {
     };
     let error = last.filter(|_| status == "error").map(failure);
     let (created, updated) = times(head, row);
-    let interrupt = last.and_then(shared::encode::langgraph::interrupt);
+    let interrupt = last.and_then(encode::langgraph::interrupt);
     let interrupts = interrupt.map_or_else(|| json!({}), |interrupt| json!({"tools": [interrupt]}));
     json!({"thread_id": thread.id, "created_at": format::iso(created), "updated_at": format::iso(updated),
         "state_updated_at": format::iso(updated), "metadata": described(head, row), "status": status, "config": {},

@@ -8,12 +8,12 @@ use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
+use encode::{Caller, EncodeOptions, encoding, langgraph};
 use futures_util::stream;
+use model::event::RunStatus;
+use model::view::{RunView, TopItem};
+use model::{ConversationId, RunId, code::ErrorCode};
 use serde_json::{Value, json};
-use shared::encode::{Caller, EncodeOptions, encoding, langgraph};
-use shared::event::RunStatus;
-use shared::view::{RunView, TopItem};
-use shared::{ConversationId, RunId, code::ErrorCode};
 
 use super::fault::Fault;
 use super::states::{Branch, Thread, failure, waiting};

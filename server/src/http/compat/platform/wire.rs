@@ -1,8 +1,8 @@
 //! What clients of the platform send: the input of a run, where it begins, and what is said to calls that wait.
 
 use axum::http::StatusCode;
+use model::{MessageId, ToolCallId};
 use serde_json::{Map, Value};
-use shared::{MessageId, ToolCallId};
 
 use super::fault::Fault;
 use crate::agents::Spoken;

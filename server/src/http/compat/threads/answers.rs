@@ -1,9 +1,9 @@
 //! Whether what a history has as an answer is what a run said: all of it, the beginning that was shown before it broke off,
 //! or the words of its failure as the door told them.
 
-use shared::encode::{FAILED, STOPPED_BY_PERSON};
-use shared::event::RunStatus;
-use shared::view::RunView;
+use encode::{FAILED, STOPPED_BY_PERSON};
+use model::event::RunStatus;
+use model::view::RunView;
 
 use super::sides::plain;
 use crate::http::stream::reader::TOLD_FAILURES;

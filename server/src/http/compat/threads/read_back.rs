@@ -1,8 +1,8 @@
 //! What callers had begun before the hub came back, from the runs themselves.
 
-use shared::event::Kind;
-use shared::view::{NoteBody, RunView};
-use shared::{RunId, View};
+use model::event::Kind;
+use model::view::{NoteBody, RunView};
+use model::{RunId, View};
 
 use super::{CALLER, Heard, LEFT, Trace};
 use crate::hub::Hub;

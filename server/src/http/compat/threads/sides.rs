@@ -3,7 +3,7 @@
 
 use std::hash::Hasher as _;
 
-use shared::print::Printer;
+use model::print::Printer;
 
 use crate::agents::Spoken;
 

@@ -1,8 +1,8 @@
 //! Tests of attendance, in virtual time.
 
-use shared::ToolCallId;
-use shared::event::{RunStart, ToolProgress};
-use shared::testkit::{events, folded, logged};
+use model::ToolCallId;
+use model::event::{RunStart, ToolProgress};
+use model::testkit::{events, folded, logged};
 
 use super::*;
 

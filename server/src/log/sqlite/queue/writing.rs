@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use shared::{ConversationId, Seq};
+use model::{ConversationId, Seq};
 
 use super::{GATHER, GATHER_BYTES, LOST_MAX, Next, Queue, SWEEP_PAUSE, Stage, TAILS_MAX};
 use crate::log::sqlite::ops::{Op, Queued};

@@ -1,6 +1,6 @@
 //! What a person types, as a query of the index that cannot be malformed: every word stands in quotes there.
 
-use shared::limits::SEARCH_QUERY_BYTES_MAX;
+use model::limits::SEARCH_QUERY_BYTES_MAX;
 
 use super::words::Term;
 use crate::log::LogError;

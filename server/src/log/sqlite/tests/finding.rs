@@ -1,8 +1,8 @@
 //! What is found: by words, in the list, in figures.
 
-use shared::event::RunStatus;
-use shared::limits::HITS_MAX;
-use shared::view::Item;
+use ::model::event::RunStatus;
+use ::model::limits::HITS_MAX;
+use ::model::view::Item;
 
 use super::*;
 use crate::log::{Call, Document, DocumentKind, DocumentPlace, Stop};
@@ -286,7 +286,7 @@ fn the_list_pages_by_time_and_name_whatever_the_size_of_a_page() {
         renumbered.seq = 1;
         append(&log, &name, 0, &[Arc::new(renumbered)]);
         if n % 4 != 0 {
-            let mut row = row(&name, &shared::View::default(), 7);
+            let mut row = row(&name, &::model::View::default(), 7);
             row.state = Some(if n % 4 == 1 { RunStatus::Running } else { RunStatus::Complete });
             row.title = Some(name.clone());
             log.list_as(vec![row]);
@@ -319,7 +319,7 @@ fn what_did_not_end_or_went_on_since_its_row_is_unfinished() {
         ("none", None, 0),
     ] {
         append(&log, name, 0, &events(1, 3, 4));
-        let mut row = row(name, &shared::View::default(), 7);
+        let mut row = row(name, &::model::View::default(), 7);
         (row.state, row.head) = (state, 3 - behind);
         log.list_as(vec![row]);
     }

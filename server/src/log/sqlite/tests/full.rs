@@ -1,6 +1,6 @@
 //! A disk that is full: nobody is stopped, everybody is told, nothing is doubled, and a checkpoint fills the hole.
 
-use shared::limits::LOG_QUEUE_BYTES_MAX;
+use ::model::limits::LOG_QUEUE_BYTES_MAX;
 
 use super::*;
 use crate::log::DocumentKind;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::log::Stop;
 use crate::log::{DocumentKind, SearchQuery};
-use shared::limits::LOG_SWEEP_BYTES;
+use ::model::limits::LOG_SWEEP_BYTES;
 
 const IMPORT: Import = Import(7);
 

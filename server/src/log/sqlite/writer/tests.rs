@@ -1,6 +1,6 @@
 //! Tests of the order in which a group is tried again.
 
-use shared::{Epoch, Position};
+use model::{Epoch, Position};
 
 use super::*;
 use crate::log::Append;

@@ -1,8 +1,8 @@
 //! Tests of keys that are struck out of events.
 
 use axum::http::HeaderMap;
-use shared::anomaly::{Anomaly, AnomalyCode};
-use shared::event::{ErrorFact, Message, PartEnd, RunStart, ToolResult};
+use model::anomaly::{Anomaly, AnomalyCode};
+use model::event::{ErrorFact, Message, PartEnd, RunStart, ToolResult};
 
 use super::*;
 
@@ -106,7 +106,7 @@ fn what_is_held_back_is_bounded_and_comes_with_the_end_of_the_run() {
     let texts: Vec<_> = events.envelopes.iter().map(text).collect();
     assert_eq!(texts.iter().filter(|text| *text == "a ").count(), PROXY_PARTS_HELD_MAX);
     assert_eq!(texts.last().map(String::as_str), Some("a [key]"), "one more than are held");
-    let mut events = decoded(vec![Kind::RunEnd(shared::event::RunEnd::default())]);
+    let mut events = decoded(vec![Kind::RunEnd(model::event::RunEnd::default())]);
     striker.strike(&mut events);
     assert_eq!(events.envelopes.len(), PROXY_PARTS_HELD_MAX + 1);
     assert_eq!(events.envelopes.first().map(text).as_deref(), Some("sk-7c1d5"));

@@ -1,7 +1,7 @@
 //! What is read out of bodies of several versions.
 
+use model::ToolCallId;
 use serde_json::{Value, json};
-use shared::ToolCallId;
 
 use super::{Ask, Strategy, consents};
 use crate::runner::Answer;

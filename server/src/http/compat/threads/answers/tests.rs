@@ -1,7 +1,7 @@
 //! Tests of what counts as the answer of a run.
 
-use shared::event::{ErrorFact, Event, Kind, PartKind, RunEnd};
-use shared::{Envelope, PartId, RunId, View};
+use model::event::{ErrorFact, Event, Kind, PartKind, RunEnd};
+use model::{Envelope, PartId, RunId, View};
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn run(text: &str, status: RunStatus, failure: Option<&str>) -> RunView {
     for kind in kinds.into_iter().chain(error).chain([end]) {
         let (event, seq) = (Event::new(&run, kind), view.seq + 1);
         let envelope = Envelope { event, seq, at: 1, producer_at: None, publisher: None, by_hub: false };
-        shared::fold::fold(&mut view, &envelope, &mut |_change| {});
+        model::fold::fold(&mut view, &envelope, &mut |_change| {});
     }
     view.runs.get(&run).unwrap().clone()
 }

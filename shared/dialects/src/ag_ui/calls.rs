@@ -1,0 +1,245 @@
+//! Tool calls. The end of a call says that its arguments are whole, not that it was executed; the result is an event of
+//! its own, and is missing where somebody else executes the tool.
+
+use std::borrow::Cow;
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+
+use crate::Decoded;
+use crate::field::Fields;
+use crate::writer::{Outcome, WholeCall, Writer};
+use model::anomaly::AnomalyCode;
+use model::event::Kind;
+use model::ids::AgentId;
+use model::json::Json;
+use model::limits::{ITEMS_PER_RUN_MAX, PART_BYTES_MAX};
+
+/// The calls of a stream.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    told: IndexMap<CompactString, Call>,
+    /// The call that began last.
+    last: CompactString,
+    /// The call in the short form that goes on.
+    chunk: Option<CompactString>,
+    /// The run that goes on has told a call.
+    has_call: bool,
+}
+
+#[derive(Debug)]
+struct Call {
+    writing: WholeCall,
+    agent: Option<AgentId>,
+    stage: Stage,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Stage {
+    Writing,
+    Written,
+    /// It is told a second time; its arguments as they are told now.
+    Again(String),
+    /// The result was told, or its run is over.
+    Over,
+}
+
+impl Calls {
+    /// A run begins: ids may come again and mean other calls.
+    pub(super) fn begin(&mut self) {
+        (self.chunk, self.has_call) = (None, false);
+        if self.told.len() > ITEMS_PER_RUN_MAX {
+            self.told.clear();
+        }
+    }
+
+    pub(super) fn has_call(&self) -> bool {
+        self.has_call
+    }
+
+    /// The call has begun and gave nothing back yet.
+    pub(super) fn is_waiting(&self, id: &str) -> bool {
+        self.told.get(id).is_some_and(|call| call.stage != Stage::Over)
+    }
+
+    /// A call was told by this id.
+    pub(super) fn is_known(&self, id: &str) -> bool {
+        self.told.contains_key(id)
+    }
+
+    /// `what` happens to a call.
+    pub(super) fn event(
+        &mut self,
+        what: &str,
+        event: &Fields<'_>,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        let id = event.any(&["toolCallId", "id"]).words();
+        let name = || event.any(&["toolCallName", "toolName", "name"]).words().unwrap_or_default();
+        let delta = || event.any(&["delta", "args"]).words().unwrap_or_default();
+        match what {
+            "START" => self.start(&id.unwrap_or_default(), &name(), agent, w, out),
+            "ARGS" => {
+                let id = self.meant(id);
+                if !self.told.contains_key(&id) {
+                    w.anomaly(AnomalyCode::ToolWithoutStart, format!("arguments of {id:?}"), out);
+                    self.start(&id, &name(), agent, w, out);
+                }
+                self.args(&id, &delta(), w, out);
+            }
+            "END" => {
+                let id = self.meant(id);
+                self.end(&id, true, w, out);
+            }
+            "RESULT" => {
+                let id = self.meant(id);
+                self.result(&id, event, w, out);
+            }
+            "CHUNK" => {
+                let id = match (id, &self.chunk) {
+                    (None, Some(id)) => id.clone(),
+                    (id, _) => CompactString::new(id.unwrap_or_default()),
+                };
+                if self.chunk.as_ref() != Some(&id) {
+                    self.start(&id, &name(), agent, w, out);
+                    self.chunk = Some(CompactString::new(&*self.last));
+                }
+                let id = self.chunk.clone().unwrap_or(id);
+                self.args(&id, &delta(), w, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// The call that an event means: where it names none, the one that began last.
+    fn meant(&self, id: Option<Cow<'_, str>>) -> CompactString {
+        id.map_or_else(|| self.last.clone(), CompactString::new)
+    }
+
+    fn start(&mut self, id: &str, name: &str, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+        if let Some(known) = self.told.get_mut(id)
+            && w.knows_call(id)
+        {
+            match known.stage {
+                Stage::Over => {}
+                // Adapters tell a call when the model writes it and again when it is executed.
+                Stage::Written => {
+                    known.stage = Stage::Again(String::new());
+                    return;
+                }
+                Stage::Writing | Stage::Again(_) => return,
+            }
+        }
+        if !w.has_room(out) {
+            return;
+        }
+        self.has_call = true;
+        let mut writing = WholeCall::new(w.open_call(id, name, false, agent, out));
+        // Without an id the writer gives one.
+        self.last = CompactString::new(writing.call().id());
+        let call = Call { writing, agent: agent.cloned(), stage: Stage::Writing };
+        self.told.insert(self.last.clone(), call);
+    }
+
+    fn args(&mut self, id: &str, text: &str, w: &mut Writer, out: &mut Decoded) {
+        let Some(known) = self.told.get_mut(id) else { return };
+        match &mut known.stage {
+            Stage::Writing => known.writing.args(text, w, out),
+            Stage::Again(held) if held.len().saturating_add(text.len()) <= PART_BYTES_MAX => {
+                held.push_str(text);
+            }
+            Stage::Again(_) => {}
+            Stage::Written | Stage::Over if text.is_empty() => {}
+            Stage::Written | Stage::Over => {
+                w.anomaly(AnomalyCode::AfterToolEnd, format!("arguments of {id:?}"), out);
+            }
+        }
+    }
+
+    fn end(&mut self, id: &str, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        if self.chunk.as_deref() == Some(id) {
+            self.chunk = None;
+        }
+        let Some(known) = self.told.get_mut(id) else { return };
+        match std::mem::replace(&mut known.stage, Stage::Written) {
+            Stage::Writing if is_whole || known.writing.call().is_whole() => known.writing.written(w, out),
+            Stage::Again(arguments) if !arguments.is_empty() && !known.writing.is(&arguments) => {
+                let kind = Kind::ToolCall { tool: w.tool_id(id), name: None, arguments: Some(arguments) };
+                w.push_by(known.agent.as_ref(), kind, out);
+            }
+            Stage::Over => known.stage = Stage::Over,
+            Stage::Writing | Stage::Written | Stage::Again(_) => {}
+        }
+    }
+
+    fn result(&mut self, id: &str, event: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+        let output = event.any(&["content", "result", "output"]);
+        if !self.is_known(id) {
+            // Its call was in another stream.
+            let message = event.get("messageId").words().unwrap_or_else(|| id.into());
+            return w.message_as(&message, "tool", &output.words().unwrap_or_default(), out);
+        }
+        let is_error = event.get("isError").is_true() || event.get("error").is_truthy();
+        self.gave_back(id, output.json(), is_error, w, out);
+    }
+
+    /// The call gave something back.
+    pub(super) fn gave_back(
+        &mut self,
+        id: &str,
+        output: Json,
+        failed: bool,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        if w.knows_call(id) {
+            self.end(id, true, w, out);
+        }
+        let Some(known) = self.told.get_mut(id) else { return };
+        known.stage = Stage::Over;
+        let outcome = Outcome { is_error: failed, ..Outcome::of(output) };
+        w.result(id, outcome, known.agent.as_ref(), out);
+    }
+
+    /// Tells a whole call.
+    pub(super) fn whole(
+        &mut self,
+        id: &str,
+        (name, arguments): (&str, &str),
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        let had_call = self.has_call;
+        self.start(id, name, agent, w, out);
+        self.has_call = had_call;
+        let id = if id.is_empty() { self.last.clone() } else { CompactString::new(id) };
+        self.args(&id, arguments, w, out);
+        self.end(&id, true, w, out);
+    }
+
+    /// The call in the short form ends with what is not more of it.
+    pub(super) fn end_chunk(&mut self, kind: &str, event: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+        let Some(chunk) = &self.chunk else { return };
+        let id = event.any(&["toolCallId", "id"]).words();
+        let goes_on = kind == "TOOL_CALL_CHUNK" && id.is_none_or(|id| id == chunk.as_str());
+        if !goes_on {
+            let id = chunk.clone();
+            self.end(&id, true, w, out);
+        }
+    }
+
+    /// The run is over.
+    pub(super) fn end_all(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        let open =
+            self.told.iter().filter(|(_, known)| matches!(known.stage, Stage::Writing | Stage::Again(_)));
+        let open: Vec<_> = open.map(|(id, _)| id.clone()).collect();
+        for id in open {
+            if w.knows_call(&id) {
+                self.end(&id, is_whole, w, out);
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The list of all messages, which some producers send beside the stream and some in its place.
+//!
+//! What stands before the last message of the user is history. What stands after it is what the run did: mostly it was
+//! streamed, and the list only repeats it (under other ids, in the worst case) or corrects it. A run that has streamed
+//! nothing is told by the list alone.
+
+use std::collections::HashSet;
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+
+use super::calls::Calls;
+use super::texts::{Texts, Voice};
+use crate::Decoded;
+use crate::field::{Field, Fields};
+use crate::writer::Writer;
+use model::ids::AgentId;
+use model::limits::MESSAGES_MAX;
+use model::print::Printer;
+
+/// What is known of the messages of others.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// The messages that were told, by id, with the hash of each.
+    told: IndexMap<CompactString, u64>,
+    /// Hashes of all that was told, whatever its id: some producers make up new ids for each list.
+    seen: HashSet<u64>,
+    /// The id of the instructions, which some producers change as they go.
+    system: Option<CompactString>,
+    /// The list has told something that the run itself did.
+    has_own: bool,
+}
+
+/// A message of the list.
+struct Entry<'a> {
+    fields: Fields<'a>,
+    whole: Field<'a>,
+    id: String,
+    role: String,
+    text: String,
+    /// Its hash, with a number where the same is said several times.
+    hash: u64,
+}
+
+impl History {
+    /// A run begins.
+    pub(super) fn begin(&mut self) {
+        self.has_own = false;
+        if self.seen.len() > MESSAGES_MAX {
+            self.seen.clear();
+        }
+    }
+
+    /// Tells what is new in `list`.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one decoder")]
+    pub(super) fn tell(
+        &mut self,
+        list: Field<'_>,
+        may_have_own: bool,
+        texts: &mut Texts,
+        calls: &mut Calls,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        let entries = entries(list);
+        let own =
+            entries.iter().rposition(|entry| entry.role == "user").map_or(0, |last| last.saturating_add(1));
+        let ends_in_answer = entries.last().is_some_and(|entry| entry.role == "assistant");
+        let is_silent = !texts.has_text() && !calls.has_call();
+        let tells_own = may_have_own && ends_in_answer && (is_silent || self.has_own);
+        for (at, entry) in entries.iter().enumerate() {
+            let is_own = may_have_own && at >= own;
+            match entry.role.as_str() {
+                "assistant" if is_own => {
+                    let is_known = !texts.is_news(Voice::Text, &entry.id, &entry.text, w, out);
+                    if tells_own {
+                        self.own(entry, is_known, texts, calls, agent, w, out);
+                    }
+                }
+                "assistant" => {
+                    if !entry.text.is_empty() && texts.is_news(Voice::Text, &entry.id, &entry.text, w, out) {
+                        self.message(entry, w, out);
+                    }
+                }
+                "reasoning" if is_own => {
+                    let is_news = texts.is_news(Voice::Thinking, &entry.id, &entry.text, w, out);
+                    if tells_own && is_news && self.seen.insert(entry.hash) {
+                        texts.whole((Voice::Thinking, &entry.id), &entry.text, agent, w, out);
+                    }
+                }
+                "reasoning" => {}
+                "tool" => self.tool(entry, calls, w, out),
+                "activity" => {
+                    if self.seen.insert(entry.hash) {
+                        w.custom("activity_snapshot", entry.whole, agent, out);
+                    }
+                }
+                _ => self.message(entry, w, out),
+            }
+        }
+    }
+
+    /// What the run did and did not stream.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one decoder")]
+    fn own(
+        &mut self,
+        entry: &Entry<'_>,
+        is_known: bool,
+        texts: &mut Texts,
+        calls: &mut Calls,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        self.has_own = true;
+        if !is_known && !entry.text.is_empty() && self.seen.insert(entry.hash) {
+            texts.whole((Voice::Text, &entry.id), &entry.text, agent, w, out);
+        }
+        for call in entry.fields.get("toolCalls").list() {
+            let call = Fields::of(call);
+            let function = Fields::of(call.get("function"));
+            let id = call.get("id").words().unwrap_or_default();
+            let hash = hash_of(&[&id, &entry.role]);
+            if !calls.is_known(&id) && self.seen.insert(hash) {
+                let name = function.get("name").words().unwrap_or_default();
+                let arguments = function.get("arguments").words().unwrap_or_default();
+                calls.whole(&id, (&name, &arguments), agent, w, out);
+            }
+        }
+    }
+
+    /// What a call gave back, which nobody may have told before: the caller executed it, or the producer streams none.
+    fn tool(&mut self, entry: &Entry<'_>, calls: &mut Calls, w: &mut Writer, out: &mut Decoded) {
+        let id = entry.fields.get("toolCallId").words().unwrap_or_default();
+        if calls.is_waiting(&id) {
+            let output = entry.fields.get("content").json();
+            calls.gave_back(&id, output, entry.fields.get("error").is_truthy(), w, out);
+        } else if !calls.is_known(&id) {
+            self.message(entry, w, out);
+        }
+    }
+
+    /// A message of somebody else, or of an earlier run.
+    fn message(&mut self, entry: &Entry<'_>, w: &mut Writer, out: &mut Decoded) {
+        let mut id = CompactString::new(&entry.id);
+        if self.told.get(&id) == Some(&entry.hash) {
+            return;
+        }
+        if !self.told.contains_key(&id) {
+            if !self.seen.insert(entry.hash) || self.told.len() >= MESSAGES_MAX {
+                return;
+            }
+            if id.is_empty() {
+                id = compact_str::format_compact!("history-{:016x}", entry.hash);
+            }
+            if matches!(entry.role.as_str(), "system" | "developer") {
+                id.clone_from(self.system.get_or_insert_with(|| id.clone()));
+            }
+        }
+        self.told.insert(id.clone(), entry.hash);
+        w.message_as(&id, &entry.role, &entry.text, out);
+    }
+}
+
+fn entries(list: Field<'_>) -> Vec<Entry<'_>> {
+    let mut times = IndexMap::new();
+    let entries = list.list().into_iter().map(|whole| {
+        let fields = Fields::of(whole);
+        let role = fields.get("role").words().unwrap_or_default().into_owned();
+        let text = text_of(fields.get("content"));
+        let times: &mut u32 = times.entry(hash_of(&[&role, &text])).or_insert(0);
+        *times = times.saturating_add(1);
+        let hash = hash_of(&[&role, &text, &times.to_string()]);
+        let id = fields.get("id").words().unwrap_or_default().into_owned();
+        Entry { fields, whole, id, role, text, hash }
+    });
+    entries.collect()
+}
+
+fn hash_of(words: &[&str]) -> u64 {
+    Printer::of(words)
+}
+
+/// The text of a message: a string, or the texts among its blocks.
+fn text_of(content: Field<'_>) -> String {
+    if let Some(text) = content.text() {
+        return text.into_owned();
+    }
+    let texts = content.list().into_iter().map(|block| Fields::of(block).get("text").text());
+    texts.flatten().collect()
+}

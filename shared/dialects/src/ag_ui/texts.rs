@@ -1,0 +1,293 @@
+//! Messages that are streamed: the agent's text and reasoning, and messages of others.
+
+use std::borrow::Cow;
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+
+use crate::Decoded;
+use crate::field::Fields;
+use crate::writer::{EndedPart, Told, WholePart, Writer};
+use model::anomaly::AnomalyCode;
+use model::event::PartKind;
+use model::ids::AgentId;
+use model::limits::{ITEMS_PER_RUN_MAX, PART_BYTES_MAX};
+
+/// Most messages that may be open at the same time.
+const OPEN_MAX: usize = 256;
+
+/// What a streamed message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Voice {
+    /// An answer.
+    Text,
+    /// Reasoning.
+    Thinking,
+}
+
+type Key = (Voice, CompactString);
+
+/// The messages of a stream.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    open: IndexMap<Key, Open>,
+    ended: IndexMap<Key, Ended>,
+    /// The message in the short form that goes on.
+    chunk: Option<Key>,
+    /// The run that goes on has streamed some text.
+    has_text: bool,
+    /// It has shown some reasoning, or said that it hides it.
+    has_thought: bool,
+}
+
+/// A message that goes on.
+#[derive(Debug)]
+struct Open {
+    agent: Option<AgentId>,
+    /// Nothing before its first text, and while something stands between two pieces of it.
+    part: Option<WholePart>,
+    told: Told,
+    /// The part before, and whether it was the only one.
+    last: Option<(EndedPart, bool)>,
+    /// The message of somebody else: its role, and its text so far.
+    foreign: Option<(CompactString, String)>,
+}
+
+/// A message that has ended.
+#[derive(Debug)]
+struct Ended {
+    told: Told,
+    /// Its last part, and whether it is the only one.
+    last: Option<(EndedPart, bool)>,
+}
+
+impl Texts {
+    /// A run begins.
+    pub(super) fn begin(&mut self) {
+        (self.has_text, self.has_thought, self.chunk) = (false, false, None);
+        if self.ended.len() > ITEMS_PER_RUN_MAX {
+            self.ended.clear();
+        }
+    }
+
+    pub(super) fn has_text(&self) -> bool {
+        self.has_text
+    }
+
+    /// `what` happens to a message.
+    pub(super) fn event(
+        &mut self,
+        (voice, what): (Voice, &str),
+        event: &Fields<'_>,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        let id = event.any(&["messageId", "id"]).words();
+        let delta = || event.any(&["delta", "content", "text"]).text().unwrap_or_default();
+        match what {
+            "START" => self.start((voice, CompactString::new(id.unwrap_or_default())), event, agent, w, out),
+            "CONTENT" => {
+                let key = self.meant(voice, id);
+                let text = delta();
+                if !self.open.contains_key(&key) {
+                    let detail = format!("text of {:?} outside of its message", key.1);
+                    w.anomaly(AnomalyCode::PartWithoutStart, detail, out);
+                    self.start(key.clone(), event, agent, w, out);
+                }
+                self.add(&key, &text, w, out);
+            }
+            "END" => {
+                let key = self.meant(voice, id);
+                self.end(&key, w, out);
+            }
+            "CHUNK" => {
+                let key = match (id, &self.chunk) {
+                    (None, Some(key)) if key.0 == voice => key.clone(),
+                    (id, _) => (voice, CompactString::new(id.unwrap_or_default())),
+                };
+                if !self.open.contains_key(&key) {
+                    self.start(key.clone(), event, agent, w, out);
+                }
+                self.chunk = Some(key.clone());
+                self.add(&key, &delta(), w, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// The message that an event means: where it names none, the one that began last.
+    fn meant(&self, voice: Voice, id: Option<Cow<'_, str>>) -> Key {
+        let last = || self.open.keys().rev().find(|(known, _)| *known == voice).map(|(_, id)| id.clone());
+        let id = id.map(CompactString::new).or_else(last).unwrap_or_default();
+        (voice, id)
+    }
+
+    fn start(
+        &mut self,
+        key: Key,
+        event: &Fields<'_>,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        if self.open.contains_key(&key) {
+            return;
+        }
+        if self.open.len() >= OPEN_MAX
+            && let Some(oldest) = self.open.keys().next().cloned()
+        {
+            self.end(&oldest, w, out);
+        }
+        let role = event.get("role").word().filter(|role| !matches!(&**role, "assistant" | "reasoning"));
+        let foreign = role.filter(|_| key.0 == Voice::Text);
+        let foreign = foreign.map(|role| (CompactString::new(&role), String::new()));
+        let before = self.ended.swap_remove(&key);
+        let (told, last) = before.map_or_else(Default::default, |ended| (ended.told, ended.last));
+        self.open.insert(key, Open { agent: agent.cloned(), part: None, told, last, foreign });
+    }
+
+    fn add(&mut self, key: &Key, text: &str, w: &mut Writer, out: &mut Decoded) {
+        let Some(open) = self.open.get_mut(key) else { return };
+        if text.is_empty() {
+            return;
+        }
+        if let Some((_, held)) = &mut open.foreign {
+            if held.len().saturating_add(text.len()) <= PART_BYTES_MAX {
+                held.push_str(text);
+            }
+            return;
+        }
+        let kind = match key.0 {
+            Voice::Text => PartKind::Text,
+            Voice::Thinking => PartKind::Thinking,
+        };
+        if open.part.is_none() && w.has_room(out) {
+            open.part = Some(WholePart::new(w.open_part(kind, open.agent.as_ref(), out)));
+        }
+        if let Some(part) = &mut open.part {
+            open.told.add(text);
+            part.delta(text, w, out);
+            self.has_text |= key.0 == Voice::Text;
+            self.has_thought |= key.0 == Voice::Thinking;
+        }
+    }
+
+    /// Something else happens in between: what follows of the open messages of `agent` stands below it.
+    pub(super) fn pause(&mut self, agent: Option<&AgentId>, w: &Writer, out: &mut Decoded) {
+        for open in self.open.values_mut().filter(|open| open.agent.as_ref() == agent) {
+            open.pause(w, out);
+        }
+    }
+
+    fn end(&mut self, key: &Key, w: &mut Writer, out: &mut Decoded) {
+        if self.chunk.as_ref() == Some(key) {
+            self.chunk = None;
+        }
+        let Some(mut open) = self.open.shift_remove(key) else { return };
+        if let Some((role, text)) = open.foreign {
+            return w.message_as(&key.1, &role, &text, out);
+        }
+        open.pause(w, out);
+        if self.ended.len() <= ITEMS_PER_RUN_MAX {
+            self.ended.insert(key.clone(), Ended { told: open.told, last: open.last });
+        }
+    }
+
+    /// The message in the short form ends with what is not more of it.
+    pub(super) fn end_chunk(&mut self, kind: &str, event: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+        let Some(key) = &self.chunk else { return };
+        let id = event.any(&["messageId", "id"]).words();
+        let goes_on = super::spoken(kind).is_some_and(|(voice, what)| voice == key.0 && what == "CHUNK")
+            && id.is_none_or(|id| id == key.1.as_str());
+        if !goes_on {
+            let key = key.clone();
+            self.end(&key, w, out);
+        }
+    }
+
+    /// Whatever is reasoning ends.
+    pub(super) fn end_thinking(&mut self, w: &mut Writer, out: &mut Decoded) {
+        self.end_where(|key, _| key.0 == Voice::Thinking, w, out);
+    }
+
+    /// What `agent` has open ends; without an agent all.
+    pub(super) fn end_all(&mut self, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+        self.end_where(|_, open| agent.is_none() || open.agent.as_ref() == agent, w, out);
+    }
+
+    fn end_where(&mut self, wanted: impl Fn(&Key, &Open) -> bool, w: &mut Writer, out: &mut Decoded) {
+        let keys = self.open.iter().filter(|(key, open)| wanted(key, open));
+        let keys: Vec<_> = keys.map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            self.end(&key, w, out);
+        }
+    }
+
+    /// Reasoning that the provider keeps to itself is worth a mark where no other is shown.
+    pub(super) fn hidden(
+        &mut self,
+        event: &Fields<'_>,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        let is_of_message = event.get("subtype").text().is_none_or(|subtype| subtype == "message");
+        if is_of_message && !std::mem::replace(&mut self.has_thought, true) && w.has_room(out) {
+            w.whole_part(PartKind::Thinking, "", true, agent, out);
+        }
+    }
+
+    /// A whole message of the agent, told by somebody who keeps the list of all messages: it is known under `id`, with
+    /// this text or another, or not known at all, which is what comes back.
+    pub(super) fn is_news(
+        &mut self,
+        voice: Voice,
+        id: &str,
+        text: &str,
+        w: &Writer,
+        out: &mut Decoded,
+    ) -> bool {
+        let key = (voice, CompactString::new(id));
+        if self.open.contains_key(&key) {
+            return false;
+        }
+        let Some(known) = self.ended.get_mut(&key) else { return true };
+        if known.told.is(text) {
+            return false;
+        }
+        if let Some((part, true)) = &mut known.last {
+            part.set(text, w, out);
+            known.told = Told::default();
+            known.told.add(text);
+        }
+        // A message that was streamed without a text, or with none, has it now.
+        known.last.is_none()
+    }
+
+    /// Tells a whole message of the agent.
+    pub(super) fn whole(
+        &mut self,
+        key: (Voice, &str),
+        text: &str,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        let had_text = self.has_text;
+        let key = (key.0, CompactString::new(key.1));
+        self.start(key.clone(), &Fields::default(), agent, w, out);
+        self.add(&key, text, w, out);
+        self.end(&key, w, out);
+        self.has_text = had_text;
+    }
+}
+
+impl Open {
+    fn pause(&mut self, w: &Writer, out: &mut Decoded) {
+        if let Some(part) = self.part.take() {
+            let is_only = self.last.is_none();
+            self.last = Some((part.end(false, w, out), is_only));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What dialects of whole agents have in common: each agent writes one text at a time, and calls are sometimes named only
+//! by their tool.
+
+use std::borrow::Cow;
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use super::Decoded;
+use super::field::Field;
+use super::writer::{OpenPart, Writer};
+use model::event::PartKind;
+use model::ids::AgentId;
+
+/// The part that each agent writes right now.
+#[derive(Debug, Default)]
+pub(super) struct Parts(IndexMap<Option<AgentId>, OpenPart>);
+
+impl Parts {
+    /// More text of a kind: goes on with the agent's open part, or ends it and begins another.
+    pub(super) fn write(
+        &mut self,
+        kind: PartKind,
+        text: &str,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        if text.is_empty() {
+            return;
+        }
+        let key = agent.cloned();
+        if self.0.get(&key).is_some_and(|part| part.kind() != kind) {
+            self.close(agent, w, out);
+        }
+        if let Some(part) = self.0.get_mut(&key) {
+            return part.delta(text, w, out);
+        }
+        if w.has_room(out) {
+            let mut part = w.open_part(kind, agent, out);
+            part.delta(text, w, out);
+            self.0.insert(key, part);
+        }
+    }
+
+    /// The agent's text is whole: it does something else.
+    pub(super) fn close(&mut self, agent: Option<&AgentId>, w: &Writer, out: &mut Decoded) {
+        if let Some(part) = self.0.swap_remove(&agent.cloned()) {
+            part.end(false, w, out);
+        }
+    }
+
+    /// All texts are whole.
+    pub(super) fn close_all(&mut self, w: &Writer, out: &mut Decoded) {
+        for (_, part) in std::mem::take(&mut self.0) {
+            part.end(false, w, out);
+        }
+    }
+}
+
+/// An event whose name may be that of the SSE event or stand in the object with the payload beside it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Wrapped<'a> {
+    #[serde(borrow)]
+    event: Field<'a>,
+    #[serde(borrow, rename = "data")]
+    payload: Field<'a>,
+}
+
+/// The name of an event and what it says: `{"event", "data"}` is taken out of its wrapping.
+pub(super) fn unwrapped<'a>(name: &'a str, whole: Field<'a>) -> (Cow<'a, str>, Field<'a>) {
+    let wrapped: Wrapped<'a> = whole.object();
+    match wrapped.event.word() {
+        Some(name) if wrapped.payload.is_some() => (name, wrapped.payload),
+        Some(event) if name.is_empty() => (event, whole),
+        _ => (Cow::Borrowed(name), whole),
+    }
+}
+
+/// The calls without a result, oldest first: their ids as the writer knows them, and their tools.
+#[derive(Debug, Default)]
+pub(super) struct Unanswered(IndexMap<CompactString, CompactString>);
+
+impl Unanswered {
+    /// A call was made.
+    pub(super) fn add(&mut self, id: &str, name: &str) {
+        self.0.insert(CompactString::new(id), CompactString::new(name));
+    }
+
+    /// The call has its result; whether it had none before.
+    pub(super) fn remove(&mut self, id: &str) -> bool {
+        self.0.shift_remove(id).is_some()
+    }
+
+    /// The newest call of the tool `name`.
+    pub(super) fn newest(&self, name: &str) -> Option<&CompactString> {
+        self.0.iter().rev().find(|(_, tool)| *tool == name).map(|(id, _)| id)
+    }
+
+    /// The call `id`, where it has no result yet.
+    pub(super) fn known(&self, id: &str) -> Option<&CompactString> {
+        self.0.get_key_value(id).map(|(id, _)| id)
+    }
+
+    /// The oldest call of the tool `name`, or of any tool when it says none.
+    pub(super) fn oldest(&self, name: &str) -> Option<CompactString> {
+        self.0.iter().find(|(_, tool)| name.is_empty() || *tool == name).map(|(id, _)| id.clone())
+    }
+}

@@ -1,0 +1,161 @@
+//! Pauses: a run waits for a person, and goes on in the same stream or in another one.
+//!
+//! ```text
+//! RunPaused ── asks for consent, for values, for somebody who executes ──▶ the run waits, its calls with it
+//! RunContinued ──▶ calls that were consented to start; one that has not started when the model is asked again was rejected
+//! ```
+
+use serde::Deserialize;
+
+use super::Agno;
+use super::tools::{Stands, Wants};
+use super::wire::{Execution, Happening};
+use crate::Decoded;
+use crate::field::Field;
+use crate::writer::Outcome;
+use model::event::{Kind, RunStatus, ToolState};
+use model::ids::AgentId;
+
+/// Whether the run waits for a person, and what has told that.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Pause {
+    #[default]
+    No,
+    /// An event. The output of the run, where it follows, says the same once more.
+    Event,
+    /// The output of a run without events.
+    Output,
+}
+
+/// A person has said no to the call.
+pub(super) fn is_rejected(call: &Execution<'_>) -> bool {
+    call.confirmed.as_json_text() == "false"
+}
+
+impl Agno {
+    /// The run waits for a person: for consent, for what a tool must know, or for somebody who executes it.
+    pub(super) fn ask(&mut self, it: &Happening<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+        let requirements = it.requirements.list().into_iter();
+        let required = requirements.map(|it| it.object::<Happening<'_>>().tool_execution);
+        let all = it.tools.list().into_iter().chain(required).filter(|it| it.is_object());
+        for execution in all.map(Field::object::<Execution<'_>>).collect::<Vec<_>>() {
+            let Some(id) = self.call(&execution, agent, out) else { continue };
+            if is_rejected(&execution) {
+                self.reject(&id, &execution, out);
+                continue;
+            }
+            if execution.result.is_some() {
+                let outcome = Outcome::of(execution.result.json());
+                let is_error = execution.tool_call_error.is_true();
+                self.over(&id, &execution, Outcome { is_error, ..outcome }, out);
+            }
+            let Some(call) = self.calls.known.get_mut(&id).filter(|call| !call.stands.is_over()) else {
+                continue;
+            };
+            let wants = if execution.requires_confirmation.is_true() {
+                Wants::Consent
+            } else if execution.requires_user_input.is_true() {
+                Wants::Input
+            } else if execution.external_execution_required.is_true() {
+                Wants::Execution
+            } else {
+                continue;
+            };
+            if call.wants.replace(wants) == Some(wants) || wants == Wants::Execution {
+                continue;
+            }
+            let agent = call.agent.clone();
+            let fields = execution.user_input_schema.list().into_iter();
+            let fields: Vec<String> =
+                fields.filter_map(|it| it.object::<InputField<'_>>().name.word().map(Into::into)).collect();
+            let text = (!fields.is_empty()).then(|| format!("needs {}", fields.join(", ")));
+            let tool = self.w.tool_id(&id);
+            self.w.push_by(agent.as_ref(), Kind::ApprovalRequest { tool, text }, out);
+        }
+    }
+
+    /// A person has said no to the call `id`.
+    pub(super) fn reject(&mut self, id: &str, execution: &Execution<'_>, out: &mut Decoded) {
+        let Some(call) = self.calls.known.get_mut(id) else { return };
+        if call.stands.is_over() {
+            return;
+        }
+        call.stands = Stands::Over;
+        let agent = call.agent.clone();
+        let text = execution.confirmation_note.word().map(Into::into);
+        let tool = self.w.tool_id(id);
+        self.w.push_by(agent.as_ref(), Kind::ApprovalAnswer { tool, approved: false, text }, out);
+    }
+
+    /// A run that paused goes on, if the event says so. One of another run ends it as paused.
+    pub(super) fn resume(&mut self, event: &str, it: &Happening<'_>, out: &mut Decoded) {
+        let is_more = matches!(
+            event,
+            "RunStarted"
+                | "RunContinued"
+                | "WorkflowStarted"
+                | "StepContinued"
+                | "StepExecutorContinued"
+                | "ModelRequestStarted"
+                | "RunContent"
+                | "ToolCallStarted"
+        );
+        if self.pause == Pause::No || !is_more {
+            return;
+        }
+        let run = it.run_id.words().unwrap_or_default();
+        let outer = it.workflow_run_id.word().or_else(|| it.parent_run_id.word());
+        let begins = matches!(event, "RunStarted" | "WorkflowStarted");
+        if begins && outer.is_none() && !run.is_empty() && run != self.root.as_str() {
+            return self.close(Some(RunStatus::Complete), None, out);
+        }
+        // Events of the continuation may count from the beginning again.
+        (self.pause, self.last_index) = (Pause::No, None);
+        self.main.go_on();
+        self.others.values_mut().for_each(super::Voice::go_on);
+    }
+
+    /// The model is asked again: the calls of `agent` that waited for consent and have not started were rejected.
+    pub(super) fn settle(&mut self, agent: Option<&AgentId>, out: &mut Decoded) {
+        let is_asked = |wants: Option<Wants>| wants == Some(Wants::Consent);
+        let rejected: Vec<_> = self
+            .calls
+            .known
+            .iter()
+            .filter(|(_, call)| {
+                is_asked(call.wants) && call.stands == Stands::Waiting && call.agent.as_ref() == agent
+            })
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in rejected {
+            self.reject(&id, &Execution::default(), out);
+        }
+    }
+
+    /// The run is whole: no call that waited for a person still does. What others gave back for the calls that they
+    /// executed was told to the model alone.
+    pub(super) fn settle_all(&mut self, out: &mut Decoded) {
+        let waiting: Vec<_> = self
+            .calls
+            .known
+            .iter()
+            .filter(|(_, call)| call.stands == Stands::Waiting)
+            .filter_map(|(id, call)| Some((id.clone(), call.wants?, call.agent.clone())))
+            .collect();
+        for (id, wants, agent) in waiting {
+            match wants {
+                Wants::Consent => self.reject(&id, &Execution::default(), out),
+                Wants::Input | Wants::Execution => {
+                    self.w.state(&id, ToolState::Complete, agent.as_ref(), out);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct InputField<'a> {
+    #[serde(borrow)]
+    name: Field<'a>,
+}

@@ -1,0 +1,311 @@
+//! Calls: what is written of them, that they run, and what they give back. That one failed is told twice.
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use super::Agno;
+use super::asked::is_rejected;
+use super::wire::{Execution, Happening, Metrics};
+use crate::Decoded;
+use crate::field::Field;
+use crate::writer::{OpenCall, Outcome};
+use model::event::{Kind, ToolState};
+use model::ids::AgentId;
+use model::json::Json;
+use model::limits::ITEMS_PER_RUN_MAX;
+
+/// Calls that are looked at to find the one that an event without its id means.
+const LOOKED_AT_MAX: usize = 256;
+
+/// How the names of tools begin by which a team hands work to its members. The framework measures of them only how long it
+/// took to hand over, not what the member did.
+const HAND_OVER: [&str; 4] =
+    ["delegate_task_to_member", "transfer_task_to_member", "forward_task_to_member", "run_member_agent"];
+
+/// The calls of the run that goes on.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// By the id that the writer has for them.
+    pub(super) known: IndexMap<CompactString, Call>,
+    /// Those whose arguments grow, by what their pieces say of them: an id, else a place.
+    writing: IndexMap<CompactString, OpenCall>,
+    /// The call that a child run works for.
+    pub(super) children: IndexMap<CompactString, CompactString>,
+}
+
+#[derive(Debug)]
+pub(super) struct Call {
+    name: CompactString,
+    pub(super) agent: Option<AgentId>,
+    /// To whom it hands work over, if it does.
+    member: CompactString,
+    has_child: bool,
+    /// What it waited for when its run paused.
+    pub(super) wants: Option<Wants>,
+    pub(super) stands: Stands,
+}
+
+/// What a call of a paused run waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// A person's consent.
+    Consent,
+    /// Values for its arguments.
+    Input,
+    /// Somebody who executes it.
+    Execution,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stands {
+    Waiting,
+    Running,
+    Over,
+    Failed,
+}
+
+impl Stands {
+    pub(super) fn is_over(self) -> bool {
+        matches!(self, Self::Over | Self::Failed)
+    }
+}
+
+/// Arguments by which a team hands work to a member.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Errand<'a> {
+    #[serde(borrow)]
+    member_id: Field<'a>,
+    #[serde(borrow)]
+    task: Field<'a>,
+    #[serde(borrow)]
+    task_description: Field<'a>,
+}
+
+impl Calls {
+    pub(super) fn clear(&mut self) {
+        self.known.clear();
+        self.writing.clear();
+        self.children.clear();
+    }
+
+    /// The call of the agent `parent` that handed work to `member`, where no child run says so.
+    pub(super) fn handed_to(&mut self, member: &str, parent: Option<&AgentId>) -> Option<CompactString> {
+        let mut latest = self.known.iter_mut().rev().take(LOOKED_AT_MAX);
+        let (id, call) = latest.find(|(_, call)| {
+            !call.stands.is_over()
+                && !call.has_child
+                && call.agent.as_ref() == parent
+                && call.member == member
+        })?;
+        call.has_child = true;
+        Some(id.clone())
+    }
+}
+
+/// What a call was told to do, for the agent that does it.
+pub(super) fn errand(args: Field<'_>) -> Option<String> {
+    let errand: Errand<'_> = args.object();
+    errand.task.word().or_else(|| errand.task_description.word()).map(std::borrow::Cow::into_owned)
+}
+
+impl Agno {
+    /// The calls that an event speaks of.
+    fn executions<'a>(it: &Happening<'a>) -> Vec<Execution<'a>> {
+        let one = if it.tool.is_object() { it.tool } else { it.tools };
+        one.list().into_iter().map(Field::object).collect()
+    }
+
+    /// Makes sure that the call is told of; the id that it has here.
+    pub(super) fn call(
+        &mut self,
+        call: &Execution<'_>,
+        agent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) -> Option<CompactString> {
+        let (given, name) = (call.tool_call_id.words(), call.tool_name.word().unwrap_or_default());
+        if let Some(id) = &given
+            && self.calls.known.contains_key(id.as_ref())
+        {
+            return Some(CompactString::new(id));
+        }
+        if given.is_none() {
+            let mut open = self.calls.known.iter().rev().take(LOOKED_AT_MAX);
+            if let Some((id, _)) = open.find(|(_, it)| !it.stands.is_over() && it.name == name) {
+                return Some(id.clone());
+            }
+        }
+        if !self.w.has_room(out) || self.calls.known.len() >= ITEMS_PER_RUN_MAX {
+            return None;
+        }
+        let enclosing =
+            call.parent_tool_call_id.word().filter(|id| self.calls.known.contains_key(id.as_ref()));
+        let inner = enclosing.map(|id| self.harness_agent(&id, agent, out));
+        let agent = inner.as_ref().or(agent);
+        let given = given.unwrap_or_default();
+        let id = if let Some(id) = self.written(&given, &name, agent, call, out) {
+            id
+        } else {
+            let opened = self.w.whole_call(&given, &name, Some(&arguments(call)), agent, out);
+            CompactString::new(opened.id())
+        };
+        let member = call.tool_args.object::<Errand<'_>>().member_id.word().unwrap_or_default();
+        let known = Call {
+            name: CompactString::new(&name),
+            agent: agent.cloned(),
+            member: CompactString::new(&member),
+            has_child: false,
+            wants: None,
+            stands: Stands::Waiting,
+        };
+        self.calls.known.insert(id.clone(), known);
+        Some(id)
+    }
+
+    /// More of a call's arguments.
+    pub(super) fn tool_grows(&mut self, it: &Happening<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+        let (given, name) = (it.tool_call_id.words(), it.tool_call_name.word().unwrap_or_default());
+        let place = match (&given, it.tool_call_index.count()) {
+            (Some(id), _) => CompactString::new(id),
+            // Of calls without an id, those of one agent that have the same place are one.
+            (None, Some(index)) => {
+                compact_str::format_compact!("#{index} {}", agent.map_or("", AgentId::as_str))
+            }
+            (None, None) => compact_str::format_compact!("#{name} {}", agent.map_or("", AgentId::as_str)),
+        };
+        let is_known = given.as_ref().is_some_and(|id| self.calls.known.contains_key(id.as_ref()));
+        if is_known || (!self.calls.writing.contains_key(&place) && !self.w.has_room(out)) {
+            return;
+        }
+        if !self.calls.writing.contains_key(&place) {
+            let given = given.unwrap_or_default();
+            let opened = self.w.open_call(&given, &name, false, agent, out);
+            self.calls.writing.insert(place.clone(), opened);
+        }
+        if let Some(open) = self.calls.writing.get_mut(&place) {
+            if open.name().is_empty() {
+                open.set_name(&name);
+            }
+            open.args(&it.arguments_delta.words().unwrap_or_default(), &self.w, out);
+        }
+    }
+
+    /// The call whose arguments have grown until now is written; its id. Nothing where none did.
+    fn written(
+        &mut self,
+        given: &str,
+        name: &str,
+        agent: Option<&AgentId>,
+        call: &Execution<'_>,
+        out: &mut Decoded,
+    ) -> Option<CompactString> {
+        let writing = &mut self.calls.writing;
+        let is_it =
+            |key: &str, it: &OpenCall| key.starts_with('#') && it.name() == name && it.agent() == agent;
+        let at = writing
+            .get_index_of(given)
+            .or_else(|| writing.iter().take(LOOKED_AT_MAX).position(|(key, it)| is_it(key, it)))?;
+        let (_, mut open) = writing.shift_remove_index(at)?;
+        open.set_name(name);
+        let instead = (!open.is_whole()).then(|| arguments(call).into_owned());
+        open.written(instead, &mut self.w, out);
+        if given.is_empty() {
+            return Some(CompactString::new(open.id()));
+        }
+        self.w.name_call(open.id(), given);
+        Some(CompactString::new(given))
+    }
+
+    /// A call begins to run.
+    pub(super) fn tool_started(&mut self, it: &Happening<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+        for execution in Self::executions(it) {
+            let Some(id) = self.call(&execution, agent, out) else { continue };
+            self.note_child(&execution, &id);
+            let Some(call) = self.calls.known.get_mut(&id) else { continue };
+            if call.stands != Stands::Waiting {
+                continue;
+            }
+            if is_rejected(&execution) {
+                self.reject(&id, &execution, out);
+                continue;
+            }
+            call.stands = Stands::Running;
+            let (agent, wants) = (call.agent.clone(), call.wants);
+            let tool = self.w.tool_id(&id);
+            if wants == Some(Wants::Input) {
+                // What the person gave stands in the arguments now.
+                let arguments = Some(arguments(&execution).into_owned());
+                let kind = Kind::ToolCall { tool: tool.clone(), name: None, arguments };
+                self.w.push_by(agent.as_ref(), kind, out);
+            }
+            if execution.confirmed.is_true() || wants == Some(Wants::Input) {
+                let answer = Kind::ApprovalAnswer { tool, approved: true, text: None };
+                self.w.push_by(agent.as_ref(), answer, out);
+            }
+            self.w.state(&id, ToolState::Executing, agent.as_ref(), out);
+        }
+    }
+
+    fn note_child(&mut self, execution: &Execution<'_>, id: &CompactString) {
+        if let Some(child) = execution.child_run_id.word()
+            && self.calls.children.len() < ITEMS_PER_RUN_MAX
+        {
+            self.calls.children.insert(CompactString::new(&child), id.clone());
+            self.tasks.insert(CompactString::new(&child), errand(execution.tool_args).unwrap_or_default());
+        }
+    }
+
+    /// A call is over; `has_failed` where the event says so by its name.
+    pub(super) fn tool_over(
+        &mut self,
+        it: &Happening<'_>,
+        has_failed: bool,
+        agent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) {
+        for execution in Self::executions(it) {
+            let Some(id) = self.call(&execution, agent, out) else { continue };
+            self.note_child(&execution, &id);
+            if is_rejected(&execution) {
+                self.reject(&id, &execution, out);
+                continue;
+            }
+            let texts = [execution.result, execution.content, it.error, it.content];
+            let output = texts.into_iter().find(|text| text.is_some()).unwrap_or_default();
+            let is_error = has_failed || execution.tool_call_error.is_true();
+            let outcome = Outcome { is_error, files: media(it), ..Outcome::of(output.json()) };
+            self.over(&id, &execution, outcome, out);
+        }
+    }
+
+    /// The call `id` is over. That it failed is told twice: with the result, and once more as an error. One that was told
+    /// as complete and then as an error has failed.
+    pub(super) fn over(&mut self, id: &str, execution: &Execution<'_>, outcome: Outcome, out: &mut Decoded) {
+        let Some(call) = self.calls.known.get_mut(id) else { return };
+        if call.stands == Stands::Failed || (call.stands == Stands::Over && !outcome.is_error) {
+            return;
+        }
+        call.stands = if outcome.is_error { Stands::Failed } else { Stands::Over };
+        let hands_over = call.has_child
+            || execution.child_run_id.word().is_some()
+            || HAND_OVER.iter().any(|name| call.name.starts_with(name));
+        let agent = call.agent.clone();
+        let measured = execution.metrics.object::<Metrics<'_>>().millis().filter(|_| !hands_over);
+        self.w.result(id, outcome.took(measured), agent.as_ref(), out);
+    }
+}
+
+/// The arguments as text.
+fn arguments<'a>(call: &Execution<'a>) -> std::borrow::Cow<'a, str> {
+    let args = call.tool_args.text().unwrap_or_else(|| call.tool_args.as_json_text().into());
+    if args.is_empty() || args == "null" { "{}".into() } else { args }
+}
+
+/// What came with a result beside its text.
+fn media(it: &Happening<'_>) -> Option<Json> {
+    let lists = [it.images, it.videos, it.audio, it.files];
+    let items: Vec<&str> = lists.into_iter().flat_map(Field::list).map(Field::as_json_text).collect();
+    if items.is_empty() { None } else { Json::parse(&format!("[{}]", items.join(","))) }
+}

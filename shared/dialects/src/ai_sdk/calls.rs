@@ -1,0 +1,244 @@
+//! Tool calls: written piece by piece or at once, approved or denied, with outputs that may be preliminary.
+
+use std::collections::HashMap;
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+
+use crate::Decoded;
+use crate::field::{Field, Fields};
+use crate::writer::{OpenCall, Outcome, Told, Writer};
+use model::event::{Kind, ToolState};
+use model::json::Json;
+use model::limits::ITEMS_PER_RUN_MAX;
+
+/// The calls of a message.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    told: IndexMap<CompactString, Call>,
+    /// The calls that wait for a person, by the id of the question.
+    asked: HashMap<CompactString, CompactString>,
+    /// The calls that the step has begun so far.
+    step: Vec<CompactString>,
+}
+
+#[derive(Debug)]
+struct Call {
+    writing: OpenCall,
+    stage: Stage,
+    /// Its input was wrong, so it was never executed.
+    is_refused: bool,
+    /// What its preliminary outputs were.
+    printed: Told,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Writing,
+    Written,
+    Running,
+    Over,
+}
+
+impl Calls {
+    /// Whether the part was about a call.
+    pub(super) fn part(&mut self, kind: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) -> bool {
+        let inner = Fields::of(part.get("toolCall"));
+        let id = part.any(&["toolCallId", "id"]).words().or_else(|| inner.get("toolCallId").words());
+        let id = CompactString::new(id.unwrap_or_default());
+        match kind {
+            "tool-input-start" | "tool-call-streaming-start" => self.start(&id, part, w, out),
+            "tool-input-delta" | "tool-call-delta" => {
+                let delta =
+                    part.any(&["inputTextDelta", "delta", "argsTextDelta"]).text().unwrap_or_default();
+                self.delta(&id, &delta, part, w, out);
+            }
+            "tool-input-end" => {}
+            "tool-input-available" | "tool-call" => self.written(&id, part, w, out),
+            "tool-input-error" => {
+                self.written(&id, part, w, out);
+                self.gave_back(&id, Outcome::error(error_of(part)), w, out);
+                if let Some(call) = self.told.get_mut(&id) {
+                    call.is_refused = true;
+                }
+            }
+            "tool-output-available" | "tool-result" => {
+                let output = part.any(&["output", "result"]);
+                if part.get("preliminary").is_true() {
+                    self.preliminary(&id, output, w, out);
+                } else {
+                    let is_error = part.get("isError").is_true();
+                    self.gave_back(&id, Outcome { is_error, ..Outcome::of(output.json()) }, w, out);
+                }
+            }
+            // A wrong input is told twice: as an error of the input, and as what the model gets for an output.
+            "tool-output-error" if self.told.get(&id).is_some_and(|call| call.is_refused) => {}
+            "tool-output-error" | "tool-error" => {
+                self.gave_back(&id, Outcome::error(error_of(part)), w, out);
+            }
+            "tool-approval-request" => self.ask(&id, part, w, out),
+            "tool-approval-response" => return self.answer(&id, part, w, out),
+            "tool-output-denied" => self.denied(&id, w, out),
+            _ => return false,
+        }
+        true
+    }
+
+    fn start(&mut self, id: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+        let is_known = self.told.get(id).is_some_and(|call| call.stage != Stage::Over);
+        if is_known && w.knows_call(id) || !w.has_room(out) {
+            return;
+        }
+        let name = part.get("toolName").words().unwrap_or_default();
+        let server = part.get("providerExecuted").is_true();
+        let writing = w.open_call(id, &name, server, None, out);
+        let call = Call { writing, stage: Stage::Writing, is_refused: false, printed: Told::default() };
+        if self.told.len() >= ITEMS_PER_RUN_MAX {
+            self.told.clear();
+        }
+        self.told.insert(CompactString::new(id), call);
+        self.step.push(CompactString::new(id));
+    }
+
+    fn delta(&mut self, id: &str, text: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+        if !self.told.contains_key(id) {
+            self.start(id, part, w, out);
+        }
+        if let Some(call) = self.told.get_mut(id).filter(|call| call.stage == Stage::Writing) {
+            call.writing.args(text, w, out);
+        }
+    }
+
+    /// The call is whole; many come without having been streamed.
+    fn written(&mut self, id: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+        self.start(id, part, w, out);
+        let Some(call) = self.told.get_mut(id).filter(|call| call.stage == Stage::Writing) else { return };
+        if let Some(name) = part.get("toolName").word() {
+            call.writing.set_name(&name);
+        }
+        let input = part.any(&["input", "args"]);
+        let input = input.words().filter(|_| !call.writing.is_whole()).map(std::borrow::Cow::into_owned);
+        call.stage = Stage::Written;
+        call.writing.written(input, w, out);
+    }
+
+    /// The call, written if it was not; without one whose call was in another stream.
+    fn ready(&mut self, id: &str, w: &mut Writer, out: &mut Decoded) -> Option<&mut Call> {
+        let call = self.told.get_mut(id)?;
+        if call.stage == Stage::Writing {
+            call.stage = Stage::Written;
+            call.writing.written(None, w, out);
+        }
+        Some(call)
+    }
+
+    fn gave_back(&mut self, id: &str, outcome: Outcome, w: &mut Writer, out: &mut Decoded) {
+        let Some(call) = self.ready(id, w, out) else {
+            return w.message("tool", &outcome.output.to_text(), out);
+        };
+        call.stage = Stage::Over;
+        w.result(id, outcome, None, out);
+    }
+
+    /// How far the output is: each replaces the one before. Where it only grows, what is new is told.
+    fn preliminary(&mut self, id: &str, output: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+        let text = output.words().unwrap_or_default();
+        let Some(call) = self.ready(id, w, out).filter(|call| call.stage != Stage::Over) else { return };
+        if !w.knows_call(id) {
+            return;
+        }
+        if call.stage < Stage::Running {
+            call.stage = Stage::Running;
+            w.state(id, ToolState::Executing, None, out);
+        }
+        match call.printed.rest(&text).map(str::to_owned) {
+            Some(rest) if output.text().is_some() => {
+                call.printed.add(&rest);
+                w.output(id, &rest, None, out);
+            }
+            _ => w.progress(id, &text, None, out),
+        }
+    }
+
+    fn ask(&mut self, id: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+        if self.asked.len() < ITEMS_PER_RUN_MAX
+            && let Some(question) = part.get("approvalId").words()
+        {
+            self.asked.insert(CompactString::new(question), CompactString::new(id));
+        }
+        if part.get("isAutomatic").is_true() {
+            return;
+        }
+        if self.ready(id, w, out).is_some_and(|call| call.stage != Stage::Over) && w.knows_call(id) {
+            w.push(Kind::ApprovalRequest { tool: w.tool_id(id), text: None }, out);
+        }
+    }
+
+    /// Whether the answer is to a question of this stream.
+    fn answer(&mut self, id: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) -> bool {
+        let question = part.get("approvalId").words().unwrap_or_default();
+        let id = self.asked.remove(&*question).unwrap_or_else(|| CompactString::new(id));
+        let Some(call) = self.told.get_mut(&id).filter(|call| call.stage != Stage::Over) else {
+            return false;
+        };
+        if !w.knows_call(&id) {
+            return false;
+        }
+        let approved = part.get("approved").is_true();
+        if !approved {
+            call.stage = Stage::Over;
+        }
+        let text = part.get("reason").word().map(std::borrow::Cow::into_owned);
+        w.push(Kind::ApprovalAnswer { tool: w.tool_id(&id), approved, text }, out);
+        true
+    }
+
+    fn denied(&mut self, id: &str, w: &mut Writer, out: &mut Decoded) {
+        if let Some(call) = self.told.get_mut(id).filter(|call| call.stage != Stage::Over)
+            && w.knows_call(id)
+        {
+            call.stage = Stage::Over;
+            w.push(Kind::ApprovalAnswer { tool: w.tool_id(id), approved: false, text: None }, out);
+        }
+    }
+
+    /// A step is over: what it has begun stays.
+    pub(super) fn finish_step(&mut self, w: &mut Writer, out: &mut Decoded) {
+        for id in std::mem::take(&mut self.step) {
+            let writing = self.told.get_mut(&id).filter(|call| call.stage == Stage::Writing);
+            if let Some(call) = writing.filter(|call| call.writing.is_whole() && w.knows_call(&id)) {
+                call.stage = Stage::Written;
+                call.writing.written(None, w, out);
+            }
+        }
+    }
+
+    /// The provider is asked again: what the step has begun to call is not called.
+    pub(super) fn reset(&mut self, w: &mut Writer, out: &mut Decoded) {
+        for id in std::mem::take(&mut self.step) {
+            let Some(call) = self.told.get_mut(&id) else { continue };
+            if std::mem::replace(&mut call.stage, Stage::Over) != Stage::Over && w.knows_call(&id) {
+                w.state(&id, ToolState::Cancelled, None, out);
+            }
+        }
+    }
+
+    /// The message is over.
+    pub(super) fn end_all(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        self.step.clear();
+        for call in self.told.values_mut().filter(|call| call.stage == Stage::Writing) {
+            let may_end = is_whole || call.writing.is_whole();
+            if may_end && w.knows_call(call.writing.id()) {
+                call.stage = Stage::Written;
+                call.writing.written(None, w, out);
+            }
+        }
+    }
+}
+
+/// What a call failed with.
+fn error_of(part: &Fields<'_>) -> Json {
+    let error = part.any(&["errorText", "error"]);
+    let message = Fields::of(error).get("message");
+    if message.is_some() { message.json() } else { error.json() }
+}

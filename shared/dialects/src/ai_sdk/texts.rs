@@ -1,0 +1,152 @@
+//! Texts and reasoning. Each has an id that holds inside its step; the older forms have none.
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+
+use super::voice;
+use crate::Decoded;
+use crate::field::Fields;
+use crate::writer::{EndedPart, WholePart, Writer};
+use model::anomaly::AnomalyCode;
+use model::event::PartKind;
+
+/// Most texts that may be open at the same time.
+const OPEN_MAX: usize = 256;
+
+/// Most parts of one step that a retry can take back.
+const STEP_PARTS_MAX: usize = 4096;
+
+type Key = (PartKind, CompactString);
+
+/// The texts of a message.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    /// Texts that have begun; with a part from their first word on, and while nothing else stands in between.
+    open: IndexMap<Key, Option<WholePart>>,
+    /// What the step has written so far, should it be taken back.
+    step: Vec<EndedPart>,
+}
+
+impl Texts {
+    /// Whether the part was about a text.
+    pub(super) fn part(&mut self, kind: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) -> bool {
+        let (first, what) = kind.split_once('-').unwrap_or((kind, ""));
+        let Some(voice) = voice(first) else { return false };
+        let id = part.get("id").words();
+        let has_id = id.is_some();
+        let key = (voice, CompactString::new(id.unwrap_or_default()));
+        match what {
+            "start" => self.start(key, w, out),
+            "delta" | "" => {
+                if has_id && !self.open.contains_key(&key) {
+                    let detail = format!("{first} {:?}", key.1);
+                    w.anomaly(AnomalyCode::PartWithoutStart, detail, out);
+                }
+                let text = part.any(&["delta", "text", "textDelta"]).text().unwrap_or_default();
+                self.add(&key, &text, w, out);
+            }
+            "end" => self.end(&key, w, out),
+            // The older form of an end; what signs or hides reasoning says nothing to readers.
+            "part-finish" | "signature" => {}
+            _ => return false,
+        }
+        true
+    }
+
+    fn start(&mut self, key: Key, w: &mut Writer, out: &mut Decoded) {
+        self.end(&key, w, out);
+        if self.open.len() >= OPEN_MAX
+            && let Some(oldest) = self.open.keys().next().cloned()
+        {
+            self.end(&oldest, w, out);
+        }
+        self.open.insert(key, None);
+    }
+
+    /// More of a text.
+    pub(super) fn add(&mut self, key: &Key, text: &str, w: &mut Writer, out: &mut Decoded) {
+        if text.is_empty() {
+            return;
+        }
+        let kind = key.0;
+        if key.1.is_empty() {
+            // Without ids one text follows the other.
+            self.end_others(key, w, out);
+        }
+        if !self.open.contains_key(key) {
+            self.start(key.clone(), w, out);
+        }
+        let Some(part) = self.open.get_mut(key) else { return };
+        if part.is_none() && w.has_room(out) {
+            *part = Some(WholePart::new(w.open_part(kind, None, out)));
+        }
+        if let Some(part) = part {
+            part.delta(text, w, out);
+        }
+    }
+
+    fn end_others(&mut self, key: &Key, w: &Writer, out: &mut Decoded) {
+        let others: Vec<_> = self.open.keys().filter(|known| *known != key).cloned().collect();
+        for other in others {
+            self.end(&other, w, out);
+        }
+    }
+
+    fn end(&mut self, key: &Key, w: &Writer, out: &mut Decoded) {
+        if let Some(Some(part)) = self.open.shift_remove(key) {
+            self.keep(part.end(false, w, out));
+        }
+    }
+
+    fn keep(&mut self, part: EndedPart) {
+        if self.step.len() < STEP_PARTS_MAX {
+            self.step.push(part);
+        }
+    }
+
+    /// Something else happens in between: what follows of the open texts stands below it.
+    pub(super) fn pause(&mut self, w: &Writer, out: &mut Decoded) {
+        let parts: Vec<_> = self.open.values_mut().filter_map(Option::take).collect();
+        for part in parts {
+            self.keep(part.end(false, w, out));
+        }
+    }
+
+    /// A file that the model made.
+    pub(super) fn file(&mut self, url: &str, w: &mut Writer, out: &mut Decoded) {
+        if w.has_room(out) {
+            let mut part = WholePart::new(w.open_part(PartKind::File, None, out));
+            part.delta(url, w, out);
+            self.keep(part.end(false, w, out));
+        }
+    }
+
+    /// Reasoning that the provider keeps to itself.
+    pub(super) fn hidden(w: &mut Writer, out: &mut Decoded) {
+        if w.has_room(out) {
+            w.whole_part(PartKind::Thinking, "", true, None, out);
+        }
+    }
+
+    /// A step begins; what it writes may be taken back.
+    pub(super) fn start_step(&mut self, w: &Writer, out: &mut Decoded) {
+        self.pause(w, out);
+        self.step.clear();
+    }
+
+    /// A step is over, and with it all of its texts.
+    pub(super) fn finish_step(&mut self, w: &Writer, out: &mut Decoded) {
+        self.pause(w, out);
+        self.open.clear();
+        self.step.clear();
+    }
+
+    /// The provider is asked again: the step has said nothing.
+    pub(super) fn reset(&mut self, w: &Writer, out: &mut Decoded) {
+        self.pause(w, out);
+        self.open.clear();
+        for mut part in self.step.drain(..) {
+            part.set("", w, out);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Anthropic messages: SSE with typed events and content blocks, or a JSON body where the answer was not streamed or
+//! failed. One message is one run; a second message in the same stream is a second run.
+
+use compact_str::CompactString;
+
+use super::field::Field;
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::writer::{Ending, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+
+mod block;
+mod blocks;
+mod wire;
+
+pub(super) use block::{Block, Stopped};
+pub(super) use blocks::Blocks;
+pub(super) use wire::{BlockBody, Counts, Delta, MessageBody, StreamEvent};
+
+/// The name of the dialect.
+pub const NAME: &str = "anthropic";
+
+/// A decoder for one stream.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::new(Messages {
+        writer: Writer::new(NAME, options),
+        id: CompactString::default(),
+        blocks: Blocks::default(),
+        counts: Counts::default(),
+        stop_reason: None,
+    }))
+}
+
+/// What the objects mean.
+#[derive(Debug)]
+struct Messages {
+    writer: Writer,
+    /// The id of the message that goes on.
+    id: CompactString,
+    blocks: Blocks,
+    counts: Counts,
+    stop_reason: Option<CompactString>,
+}
+
+impl Meaning for Messages {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+        let event: StreamEvent<'_> = match serde_json::from_str(text) {
+            Ok(event) => event,
+            // Keep-alives need no content.
+            Err(_) if name == "ping" => return,
+            Err(error) => {
+                let detail = format!("line {line}: {error}: {}", excerpt(text));
+                return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        };
+        let whole = Field::parse(text).unwrap_or_default();
+        let kind = event.kind.word().unwrap_or_else(|| name.into());
+        match &*kind {
+            "ping" => {}
+            "message_start" => self.message_start(event.message, out),
+            "content_block_start" => {
+                self.writer.begin(None, out);
+                self.blocks.start(&event, &mut self.writer, out);
+            }
+            "content_block_delta" => {
+                self.writer.begin(None, out);
+                self.blocks.delta(&event, &mut self.writer, out);
+            }
+            "content_block_stop" => {
+                self.blocks.stop(&event, &mut self.writer, out);
+            }
+            "message_delta" => self.message_delta(&event, out),
+            "message_stop" => self.close(true, out),
+            "message" => self.whole_message(whole, out),
+            _ if kind == "error" || event.error.is_truthy() => self.fail(whole, out),
+            // A gateway's error body, from before any event.
+            "" if !self.writer.is_running() && (event.message.is_some() || event.detail.is_some()) => {
+                self.fail(whole, out);
+            }
+            _ => {
+                self.writer.begin(None, out);
+                self.writer.raw(whole, None, out);
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.close(false, out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+impl Messages {
+    fn message_start(&mut self, message: Field<'_>, out: &mut Decoded) {
+        let body: MessageBody<'_> = message.object();
+        let id = body.id.text().unwrap_or_default();
+        // Proxies have been seen to repeat the start, and to send two messages in one body.
+        let is_repeated = self.writer.is_running() && !id.is_empty() && id == self.id.as_str();
+        if !is_repeated {
+            self.close(false, out);
+            self.id = CompactString::new(&id);
+        }
+        self.writer.begin(body.model.text().as_deref(), out);
+        self.counts.update(body.usage);
+        if !is_repeated {
+            self.whole_blocks(body.content, out);
+        }
+    }
+
+    fn message_delta(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
+        self.writer.begin(None, out);
+        let delta: Delta<'_> = event.delta.object();
+        self.stopped(delta.stop_reason, delta.stop_details, out);
+        self.counts.update(event.usage);
+        let edits = event.context_management.object::<ContextManagement<'_>>().applied_edits;
+        if edits.is_truthy() {
+            self.writer.custom("context_management", event.context_management, None, out);
+        }
+    }
+
+    fn stopped(&mut self, reason: Field<'_>, details: Field<'_>, out: &mut Decoded) {
+        if let Some(reason) = reason.word() {
+            self.stop_reason = Some(CompactString::new(&reason));
+        }
+        if details.is_truthy() {
+            self.writer.custom("stop_details", details, None, out);
+        }
+    }
+
+    /// A message that was not streamed.
+    fn whole_message(&mut self, message: Field<'_>, out: &mut Decoded) {
+        self.message_start(message, out);
+        let body: MessageBody<'_> = message.object();
+        self.stopped(body.stop_reason, body.stop_details, out);
+        self.close(true, out);
+    }
+
+    fn whole_blocks(&mut self, blocks: Field<'_>, out: &mut Decoded) {
+        for block in blocks.list() {
+            Block::start(block, None, &mut self.writer, out).stop(true, &mut self.writer, out);
+        }
+    }
+
+    /// The message is over, be it that the stream said so, that another one begins or that no more bytes come.
+    fn close(&mut self, is_stopped: bool, out: &mut Decoded) {
+        if !self.writer.is_running() {
+            return;
+        }
+        let finish_reason = self.stop_reason.take();
+        let is_whole = is_stopped || finish_reason.is_some();
+        self.blocks.close(is_whole && !self.writer.has_failed(), &mut self.writer, out);
+        let usage = std::mem::take(&mut self.counts).usage();
+        let is_paused = finish_reason.as_deref() == Some("pause_turn");
+        self.writer.end(Ending { is_whole, is_paused, finish_reason, usage, ..Ending::default() }, out);
+    }
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct ContextManagement<'a> {
+    #[serde(borrow)]
+    applied_edits: Field<'a>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Bernard: an agent that answers as a chat completion and executes its calls itself. Results come as deltas of the role
+//! `tool`, and between the chunks stand objects that say how far a tool is. They name the tool, not the call: the newest
+//! call of that tool without a result is meant.
+//!
+//! Its own page reads another stream: SSE events with messages of its graph in them, each with all its text so far. What
+//! the graph itself streams, in process or from its server, is read as `langgraph` is.
+
+use std::collections::BTreeSet;
+
+use compact_str::CompactString;
+use serde::Deserialize;
+
+use super::agents::{Unanswered, unwrapped};
+use super::field::Field;
+use super::langgraph::Graph;
+use super::objects::{Meaning, Objects};
+use super::openai_chat::Chat;
+use super::report::{Report, TOOL_PROGRESS};
+use super::writer::Writer;
+use super::{Decode, DecodeOptions, Decoded};
+use model::event::{Kind, ToolState};
+
+mod messages;
+
+use messages::Messages;
+
+/// The name of the dialect.
+pub const NAME: &str = "bernard";
+
+/// A decoder for one stream.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::with_arrays(Bernard {
+        graph: None,
+        chat: Chat::new(NAME, options.clone()),
+        options,
+        messages: Messages::default(),
+        open: Unanswered::default(),
+        running: BTreeSet::new(),
+        failed: BTreeSet::new(),
+    }))
+}
+
+#[derive(Debug)]
+struct Bernard {
+    options: DecodeOptions,
+    /// Reads the stream where it is that of the graph itself.
+    graph: Option<Box<Graph>>,
+    chat: Chat,
+    messages: Messages,
+    open: Unanswered,
+    /// Calls of which progress was told.
+    running: BTreeSet<CompactString>,
+    /// Calls whose tools have said last that they failed, and that have no result yet.
+    failed: BTreeSet<CompactString>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow, rename = "data")]
+    payload: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+}
+
+impl Meaning for Bernard {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+        let begin = out.envelopes.len();
+        let whole = Field::parse(text).unwrap_or_default();
+        let (kind, payload) = unwrapped(name, whole);
+        if self.graph.is_none() && !self.chat.writer().has_begun() && is_of_graph(name, whole, payload) {
+            self.graph = Some(Box::new(Graph::new(NAME, self.options.clone())));
+        }
+        if let Some(graph) = &mut self.graph {
+            return graph.object(line, name, text, out);
+        }
+        if name.is_empty() && whole.is_list() {
+            for item in whole.list() {
+                self.object(line, name, item.as_json_text(), out);
+            }
+            return;
+        }
+        let shape: Line<'_> = whole.object();
+        match &*kind {
+            _ if shape.kind.text().is_some_and(|kind| kind == TOOL_PROGRESS) => {
+                self.progress(&shape.payload.object(), out);
+            }
+            "messages/partial" | "messages/complete" | "messages" => {
+                self.chat.writer().begin(None, out);
+                self.messages.partial(payload, self.chat.writer(), out);
+            }
+            "tool_result" => {
+                self.chat.writer().begin(None, out);
+                self.messages.results(payload, self.chat.writer(), out);
+            }
+            "custom" if Report::read(payload).is_some() => self.progress(&payload.object(), out),
+            "error" => self.fail(if shape.error.is_some() { whole } else { payload }, out),
+            "done" => self.done(out),
+            _ => self.chat.object(line, name, text, out),
+        }
+        self.follow(begin, out);
+    }
+
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        match &mut self.graph {
+            Some(graph) => graph.fail(whole, out),
+            None => self.chat.fail(whole, out),
+        }
+    }
+
+    fn done(&mut self, out: &mut Decoded) {
+        if let Some(graph) = &mut self.graph {
+            return graph.done(out);
+        }
+        self.end_failed(out);
+        self.messages.close(true, self.chat.writer(), out);
+        self.chat.done(out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        if let Some(graph) = &mut self.graph {
+            return graph.finish(out);
+        }
+        self.end_failed(out);
+        self.messages.close(false, self.chat.writer(), out);
+        self.chat.finish(out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        match &mut self.graph {
+            Some(graph) => graph.writer(),
+            None => self.chat.writer(),
+        }
+    }
+}
+
+impl Bernard {
+    /// Looks which calls were made and answered by what was written from `begin` on.
+    fn follow(&mut self, begin: usize, out: &mut Decoded) {
+        for envelope in out.envelopes.iter_mut().skip(begin) {
+            match &mut envelope.event.kind {
+                Kind::ToolStart(start) => self.open.add(start.tool.as_str(), &start.name),
+                Kind::ToolCall { tool, name: Some(name), .. } => self.open.add(tool.as_str(), name),
+                Kind::ToolResult(result) => {
+                    self.open.remove(result.tool.as_str());
+                    self.running.remove(result.tool.as_str());
+                    result.is_error |= self.failed.remove(result.tool.as_str());
+                }
+                Kind::RunEnd(_) => {
+                    self.open = Unanswered::default();
+                    self.running.clear();
+                    self.failed.clear();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn progress(&mut self, report: &Report<'_>, out: &mut Decoded) {
+        let name = report.tool();
+        self.chat.writer().begin(None, out);
+        // Who says how far a tool is has the whole call already.
+        self.chat.settle(out);
+        self.messages.settle(self.chat.writer(), out);
+        let writer = self.chat.writer();
+        let id = self.open.known(&report.call()).or_else(|| self.open.newest(&name)).cloned();
+        let Some(id) = id else {
+            return writer.push(Kind::Status { text: format!("{name}: {}", report.line()) }, out);
+        };
+        if self.running.insert(id.clone()) {
+            writer.state(&id, ToolState::Executing, None, out);
+        }
+        let progress = report.progress(writer.tool_id(&id));
+        writer.report(&id, progress, report.time(), None, out);
+        if report.is_failure() {
+            self.failed.insert(id);
+        } else {
+            self.failed.remove(&id);
+        }
+    }
+
+    /// Calls whose tools have said last that they failed, and that gave nothing back, are over as such.
+    fn end_failed(&mut self, out: &mut Decoded) {
+        for id in std::mem::take(&mut self.failed) {
+            self.chat.writer().state(&id, ToolState::Error, None, out);
+        }
+    }
+}
+
+/// Whether `whole`, in an event called `name`, is one of those that a graph streams by itself. Bernard's own events are
+/// told in an object with their name, `payload` is what is in there.
+fn is_of_graph(name: &str, whole: Field<'_>, payload: Field<'_>) -> bool {
+    let is_bare = whole.as_json_text().len() == payload.as_json_text().len();
+    let mode = name.split('|').next().unwrap_or_default();
+    is_bare
+        && match mode {
+            "metadata" | "updates" | "values" | "messages/metadata" | "custom" => true,
+            "messages" => is_message_with_metadata(&whole.list()),
+            "" | "message" if whole.is_list() => is_tuple(&whole.list()),
+            _ => false,
+        }
+}
+
+/// Whether it is what `stream()` of a graph gives: a mode and its value, a namespace before them, or a message with what
+/// the graph says beside it.
+fn is_tuple(items: &[Field<'_>]) -> bool {
+    match items {
+        [mode, _] if mode.word().is_some() => true,
+        [path, mode, _] if path.is_list() && mode.word().is_some() => true,
+        items => is_message_with_metadata(items),
+    }
+}
+
+fn is_message_with_metadata(items: &[Field<'_>]) -> bool {
+    let [message, about] = items else { return false };
+    let (message, about) = (message.fields(), about.fields());
+    let speaks = ["content", "kwargs", "tool_calls"].iter().any(|name| message.get(name).is_some());
+    speaks
+        && about.any(&["langgraph_node", "langgraph_step", "tool_calls", "usage", "tags"]).is_some()
+        && !about.get("content").is_some()
+}
+
+#[cfg(test)]
+mod tests;

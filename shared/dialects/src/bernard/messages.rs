@@ -1,0 +1,135 @@
+//! Messages of a graph, as its server tells them: all the text so far, calls with what could be read of their arguments so far.
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use crate::Decoded;
+use crate::field::Field;
+use crate::writer::{OpenCall, Outcome, WholePart, Writer};
+use model::event::PartKind;
+use model::limits::ITEMS_PER_RUN_MAX;
+
+/// The messages of one run.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    /// The text that goes on, and the id of its message.
+    part: Option<(CompactString, WholePart)>,
+    /// Calls that are not written yet, by their ids, and their arguments as they were told last.
+    calls: IndexMap<CompactString, (OpenCall, String)>,
+    /// Messages whose text is over; they are told again with each call.
+    over: IndexMap<CompactString, u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    id: Field<'a>,
+    #[serde(borrow)]
+    content: Field<'a>,
+    #[serde(borrow)]
+    tool_calls: Field<'a>,
+    #[serde(borrow)]
+    tool_call_id: Field<'a>,
+    #[serde(borrow)]
+    status: Field<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Call<'a> {
+    #[serde(borrow)]
+    id: Field<'a>,
+    #[serde(borrow)]
+    name: Field<'a>,
+    #[serde(borrow)]
+    args: Field<'a>,
+}
+
+impl Messages {
+    /// Messages of the model, whole so far.
+    pub(super) fn partial(&mut self, list: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+        for message in list.list() {
+            let message: Message<'_> = message.object();
+            let id = CompactString::new(message.id.words().unwrap_or_default());
+            if let Some(text) = message.content.word() {
+                self.text(&id, &text, w, out);
+            }
+            for call in message.tool_calls.list() {
+                self.call(&call.object(), w, out);
+            }
+        }
+    }
+
+    /// What calls gave back.
+    pub(super) fn results(&mut self, list: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+        self.settle(w, out);
+        for message in list.list() {
+            let message: Message<'_> = message.object();
+            let id = message.tool_call_id.words().unwrap_or_default();
+            let is_error = message.status.text().is_some_and(|status| status == "error");
+            w.result(&id, Outcome { is_error, ..Outcome::of(message.content.json()) }, None, out);
+        }
+    }
+
+    fn text(&mut self, id: &CompactString, text: &str, w: &mut Writer, out: &mut Decoded) {
+        let len = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        if self.part.as_ref().is_some_and(|(open, _)| open != id) {
+            self.close_part(w, out);
+        }
+        match &mut self.part {
+            Some((_, part)) => part.set(text, w, out),
+            None if self.over.get(id) == Some(&len) || !w.has_room(out) => return,
+            None => {
+                let mut part = WholePart::new(w.open_part(PartKind::Text, None, out));
+                part.set(text, w, out);
+                self.part = Some((id.clone(), part));
+            }
+        }
+        if self.over.len() < ITEMS_PER_RUN_MAX {
+            self.over.insert(id.clone(), len);
+        }
+    }
+
+    fn call(&mut self, call: &Call<'_>, w: &mut Writer, out: &mut Decoded) {
+        let id = call.id.words().unwrap_or_default();
+        let args = call.args.words().unwrap_or_default();
+        if let Some((open, told)) = self.calls.get_mut(&*id) {
+            let name = call.name.word().unwrap_or_default();
+            if !name.is_empty() && name != open.name() {
+                open.set_name(&name);
+            }
+            return str::clone_into(&args, told);
+        }
+        if w.knows_call(&id) || !w.has_room(out) {
+            return;
+        }
+        self.close_part(w, out);
+        let open = w.open_call(&id, &call.name.word().unwrap_or_default(), false, None, out);
+        self.calls.insert(CompactString::new(&id), (open, args.into_owned()));
+    }
+
+    /// Something else comes: the text and the calls so far are whole.
+    pub(super) fn settle(&mut self, w: &mut Writer, out: &mut Decoded) {
+        self.close_part(w, out);
+        for (_, (mut call, args)) in std::mem::take(&mut self.calls) {
+            call.written(Some(args), w, out);
+        }
+    }
+
+    /// The stream is over.
+    pub(super) fn close(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        if is_whole {
+            self.settle(w, out);
+        }
+        self.close_part(w, out);
+        *self = Self::default();
+    }
+
+    fn close_part(&mut self, w: &Writer, out: &mut Decoded) {
+        if let Some((_, part)) = self.part.take() {
+            part.end(false, w, out);
+        }
+    }
+}

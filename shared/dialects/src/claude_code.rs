@@ -1,0 +1,181 @@
+//! Claude Code, as it prints (`--output-format stream-json`): one object a line. A run goes from `init` to `result`. Lines
+//! of sub-agents name the call that started them; with partial messages every text comes as deltas, then whole, and
+//! at the end once more in the result.
+
+use compact_str::CompactString;
+
+use super::fault::fault;
+use super::field::{Field, Fields};
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::writer::{Ending, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+use model::event::{ErrorFact, Kind, PartKind, RunStatus};
+use model::json::Json;
+
+mod control;
+mod live;
+mod seen;
+mod system;
+mod tally;
+mod task;
+mod work;
+
+use super::anthropic::Counts;
+pub(super) use work::{Line, Work};
+
+/// The name of the dialect.
+pub const NAME: &str = "claude-code";
+
+/// A decoder for one stream.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::records(Printed(Work::new(NAME, options))))
+}
+
+/// What the lines mean.
+#[derive(Debug)]
+struct Printed(Work);
+
+impl Meaning for Printed {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
+        let Some(whole) = Field::parse(text) else {
+            let detail = format!("line {line}: no JSON: {}", excerpt(text));
+            return self.0.writer.anomaly(AnomalyCode::Malformed, detail, out);
+        };
+        let fields = Fields::of(whole);
+        let by = fields.get("parent_tool_use_id").words().unwrap_or_default();
+        let said = Line { fields: &fields, by: &by };
+        let kind = fields.get("type").word().unwrap_or_default();
+        match &*kind {
+            "assistant" if !self.0.is_repeated(&fields) => self.0.assistant(said, out),
+            "user" if !self.0.is_repeated(&fields) => self.user(said, out),
+            "assistant" | "user" | "keep_alive" | "" => {}
+            "stream_event" => self.0.stream_event(said, out),
+            "result" => self.result(&fields, out),
+            "system" => self.0.system(said, whole, out),
+            "control_request" => self.0.control_request(&fields, whole, out),
+            "control_response" => self.0.control_response(&fields, out),
+            "tool_progress" => self.0.tool_progress(&fields, out),
+            // The beginning of a run may be told before `init`; what comes between two runs has no place.
+            _ if !self.0.writer.is_running() && self.0.writer.has_begun() => {}
+            _ => self.other(&kind, &fields, whole, out),
+        }
+    }
+
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        self.0.begin(None, out);
+        self.0.writer.fail(fault(whole), out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.0.break_off(out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.0.writer
+    }
+}
+
+impl Printed {
+    fn user(&mut self, line: Line<'_, '_>, out: &mut Decoded) {
+        let text = self.0.user(line, out);
+        if text.is_empty() {
+            return;
+        }
+        if line.by.is_empty() {
+            let is_meta = line.fields.any(&["isSynthetic", "isMeta"]).is_true();
+            let role = if is_meta { "system" } else { "user" };
+            match line.fields.get("uuid").word() {
+                Some(id) => self.0.writer.message_as(&id, role, &text, out),
+                None => self.0.writer.message(role, &text, out),
+            }
+            self.0.begin(None, out);
+        } else {
+            // What an agent is told first is what it is to do.
+            self.0.begin(None, out);
+            self.0.agent(line.by, Some(&text), out);
+        }
+    }
+
+    fn other(&mut self, kind: &str, fields: &Fields<'_>, whole: Field<'_>, out: &mut Decoded) {
+        self.0.begin(None, out);
+        let writer = &self.0.writer;
+        match kind {
+            "rate_limit_event" => writer.custom("rate_limit", fields.get("rate_limit_info"), None, out),
+            "tool_use_summary" => {
+                let text = fields.get("summary").words().unwrap_or_default().into_owned();
+                self.0.status(&text, out);
+            }
+            "error" => self.0.trouble = Some(fault(whole)),
+            _ => writer.raw(whole, None, out),
+        }
+    }
+
+    /// The run is over. Whether it failed stands in `is_error`, whatever the subtype says.
+    fn result(&mut self, fields: &Fields<'_>, out: &mut Decoded) {
+        self.0.begin(None, out);
+        let subtype = fields.get("subtype").word().unwrap_or_default();
+        let is_odd = subtype.starts_with("error");
+        let is_error =
+            if fields.get("is_error").is_some() { fields.get("is_error").is_true() } else { is_odd };
+        let text = fields.get("result").text().unwrap_or_default();
+        let said =
+            fields.pick(&["num_turns", "duration_ms", "duration_api_ms", "total_cost_usd", "modelUsage"]);
+        if let Some(value) = Json::parse(&said).filter(|_| said != "{}") {
+            self.0.writer.push(Kind::Custom { name: CompactString::const_new("result"), value }, out);
+        }
+        if fields.get("permission_denials").is_truthy() {
+            self.0.writer.custom("permission_denials", fields.get("permission_denials"), None, out);
+        }
+        if is_error {
+            let known = self.0.trouble.take();
+            self.0.writer.fail(failure(fields, &subtype, known), out);
+        } else if !self.0.has_text && !text.is_empty() && self.0.writer.has_room(out) {
+            // Commands of the program itself answer only here.
+            self.0.writer.whole_part(PartKind::Text, &text, false, None, out);
+        }
+        let mut counts = Counts::default();
+        counts.update(fields.get("usage"));
+        let mut usage = counts.usage();
+        if let Some(usage) = &mut usage {
+            usage.cost = fields.get("total_cost_usd").dollars();
+        }
+        let reason = fields.get("stop_reason").word().map(|reason| CompactString::new(&reason));
+        let reason = reason.or_else(|| self.0.stop_reason.take()).filter(|_| !is_odd);
+        let status = match (is_error, &*subtype) {
+            (true, _) => RunStatus::Error,
+            (false, "error_during_execution") => RunStatus::Cancelled,
+            (false, _) => RunStatus::Complete,
+        };
+        let ending = Ending {
+            status: Some(status),
+            finish_reason: reason.or_else(|| Some(CompactString::new(&subtype)).filter(|it| !it.is_empty())),
+            usage,
+            ..Ending::default()
+        };
+        self.0.close(ending, fields.get("deferred_tool_use").is_truthy(), out);
+    }
+}
+
+/// Why the run failed: what the result says, else what was said before it.
+fn failure(fields: &Fields<'_>, subtype: &str, known: Option<ErrorFact>) -> ErrorFact {
+    let told = fields.get("result").word().map(std::borrow::Cow::into_owned).or_else(|| {
+        let errors: Vec<_> = fields.get("errors").list().into_iter().filter_map(Field::words).collect();
+        Some(errors.join("; ")).filter(|errors| !errors.is_empty())
+    });
+    let message = told.or_else(|| known.as_ref().map(|known| known.message.clone()));
+    let retryable = known.as_ref().and_then(|known| known.retryable);
+    let code = if subtype.starts_with("error") {
+        CompactString::new(subtype)
+    } else {
+        known.map_or(CompactString::const_new("error"), |known| known.code)
+    };
+    let message = message.unwrap_or_else(|| code.to_string());
+    ErrorFact { code, message, retryable, retry_after_ms: None }
+}
+
+#[cfg(test)]
+mod tests;

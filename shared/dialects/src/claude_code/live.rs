@@ -1,0 +1,134 @@
+//! Messages that come in deltas before they come as a whole: raw events of the model's API, one message at a time for
+//! each agent. Every text comes twice; it counts once.
+
+use std::collections::VecDeque;
+
+use compact_str::CompactString;
+
+use super::tally::Used;
+use super::work::{Line, Work};
+use crate::Decoded;
+use crate::anthropic::{BlockBody, Blocks, Counts, Delta, MessageBody, Stopped, StreamEvent};
+use crate::fault::fault;
+use crate::field::Field;
+use crate::writer::Writer;
+use model::event::{Kind, RunUpdate};
+use model::ids::AgentId;
+
+/// Most messages that may be told at the same time, and most blocks of one that wait to be told again.
+const LIVES_MAX: usize = 256;
+
+/// A message that is told in deltas.
+#[derive(Debug)]
+pub(super) struct Live {
+    id: CompactString,
+    blocks: Blocks,
+    /// Texts that stopped and may be told as a whole.
+    stopped: VecDeque<Stopped>,
+    counts: Counts,
+}
+
+impl Live {
+    fn new(id: &str, agent: Option<AgentId>) -> Self {
+        Self {
+            id: CompactString::new(id),
+            blocks: Blocks::of(agent),
+            stopped: VecDeque::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The message has the id `id`, as far as anybody says.
+    pub(super) fn is(&self, id: &str) -> bool {
+        self.id.is_empty() || id.is_empty() || self.id == id
+    }
+
+    /// The stream tells a block as a whole; whether it was told in deltas.
+    pub(super) fn repeat(&mut self, body: &BlockBody<'_>, w: &mut Writer, out: &mut Decoded) -> bool {
+        let at = self.stopped.iter_mut().position(|stopped| stopped.repeat(body, w, out));
+        if let Some(at) = at {
+            self.stopped.remove(at);
+            return true;
+        }
+        self.blocks.repeat(body, w, out)
+    }
+
+    pub(super) fn close(mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        self.blocks.close(is_whole, w, out);
+    }
+}
+
+impl Work {
+    /// A line that wraps an event of the model's API.
+    pub(super) fn stream_event(&mut self, line: Line<'_, '_>, out: &mut Decoded) {
+        let event: StreamEvent<'_> = line.fields.get("event").object();
+        let kind = event.kind.text().unwrap_or_default();
+        if kind == "ping" {
+            return;
+        }
+        self.begin(None, out);
+        let agent = self.agent(line.by, None, out);
+        if kind == "message_start" {
+            return self.message_start(event.message, line.by, agent, out);
+        }
+        if !self.lives.contains_key(line.by) {
+            self.add_live(line.by, Live::new("", agent.clone()), out);
+        }
+        let Some(live) = self.lives.get_mut(line.by) else { return };
+        match &*kind {
+            "content_block_start" => live.blocks.start(&event, &mut self.writer, out),
+            "content_block_delta" => live.blocks.delta(&event, &mut self.writer, out),
+            "content_block_stop" => {
+                if let Some(stopped) = live.blocks.stop(&event, &mut self.writer, out) {
+                    if live.stopped.len() >= LIVES_MAX {
+                        live.stopped.pop_front();
+                    }
+                    live.stopped.push_back(stopped);
+                }
+            }
+            "message_delta" => {
+                live.counts.update(event.usage);
+                let id = live.id.clone();
+                let reason = event.delta.object::<Delta<'_>>().stop_reason.word();
+                if let Some(reason) = reason.filter(|_| line.by.is_empty()) {
+                    self.stop_reason = Some(CompactString::new(&reason));
+                }
+                self.used(line.by, Used { message: &id, model: None, usage: event.usage });
+            }
+            "message_stop" => {
+                live.blocks.close(true, &mut self.writer, out);
+                let usage = std::mem::take(&mut live.counts).usage();
+                if usage.is_some() && line.by.is_empty() {
+                    self.writer.push(Kind::RunUpdate(RunUpdate { usage, ..RunUpdate::default() }), out);
+                }
+            }
+            "error" => self.trouble = Some(fault(line.fields.get("event"))),
+            _ => self.writer.raw(line.fields.get("event"), agent.as_ref(), out),
+        }
+    }
+
+    /// A message that had not come to its end is told anew.
+    fn message_start(&mut self, message: Field<'_>, by: &str, agent: Option<AgentId>, out: &mut Decoded) {
+        let body: MessageBody<'_> = message.object();
+        if by.is_empty() {
+            self.begin(body.model.text().as_deref(), out);
+        }
+        if let Some(mut old) = self.lives.shift_remove(by) {
+            old.blocks.discard(&mut self.writer, out);
+        }
+        let id = body.id.text().unwrap_or_default();
+        let mut live = Live::new(&id, agent);
+        live.counts.update(body.usage);
+        self.add_live(by, live, out);
+        self.used(by, Used { message: &id, model: body.model.text().as_deref(), usage: body.usage });
+    }
+
+    fn add_live(&mut self, by: &str, live: Live, out: &mut Decoded) {
+        if self.lives.len() >= LIVES_MAX
+            && let Some((_, oldest)) = self.lives.shift_remove_index(0)
+        {
+            oldest.close(true, &mut self.writer, out);
+        }
+        self.lives.insert(CompactString::new(by), live);
+    }
+}

@@ -1,0 +1,297 @@
+//! Claude Code's transcripts, as they lie on disk: one object a line, with times. A run goes from a prompt to the next. There
+//! is no end in them: a run is whole when its last word is text. Resumed files repeat earlier lines, agents stand between
+//! the lines of the main one (side chains) or in files of their own.
+
+use compact_str::CompactString;
+
+use super::anthropic::{BlockBody, Counts};
+use super::claude_code::{Line, Work};
+use super::fault::fault;
+use super::field::{Field, Fields};
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::writer::{Ending, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+use model::event::{Kind, RunStatus, RunUpdate};
+
+mod chains;
+
+use chains::Chains;
+
+/// The name of the dialect.
+pub const NAME: &str = "claude-session";
+
+/// A decoder for one transcript.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::records(Transcript {
+        work: Work::new(NAME, options),
+        chains: Chains::default(),
+        title: None,
+        usage: (CompactString::default(), Counts::default()),
+        turn: Turn::default(),
+        last: None,
+    }))
+}
+
+/// What the lines mean.
+#[derive(Debug)]
+struct Transcript {
+    work: Work,
+    chains: Chains,
+    /// What the session is about, until a run tells it.
+    title: Option<String>,
+    /// The message whose tokens are being told, and what was told of them last.
+    usage: (CompactString, Counts),
+    turn: Turn,
+    /// When the line before this one happened, in milliseconds since 1970.
+    last: Option<u64>,
+}
+
+/// How far the run is.
+#[derive(Debug, Default, Clone, Copy)]
+struct Turn {
+    /// The main agent has done something.
+    has_begun: bool,
+    /// The last that the main agent did was to write text.
+    is_answered: bool,
+    /// The same, of agents on side chains: all that there is in a file of their own.
+    is_answered_aside: bool,
+}
+
+impl Meaning for Transcript {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
+        let Some(whole) = Field::parse(text) else {
+            let detail = format!("line {line}: no JSON: {}", excerpt(text));
+            return self.work.writer.anomaly(AnomalyCode::Malformed, detail, out);
+        };
+        let fields = Fields::of(whole);
+        let time = fields.get("timestamp").time();
+        self.last = self.work.now;
+        self.work.now = time.or(self.work.now);
+        self.work.writer.set_time(time);
+        let kind = fields.get("type").word().unwrap_or_default();
+        match &*kind {
+            "user" | "assistant" => {
+                let by = self.chains.of(&fields, &self.work);
+                self.said(&kind, Line { fields: &fields, by: &by }, out);
+            }
+            "summary" | "custom-title" | "ai-title" => {
+                let title = fields.any(&["customTitle", "aiTitle", "summary"]).word();
+                self.title = title.map(std::borrow::Cow::into_owned).or_else(|| self.title.take());
+                self.tell_title(out);
+            }
+            "progress" => self.progress(&fields, out),
+            "system" => self.system(&fields, whole, out),
+            // Between two runs there is nothing that they could belong to; the program's own notes are about files.
+            _ if !self.work.writer.is_running() => {}
+            "queue-operation" => {
+                if let Some(text) = fields.get("content").word() {
+                    self.work.status(&format!("queued: {text}"), out);
+                }
+            }
+            "attachment" => self.work.writer.custom("attachment", fields.get("attachment"), None, out),
+            "file-history-snapshot"
+            | "last-prompt"
+            | "mode"
+            | "permission-mode"
+            | "attribution-snapshot"
+            | "agent-name"
+            | "agent-color"
+            | "tag"
+            | "" => {}
+            _ => self.work.writer.raw(whole, None, out),
+        }
+    }
+
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        self.work.begin(None, out);
+        self.work.writer.fail(fault(whole), out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        if self.is_whole() || self.work.trouble.is_some() {
+            return self.end_turn(out);
+        }
+        self.flush_usage(out);
+        self.work.break_off(out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.work.writer
+    }
+}
+
+impl Transcript {
+    /// A line of a user or an assistant, wherever it stands.
+    fn said(&mut self, kind: &str, line: Line<'_, '_>, out: &mut Decoded) {
+        if self.work.is_repeated(line.fields) {
+            return;
+        }
+        if kind == "assistant" {
+            return self.assistant(line, out);
+        }
+        let text = self.work.user(line, out);
+        let has_results = text.is_empty();
+        if line.by.is_empty() {
+            self.turn.is_answered &= !has_results;
+            self.user(line.fields, &text, out);
+        } else {
+            self.turn.is_answered_aside = false;
+            self.begin(out);
+            // What an agent is told first is what it is to do.
+            self.work.agent(line.by, Some(&text).filter(|text| !text.is_empty()).map(String::as_str), out);
+        }
+    }
+
+    fn begin(&mut self, out: &mut Decoded) {
+        if !self.work.writer.is_running() {
+            self.turn = Turn::default();
+        }
+        self.work.begin(None, out);
+        self.tell_title(out);
+    }
+
+    fn tell_title(&mut self, out: &mut Decoded) {
+        if self.work.writer.is_running()
+            && let Some(title) = self.title.take()
+        {
+            let update = RunUpdate { title: Some(title), ..RunUpdate::default() };
+            self.work.writer.push(Kind::RunUpdate(update), out);
+        }
+    }
+
+    fn assistant(&mut self, line: Line<'_, '_>, out: &mut Decoded) {
+        self.begin(out);
+        let message = Fields::of(line.fields.get("message"));
+        if line.by.is_empty() {
+            self.count(&message, out);
+        }
+        self.work.assistant(line, out);
+        let last = message.get("content").list().last().map(|block| block.object::<BlockBody<'_>>().kind);
+        let is_text = message.get("content").word().is_some()
+            || last.and_then(Field::text).is_some_and(|kind| kind == "text");
+        let is_answered =
+            is_text && message.get("stop_reason").word().is_none_or(|reason| reason != "tool_use");
+        if line.by.is_empty() {
+            (self.turn.has_begun, self.turn.is_answered) = (true, is_answered);
+        } else {
+            self.turn.is_answered_aside = is_answered;
+        }
+    }
+
+    /// The lines of one message repeat its tokens; the last of them counts.
+    fn count(&mut self, message: &Fields<'_>, out: &mut Decoded) {
+        let id = message.get("id").text().unwrap_or_default();
+        if self.usage.0 != *id {
+            self.flush_usage(out);
+            self.usage.0 = CompactString::new(&id);
+        }
+        self.usage.1.update(message.get("usage"));
+    }
+
+    fn flush_usage(&mut self, out: &mut Decoded) {
+        let usage = std::mem::take(&mut self.usage.1).usage();
+        if usage.is_some() && self.work.writer.is_running() {
+            self.work.writer.push(Kind::RunUpdate(RunUpdate { usage, ..RunUpdate::default() }), out);
+        }
+    }
+
+    /// A text of the user, or one that the program wrote in the user's place.
+    fn user(&mut self, fields: &Fields<'_>, text: &str, out: &mut Decoded) {
+        if text.is_empty() {
+            return;
+        }
+        let is_meta = fields.any(&["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"]).is_true();
+        let start = text.trim_start();
+        if is_meta || start.starts_with("<local-command-") {
+            return self.message("system", fields, text, out);
+        }
+        if start.starts_with("[Request interrupted by user") {
+            self.message("user", fields, text, out);
+            self.flush_usage(out);
+            let ending = Ending { status: Some(RunStatus::Cancelled), ..Ending::default() };
+            return self.work.close(ending, false, out);
+        }
+        if self.turn.has_begun {
+            // It was over before the user thought of the next prompt.
+            self.work.writer.set_time(self.last);
+            self.end_turn(out);
+            self.work.writer.set_time(self.work.now);
+        }
+        self.message("user", fields, text, out);
+        // A command may be one of the program itself, which no model answers.
+        if !start.starts_with("<command-") {
+            self.begin(out);
+        }
+    }
+
+    fn message(&mut self, role: &str, fields: &Fields<'_>, text: &str, out: &mut Decoded) {
+        match fields.get("uuid").word() {
+            Some(id) => self.work.writer.message_as(&id, role, text, out),
+            None => self.work.writer.message(role, text, out),
+        }
+    }
+
+    /// The run is whole as far as anybody can tell.
+    fn is_whole(&self) -> bool {
+        let is_answered =
+            if self.turn.has_begun { self.turn.is_answered } else { self.turn.is_answered_aside };
+        is_answered && self.work.calls.is_empty() && self.work.trouble.is_none()
+    }
+
+    /// Another run begins, or the program says that the turn is over.
+    fn end_turn(&mut self, out: &mut Decoded) {
+        self.flush_usage(out);
+        if self.work.trouble.is_some() {
+            return self.work.break_off(out);
+        }
+        let status = if self.is_whole() { RunStatus::Complete } else { RunStatus::Interrupted };
+        let finish_reason = self.work.stop_reason.take();
+        self.work.close(Ending { status: Some(status), finish_reason, ..Ending::default() }, false, out);
+    }
+
+    fn system(&mut self, fields: &Fields<'_>, whole: Field<'_>, out: &mut Decoded) {
+        match fields.get("subtype").word().as_deref() {
+            Some("turn_duration") if self.is_whole() => self.end_turn(out),
+            Some("turn_duration") => {}
+            Some("local_command") => {
+                let text = fields.get("content").words().unwrap_or_default();
+                self.message("system", fields, &text, out);
+            }
+            _ if !self.work.writer.is_running() => {}
+            _ => self.work.system(Line { fields, by: "" }, whole, out),
+        }
+    }
+
+    /// What goes on inside of a call, newer versions tell like this: agents, commands, hooks.
+    fn progress(&mut self, fields: &Fields<'_>, out: &mut Decoded) {
+        let told = Fields::of(fields.get("data"));
+        let call = fields.any(&["parentToolUseID", "toolUseID"]).words().unwrap_or_default();
+        match told.get("type").word().as_deref() {
+            Some("agent_progress") => {
+                let line = Fields::of(told.get("message"));
+                let kind = line.get("type").word().unwrap_or_default();
+                if matches!(&*kind, "user" | "assistant") && !call.is_empty() {
+                    self.said(&kind, Line { fields: &line, by: &call }, out);
+                }
+            }
+            Some("hook_progress") if self.work.writer.is_running() => {
+                let name = told.any(&["hookName", "hookEvent"]).words().unwrap_or_default();
+                self.work.status(&format!("hook {name}"), out);
+            }
+            Some("bash_progress" | "mcp_progress") if self.work.calls.contains_key(&*call) => {
+                self.work.runs(&call, out);
+                let text = told.any(&["output", "message", "progressMessage"]).text().unwrap_or_default();
+                let last = text.lines().last().unwrap_or_default();
+                self.work.writer.progress(&call, last, None, out);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! Codex (`codex exec --json`): one object a line, with threads, turns and items. A turn is a run. Nothing but messages
+//! of the agent, in one piece or in deltas; what it executes are items that start, grow and complete.
+
+use compact_str::CompactString;
+use serde::Deserialize;
+
+use super::fault::fault;
+use super::field::Field;
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::writer::{Ending, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+use model::event::{ErrorFact, Kind, PartKind, RunStatus, Usage};
+use model::json::Json;
+
+mod agents;
+mod call;
+mod items;
+
+use items::{Items, Phase};
+
+/// The name of the dialect.
+pub const NAME: &str = "codex";
+
+/// A decoder for one stream.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::records(Turns {
+        writer: Writer::new(NAME, options),
+        thread: None,
+        items: Items::default(),
+        trouble: None,
+    }))
+}
+
+/// What the lines mean.
+#[derive(Debug)]
+struct Turns {
+    writer: Writer,
+    /// What was said of the thread, until a run tells it.
+    thread: Option<Json>,
+    items: Items,
+    /// The last notice of an error that nothing came after: maybe why the stream breaks off.
+    trouble: Option<ErrorFact>,
+}
+
+/// A line.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    item: Field<'a>,
+    #[serde(borrow)]
+    item_id: Field<'a>,
+    #[serde(borrow)]
+    delta: Field<'a>,
+    #[serde(borrow)]
+    usage: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+    #[serde(borrow)]
+    id: Field<'a>,
+    #[serde(borrow)]
+    call_id: Field<'a>,
+    #[serde(borrow)]
+    questions: Field<'a>,
+}
+
+impl Meaning for Turns {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
+        let said: Line<'_> = match serde_json::from_str(text) {
+            Ok(said) => said,
+            Err(error) => {
+                let detail = format!("line {line}: {error}: {}", excerpt(text));
+                return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        };
+        let whole = Field::parse(text).unwrap_or_default();
+        let kind = said.kind.word().unwrap_or_default();
+        match &*kind {
+            "thread.started" | "session.created" => {
+                self.break_off(out);
+                self.thread = Some(whole.json());
+            }
+            "turn.started" => {
+                self.break_off(out);
+                self.begin(out);
+            }
+            "item.started" => self.item(Phase::Started, said.item, out),
+            "item.updated" => self.item(Phase::Updated, said.item, out),
+            "item.completed" => self.item(Phase::Completed, said.item, out),
+            "turn.completed" => self.completed(said.usage, out),
+            "turn.failed" => {
+                self.fail(if said.error.is_some() { said.error } else { whole }, out);
+                self.close(Ending::default(), out);
+            }
+            "turn.aborted" | "turn.interrupted" | "turn.cancelled" => {
+                self.begin(out);
+                self.close(Ending { status: Some(RunStatus::Cancelled), ..Ending::default() }, out);
+            }
+            "error" => self.notice(whole, out),
+            "request_user_input" => self.ask(&said, out),
+            "" if !self.writer.is_running() => {}
+            _ => self.other(&kind, &said, whole, out),
+        }
+    }
+
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        self.begin(out);
+        self.writer.fail(fault(whole), out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.break_off(out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+impl Turns {
+    fn begin(&mut self, out: &mut Decoded) {
+        self.writer.begin(None, out);
+        if let Some(value) = self.thread.take() {
+            self.writer.push(Kind::Custom { name: CompactString::const_new("thread"), value }, out);
+        }
+    }
+
+    fn item(&mut self, phase: Phase, item: Field<'_>, out: &mut Decoded) {
+        self.begin(out);
+        self.trouble = None;
+        self.items.take(phase, item, &mut self.writer, out);
+    }
+
+    /// It may pass: a lost connection is told and then made again. Only the end of the stream shows which it was.
+    fn notice(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        // Between two turns there is nothing that it could be about.
+        if !self.writer.is_running() && self.writer.has_begun() && self.thread.is_none() {
+            return;
+        }
+        self.begin(out);
+        let fact = fault(whole);
+        self.writer.push(Kind::Status { text: fact.message.clone() }, out);
+        self.trouble = Some(fact);
+    }
+
+    fn ask(&mut self, said: &Line<'_>, out: &mut Decoded) {
+        self.begin(out);
+        let id = said.call_id.words().or_else(|| said.id.words()).unwrap_or_default();
+        self.items.ask(&id, said.questions, &mut self.writer, out);
+    }
+
+    /// Deltas of items, and what this version does not know.
+    fn other(&mut self, kind: &str, said: &Line<'_>, whole: Field<'_>, out: &mut Decoded) {
+        self.begin(out);
+        let item = kind.strip_prefix("item.").and_then(|rest| rest.strip_suffix(".delta"));
+        let part = match item {
+            Some("plan" | "agent_message") => PartKind::Text,
+            Some("reasoning") => PartKind::Thinking,
+            _ => return self.writer.raw(whole, None, out),
+        };
+        let (id, delta) = (said.item_id.words().unwrap_or_default(), said.delta.text().unwrap_or_default());
+        self.items.delta(&id, part, &delta, &mut self.writer, out);
+    }
+
+    fn completed(&mut self, usage: Field<'_>, out: &mut Decoded) {
+        self.begin(out);
+        self.items.answered(&mut self.writer, out);
+        let told = usage.fields();
+        let count = |name| told.get(name).count().unwrap_or(0);
+        let usage = usage.is_object().then(|| Usage {
+            input_tokens: count("input_tokens"),
+            output_tokens: count("output_tokens"),
+            reasoning_tokens: count("reasoning_output_tokens"),
+            cached_tokens: count("cached_input_tokens"),
+            cost: None,
+        });
+        self.close(Ending { status: Some(RunStatus::Complete), usage, ..Ending::default() }, out);
+    }
+
+    /// No more comes of the turn that goes on, though it did not say so.
+    fn break_off(&mut self, out: &mut Decoded) {
+        if let Some(fact) = self.trouble.take()
+            && self.writer.is_running()
+        {
+            self.writer.fail(fact, out);
+        }
+        self.close(Ending::default(), out);
+    }
+
+    fn close(&mut self, ending: Ending, out: &mut Decoded) {
+        self.trouble = None;
+        self.items.close(&mut self.writer, out);
+        self.writer.end(ending, out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

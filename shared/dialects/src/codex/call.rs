@@ -1,0 +1,141 @@
+//! Items that the agent executes: commands, changes of files, tools of MCP servers, searches, other agents.
+
+use std::borrow::Cow;
+
+use crate::Decoded;
+use crate::field::{Field, Fields};
+use crate::writer::{Outcome, WholeOutput, Writer};
+use model::event::{Kind, ToolState};
+use model::ids::AgentId;
+use model::json::Json;
+
+/// A call that goes on.
+#[derive(Debug)]
+pub(super) struct Call {
+    id: String,
+    agent: Option<AgentId>,
+    arguments: String,
+    output: WholeOutput,
+}
+
+/// The name of the tool that an item of `kind` calls; nothing when the item is no call.
+pub(super) fn name_of<'a>(kind: &'a str, fields: &Fields<'a>) -> Option<Cow<'a, str>> {
+    match kind {
+        "command_execution" | "file_change" | "web_search" => Some(Cow::Borrowed(kind)),
+        "mcp_tool_call" => Some(fields.get("tool").word().unwrap_or(Cow::Borrowed(kind))),
+        _ if kind.starts_with("collab_") => Some(fields.get("tool").word().unwrap_or(Cow::Borrowed(kind))),
+        _ => None,
+    }
+}
+
+/// The arguments of a call, as JSON.
+pub(super) fn arguments(kind: &str, fields: &Fields<'_>) -> String {
+    match kind {
+        "mcp_tool_call" => {
+            let arguments = fields.get("arguments");
+            if arguments.is_some() { arguments.as_json_text().to_owned() } else { String::from("{}") }
+        }
+        "command_execution" => fields.pick(&["command"]),
+        "file_change" => fields.pick(&["changes"]),
+        "web_search" => fields.pick(&["query", "action"]),
+        _ => fields.pick(&["prompt", "receiver_thread_ids"]),
+    }
+}
+
+/// A call, and what a line says about it.
+pub(super) struct Telling<'a, 'f> {
+    pub(super) id: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) fields: &'a Fields<'f>,
+}
+
+impl Call {
+    /// A call that was not there before. It runs, unless all of it came at once.
+    pub(super) fn start(
+        telling: &Telling<'_, '_>,
+        name: &str,
+        agent: Option<AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) -> Self {
+        let arguments = arguments(telling.kind, telling.fields);
+        let call = w.whole_call(telling.id, name, Some(&arguments), agent.as_ref(), out);
+        let id = call.id().to_owned();
+        if telling.kind == "mcp_tool_call"
+            && let Some(server) = telling.fields.get("server").word()
+        {
+            w.push_by(agent.as_ref(), Kind::Status { text: format!("{name} of {server}") }, out);
+        }
+        w.state(&id, ToolState::Executing, agent.as_ref(), out);
+        Self { id, agent, arguments, output: WholeOutput::default() }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Some of what it prints came while it ran.
+    pub(super) fn has_printed(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    /// More is known of it.
+    pub(super) fn update(&mut self, telling: &Telling<'_, '_>, w: &mut Writer, out: &mut Decoded) {
+        self.arguments(telling, w, out);
+        if let Some(printed) = telling.fields.get("aggregated_output").word() {
+            self.output.set(&self.id, &printed, self.agent.as_ref(), w, out);
+        }
+    }
+
+    /// What it is called with: searches tell what they look for when they are done.
+    pub(super) fn arguments(&mut self, telling: &Telling<'_, '_>, w: &mut Writer, out: &mut Decoded) {
+        let arguments = arguments(telling.kind, telling.fields);
+        if arguments != self.arguments {
+            self.arguments.clone_from(&arguments);
+            let kind = Kind::ToolCall { tool: w.tool_id(&self.id), name: None, arguments: Some(arguments) };
+            w.push_by(self.agent.as_ref(), kind, out);
+        }
+    }
+
+    /// It is over.
+    pub(super) fn complete(self, telling: &Telling<'_, '_>, w: &mut Writer, out: &mut Decoded) {
+        let fields = telling.fields;
+        let status = fields.get("status").word().unwrap_or_default();
+        let exit_code = fields.get("exit_code").words();
+        let error = fields.get("error");
+        let is_error = match &*status {
+            "failed" | "declined" | "errored" => true,
+            "completed" => error.is_truthy(),
+            _ => error.is_truthy() || exit_code.as_deref().is_some_and(|code| code != "0"),
+        };
+        let output = match telling.kind {
+            "command_execution" => {
+                let printed = fields.get("aggregated_output").text().unwrap_or_default();
+                if is_error && printed.is_empty() {
+                    Json::string(
+                        &exit_code.map_or_else(|| status.into_owned(), |code| format!("exit code {code}")),
+                    )
+                } else {
+                    Json::string(&printed)
+                }
+            }
+            "mcp_tool_call" => mcp_output(fields.get("result"), error),
+            "web_search" => Json::string(""),
+            _ if fields.get("agents_states").is_truthy() => fields.get("agents_states").json(),
+            _ => Json::string(&status),
+        };
+        w.result(&self.id, Outcome { is_error, ..Outcome::of(output) }, self.agent.as_ref(), out);
+    }
+}
+
+/// What a tool of an MCP server gave back: its content, else the same as structure, else why it failed.
+fn mcp_output(result: Field<'_>, error: Field<'_>) -> Json {
+    if error.is_truthy() {
+        let message = error.fields().get("message");
+        return if message.is_some() { message.json() } else { error.json() };
+    }
+    let fields = result.fields();
+    let (content, structured) = (fields.get("content"), fields.get("structured_content"));
+    let known = [content, structured].into_iter().find(|field| field.is_truthy());
+    known.unwrap_or(result).json()
+}

@@ -1,0 +1,195 @@
+//! Items: texts and calls that start, grow and complete. Many come only when they are complete.
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+
+use super::agents::Agents;
+use super::call::{Call, Telling, name_of};
+use crate::Decoded;
+use crate::field::Field;
+use crate::writer::{WholePart, Writer};
+use model::event::{Kind, PartKind, ToolState};
+
+/// Most items that may be open at the same time. Agents have a few; the limit is for streams that complete none.
+pub(super) const OPEN_ITEMS_MAX: usize = 1024;
+
+/// What a line says about an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Started,
+    Updated,
+    Completed,
+}
+
+/// The items of the turn that goes on.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    open: IndexMap<CompactString, Open>,
+    agents: Agents,
+    /// The question to a person that nothing shows the answer of.
+    asked: Option<CompactString>,
+}
+
+#[derive(Debug)]
+enum Open {
+    Part(WholePart),
+    Call(Call),
+    /// There was no room for it, or it says nothing until it is complete.
+    Silent,
+}
+
+impl Items {
+    /// A line about `item`.
+    pub(super) fn take(&mut self, phase: Phase, item: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+        let fields = item.fields();
+        // Searches have an id of their own beside that of their item.
+        let id = fields.last("id").words().unwrap_or_default();
+        let kind = fields.get("type").word().or_else(|| fields.get("item_type").word()).unwrap_or_default();
+        match &*kind {
+            "agent_message" | "assistant_message" | "plan" => {
+                self.text(&id, PartKind::Text, fields.get("text"), w, out);
+                self.completed(&id, phase, w, out);
+            }
+            "reasoning" => {
+                self.text(&id, PartKind::Thinking, fields.get("text"), w, out);
+                self.completed(&id, phase, w, out);
+            }
+            "todo_list" => {
+                w.custom("todo_list", fields.get("items"), None, out);
+                w.push(Kind::Status { text: next_todo(fields.get("items")) }, out);
+            }
+            // Warnings: whatever is fatal fails the turn.
+            "error" => {
+                let text = fields.get("message").words().unwrap_or_default().into_owned();
+                w.push(Kind::Status { text }, out);
+            }
+            _ => match name_of(&kind, &fields) {
+                Some(name) => {
+                    let telling = Telling { id: &id, kind: &kind, fields: &fields };
+                    self.call(&telling, &name, phase, w, out);
+                }
+                None => w.raw(item, None, out),
+            },
+        }
+    }
+
+    /// More of the text of an item that need not have started.
+    pub(super) fn delta(&mut self, id: &str, kind: PartKind, text: &str, w: &mut Writer, out: &mut Decoded) {
+        if let Open::Part(part) = self.part(id, kind, w, out) {
+            part.delta(text, w, out);
+        }
+    }
+
+    fn text(&mut self, id: &str, kind: PartKind, text: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+        if let Open::Part(part) = self.part(id, kind, w, out)
+            && let Some(text) = text.word()
+        {
+            part.set(&text, w, out);
+        }
+    }
+
+    fn completed(&mut self, id: &str, phase: Phase, w: &mut Writer, out: &mut Decoded) {
+        if phase == Phase::Completed
+            && let Some(open) = self.open.shift_remove(id)
+        {
+            open.close(w, out);
+        }
+    }
+
+    /// The part of the item `id`, begun where it is not there.
+    fn part(&mut self, id: &str, kind: PartKind, w: &mut Writer, out: &mut Decoded) -> &mut Open {
+        if !self.open.contains_key(id) {
+            let open = if w.has_room(out) {
+                Open::Part(WholePart::new(w.open_part(kind, None, out)))
+            } else {
+                Open::Silent
+            };
+            self.add(id, open, w, out);
+        }
+        self.open.entry(CompactString::new(id)).or_insert(Open::Silent)
+    }
+
+    fn call(&mut self, told: &Telling<'_, '_>, name: &str, phase: Phase, w: &mut Writer, out: &mut Decoded) {
+        if !matches!(self.open.get(told.id), Some(Open::Call(_))) {
+            if !w.has_room(out) {
+                return;
+            }
+            let by = self.agents.sender(told.fields);
+            let call = Call::start(told, name, by, w, out);
+            self.add(told.id, Open::Call(call), w, out);
+        }
+        let Some(Open::Call(call)) = self.open.get_mut(told.id) else { return };
+        // What came at once is in the result.
+        if phase != Phase::Completed || call.has_printed() {
+            call.update(told, w, out);
+        } else {
+            call.arguments(told, w, out);
+        }
+        if told.kind.starts_with("collab_") {
+            self.agents.update(call.id(), told.fields, w, out);
+        }
+        if phase == Phase::Completed
+            && let Some(Open::Call(call)) = self.open.shift_remove(told.id)
+        {
+            call.complete(told, w, out);
+        }
+    }
+
+    fn add(&mut self, id: &str, open: Open, w: &mut Writer, out: &mut Decoded) {
+        if self.open.len() >= OPEN_ITEMS_MAX
+            && let Some((_, oldest)) = self.open.shift_remove_index(0)
+        {
+            oldest.close(w, out);
+        }
+        if let Some(other) = self.open.insert(CompactString::new(id), open) {
+            other.close(w, out);
+        }
+    }
+
+    /// The agent asks a person and waits.
+    pub(super) fn ask(&mut self, id: &str, questions: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+        if !w.has_room(out) {
+            return;
+        }
+        let arguments = format!("{{\"questions\":{}}}", questions.json().as_str());
+        let call = w.whole_call(id, "request_user_input", Some(&arguments), None, out);
+        let first = questions.list().first().map(|question| question.fields().get("question"));
+        let text = first.and_then(|question| question.word().map(std::borrow::Cow::into_owned));
+        w.push(Kind::ApprovalRequest { tool: w.tool_id(call.id()), text }, out);
+        self.asked = Some(CompactString::new(call.id()));
+    }
+
+    /// The turn is whole, so whatever a person was asked has been answered.
+    pub(super) fn answered(&mut self, w: &mut Writer, out: &mut Decoded) {
+        if let Some(id) = self.asked.take() {
+            w.state(&id, ToolState::Complete, None, out);
+        }
+    }
+
+    /// The turn is over.
+    pub(super) fn close(&mut self, w: &mut Writer, out: &mut Decoded) {
+        for (_, open) in std::mem::take(&mut self.open) {
+            open.close(w, out);
+        }
+        self.agents.clear();
+        self.asked = None;
+    }
+}
+
+impl Open {
+    /// No more comes of it. Calls that gave nothing back end with their run.
+    fn close(self, w: &mut Writer, out: &mut Decoded) {
+        if let Self::Part(part) = self {
+            part.end(false, w, out);
+        }
+    }
+}
+
+/// How far the list is, and what comes next on it.
+fn next_todo(items: Field<'_>) -> String {
+    let all: Vec<_> = items.list().into_iter().map(Field::fields).collect();
+    let done = all.iter().filter(|item| item.get("completed").is_true()).count();
+    let next = all.iter().find(|item| !item.get("completed").is_true());
+    let next = next.and_then(|item| item.get("text").word()).unwrap_or_default();
+    format!("{done}/{} {next}", all.len()).trim_end().to_owned()
+}

@@ -1,0 +1,205 @@
+//! Cohere chat (version 2 of the API): SSE with typed events, or a JSON body where the answer was not streamed or failed. One
+//! message is one run. The plan that the model writes before it calls tools is thinking.
+
+use compact_str::CompactString;
+
+use super::agents::Parts;
+use super::field::Field;
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::writer::{Ending, OpenCall, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+use model::event::{ErrorFact, PartKind};
+
+mod wire;
+
+use wire::{Call, Content, Delta, Function, Message, StreamEvent, usage};
+
+/// The name of the dialect.
+pub const NAME: &str = "cohere";
+
+/// A decoder for one answer.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    let writer = Writer::new(NAME, options);
+    Box::new(Objects::new(Chat { writer, parts: Parts::default(), call: None }))
+}
+
+/// What the objects mean.
+#[derive(Debug)]
+struct Chat {
+    writer: Writer,
+    parts: Parts,
+    /// The call that is being written, with its index where it has one. There is one at a time.
+    call: Option<(Option<u64>, OpenCall)>,
+}
+
+impl Meaning for Chat {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+        let event: StreamEvent<'_> = match serde_json::from_str(text) {
+            Ok(event) => event,
+            Err(error) => {
+                let detail = format!("line {line}: {error}: {}", excerpt(text));
+                return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        };
+        let kind = event.kind.word().unwrap_or_else(|| name.into());
+        let delta: Delta<'_> = event.delta.object();
+        let message: Message<'_> = delta.message.object();
+        match &*kind {
+            "message-start" => self.message_start(&message, out),
+            "content-start" | "content-delta" => self.content(message.content, out),
+            "content-end" => self.parts.close(None, &self.writer, out),
+            "tool-plan-delta" => self.write(PartKind::Thinking, message.tool_plan, out),
+            "tool-call-start" => self.call_start(event.index.count(), message.tool_calls, out),
+            "tool-call-delta" => self.call_delta(event.index.count(), message.tool_calls, out),
+            "tool-call-end" => self.call_end(true, out),
+            "citation-start" => self.citations(message.citations, out),
+            "citation-end" => {}
+            "message-end" => self.message_end(&delta, out),
+            _ => self.other(&event, Field::parse(text).unwrap_or_default(), out),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.close(Ending::default(), out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+impl Chat {
+    fn message_start(&mut self, message: &Message<'_>, out: &mut Decoded) {
+        self.close(Ending::default(), out);
+        self.writer.begin(None, out);
+        self.message(message, out);
+    }
+
+    /// What a message says that comes whole; at the start of a stream that is nothing.
+    fn message(&mut self, message: &Message<'_>, out: &mut Decoded) {
+        self.write(PartKind::Thinking, message.tool_plan, out);
+        self.parts.close(None, &self.writer, out);
+        for content in message.content.list() {
+            self.content(content, out);
+            self.parts.close(None, &self.writer, out);
+        }
+        self.citations(message.citations, out);
+        for call in message.tool_calls.list() {
+            self.call_start(None, call, out);
+            self.call_end(true, out);
+        }
+    }
+
+    fn content(&mut self, content: Field<'_>, out: &mut Decoded) {
+        let piece: Content<'_> = content.object();
+        self.write(PartKind::Thinking, piece.thinking, out);
+        self.write(PartKind::Text, if content.is_object() { piece.text } else { content }, out);
+    }
+
+    fn write(&mut self, kind: PartKind, text: Field<'_>, out: &mut Decoded) {
+        if let Some(text) = text.word() {
+            self.writer.begin(None, out);
+            self.parts.write(kind, &text, None, &mut self.writer, out);
+        }
+    }
+
+    fn citations(&mut self, citations: Field<'_>, out: &mut Decoded) {
+        for citation in citations.list() {
+            self.writer.begin(None, out);
+            self.writer.custom("citation", citation, None, out);
+        }
+    }
+
+    fn call_start(&mut self, index: Option<u64>, call: Field<'_>, out: &mut Decoded) {
+        self.writer.begin(None, out);
+        self.parts.close(None, &self.writer, out);
+        self.call_end(true, out);
+        if !self.writer.has_room(out) {
+            return;
+        }
+        let call: Call<'_> = first(call).object();
+        let function: Function<'_> = call.function.object();
+        let (id, name) = (call.id.words().unwrap_or_default(), function.name.text().unwrap_or_default());
+        let mut open = self.writer.open_call(&id, &name, false, None, out);
+        open.args(&function.arguments.words().unwrap_or_default(), &self.writer, out);
+        self.call = Some((index, open));
+    }
+
+    fn call_delta(&mut self, index: Option<u64>, call: Field<'_>, out: &mut Decoded) {
+        let is_other = match &self.call {
+            Some((known, _)) => index.is_some() && known.is_some() && index != *known,
+            None => true,
+        };
+        if is_other {
+            self.writer.begin(None, out);
+            let detail = format!("call {}", index.unwrap_or(0));
+            self.writer.anomaly(AnomalyCode::ToolWithoutStart, detail, out);
+            return self.call_start(index, call, out);
+        }
+        let function: Function<'_> = first(call).object::<Call<'_>>().function.object();
+        if let Some((_, open)) = &mut self.call {
+            open.args(&function.arguments.text().unwrap_or_default(), &self.writer, out);
+        }
+    }
+
+    /// The call that was being written is whole, or will never be.
+    fn call_end(&mut self, is_whole: bool, out: &mut Decoded) {
+        if let Some((_, mut open)) = self.call.take()
+            && (is_whole || open.is_whole())
+        {
+            open.written(None, &mut self.writer, out);
+        }
+    }
+
+    fn message_end(&mut self, delta: &Delta<'_>, out: &mut Decoded) {
+        if self.writer.has_begun() && !self.writer.is_running() {
+            return;
+        }
+        self.writer.begin(None, out);
+        let finish_reason = delta.finish_reason.word().map(|reason| CompactString::new(&reason));
+        if delta.error.is_truthy() {
+            self.fail(delta.error, out);
+        } else if let Some(reason @ ("ERROR" | "TIMEOUT")) = finish_reason.as_deref() {
+            let message = format!("the model call ended with the finish reason \"{reason}\"");
+            let (code, retryable) = (CompactString::new(reason), (reason == "TIMEOUT").then_some(true));
+            self.writer.fail(ErrorFact { code, message, retryable, retry_after_ms: None }, out);
+        }
+        let usage = usage(delta.usage);
+        self.close(Ending { is_whole: true, finish_reason, usage, ..Ending::default() }, out);
+    }
+
+    /// An answer that was not streamed, an error body, or something that has no name here.
+    fn other(&mut self, event: &StreamEvent<'_>, whole: Field<'_>, out: &mut Decoded) {
+        let answer: Delta<'_> = whole.object();
+        if answer.message.is_object() && answer.finish_reason.is_some() {
+            self.message_start(&answer.message.object(), out);
+            return self.message_end(&answer, out);
+        }
+        let is_message = event.message.text().is_some() && !self.writer.is_running();
+        if event.error.is_truthy() || is_message || event.kind.text().is_some_and(|kind| kind == "error") {
+            return self.fail(whole, out);
+        }
+        if whole.is_truthy() && (self.writer.is_running() || !self.writer.has_begun()) {
+            self.writer.begin(None, out);
+            self.writer.raw(whole, None, out);
+        }
+    }
+
+    fn close(&mut self, ending: Ending, out: &mut Decoded) {
+        if !self.writer.is_running() {
+            return;
+        }
+        self.parts.close(None, &self.writer, out);
+        self.call_end(ending.is_whole && !self.writer.has_failed(), out);
+        self.writer.end(ending, out);
+    }
+}
+
+/// The one call of an event, be it alone or in a list.
+fn first(call: Field<'_>) -> Field<'_> {
+    call.list().into_iter().next().unwrap_or_default()
+}

@@ -1,0 +1,206 @@
+//! Dialects that users describe: a YAML file says how a stream falls into JSON objects and where in them text, reasoning,
+//! calls and the rest stand (`JSONPath`, RFC 9535). Nothing is read from disk here: whoever has the text of such a file
+//! makes a [`UserDialect`] of it, and that makes decoders.
+
+use compact_str::CompactString;
+use serde_json::Value;
+
+use super::agents::Parts;
+use super::field::{Field, is_too_deep};
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::openai_chat::usage;
+use super::writer::{Ending, Outcome, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+use model::event::{PartKind, Usage};
+use model::json::Json;
+
+mod calls;
+mod rules;
+
+use calls::Calls;
+use rules::{Format, Rules};
+
+/// A description is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, at {key:?}: {why}")]
+pub struct UserDialectError {
+    /// The line of the file, from 1.
+    pub line: u64,
+    /// The key on that line, or what else stands there.
+    pub key: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// A dialect as a user described it.
+#[derive(Debug, Clone)]
+pub struct UserDialect {
+    name: CompactString,
+    rules: std::sync::Arc<Rules>,
+    format: Format,
+}
+
+impl UserDialect {
+    /// The dialect that `yaml` describes.
+    pub fn parse(yaml: &str) -> Result<Self, UserDialectError> {
+        let described = rules::parse(yaml)?;
+        Ok(Self { name: described.name, rules: described.rules.into(), format: described.format })
+    }
+
+    /// The name that it has in URLs and events: lower case letters, digits, `-` and `_`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A decoder for one stream.
+    pub fn decoder(&self, options: DecodeOptions) -> Box<dyn Decode> {
+        super::looking(options, |options| self.plain_decoder(options))
+    }
+
+    fn plain_decoder(&self, options: DecodeOptions) -> Box<dyn Decode> {
+        let meaning = Custom {
+            writer: Writer::new(&self.name, options),
+            rules: std::sync::Arc::clone(&self.rules),
+            parts: Parts::default(),
+            calls: Calls::default(),
+            finish_reason: None,
+            usage: None,
+        };
+        Box::new(match self.format {
+            Format::Ndjson => Objects::records(meaning),
+            Format::Sse | Format::Json => Objects::new(meaning),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Custom {
+    writer: Writer,
+    rules: std::sync::Arc<Rules>,
+    parts: Parts,
+    calls: Calls,
+    finish_reason: Option<CompactString>,
+    usage: Option<Usage>,
+}
+
+impl Meaning for Custom {
+    const NAME: &'static str = "a dialect of the user's own";
+
+    fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
+        let value: Value = match serde_json::from_str(text) {
+            Ok(value) if !is_too_deep(text) => value,
+            _ => {
+                let detail = format!("line {line}: no JSON: {}", excerpt(text));
+                return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        };
+        let rules = std::sync::Arc::clone(&self.rules);
+        let model = rules.model.first(&value).and_then(Value::as_str);
+        self.writer.begin(model, out);
+        let before = out.envelopes.len();
+        let mut is_known = model.is_some();
+        for (paths, kind) in [(&rules.thinking, PartKind::Thinking), (&rules.text, PartKind::Text)] {
+            for text in paths.all(&value).filter_map(words) {
+                is_known = true;
+                self.parts.write(kind, text, None, &mut self.writer, out);
+            }
+        }
+        for rule in &rules.tool_calls {
+            is_known |= self.calls.take(rule, &value, &mut self.parts, &mut self.writer, out);
+        }
+        for rule in &rules.results {
+            is_known |= self.calls.results(rule, &value, &mut self.parts, &mut self.writer, out);
+        }
+        is_known |= self.ending(&rules, &value, out);
+        if !is_known && before == out.envelopes.len() {
+            self.writer.raw(Field::parse(text).unwrap_or_default(), None, out);
+        }
+    }
+
+    fn done(&mut self, out: &mut Decoded) {
+        self.close(true, out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.close(self.finish_reason.is_some(), out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+/// What a place says: a text, or a block with one under its usual name.
+fn words(value: &Value) -> Option<&str> {
+    value
+        .as_str()
+        .or_else(|| ["text", "thinking", "reasoning"].iter().find_map(|name| value.get(name)?.as_str()))
+}
+
+impl Custom {
+    /// Why it stopped, what it cost, what failed, and that it is over; whether any of that was said.
+    fn ending(&mut self, rules: &Rules, value: &Value, out: &mut Decoded) -> bool {
+        let mut is_known = false;
+        if let Some(told) = rules.usage.first(value) {
+            let text = told.to_string();
+            self.usage = usage(Field::parse(&text).unwrap_or_default()).or(self.usage);
+            is_known = true;
+        }
+        for error in rules.errors.all(value).filter(|error| is_truthy(error)) {
+            let text = error.to_string();
+            self.fail(Field::parse(&text).unwrap_or_default(), out);
+            is_known = true;
+        }
+        if let Some(reason) =
+            rules.stop_reason.first(value).and_then(Value::as_str).filter(|reason| !reason.is_empty())
+        {
+            self.finish_reason = Some(CompactString::new(reason));
+            self.parts.close_all(&self.writer, out);
+            self.calls.written(true, &mut self.writer, out);
+            is_known = true;
+        }
+        if rules.done.all(value).any(is_truthy) {
+            self.close(true, out);
+            is_known = true;
+        }
+        is_known
+    }
+
+    fn close(&mut self, is_whole: bool, out: &mut Decoded) {
+        if !self.writer.is_running() {
+            return;
+        }
+        self.parts.close_all(&self.writer, out);
+        self.calls.written(is_whole && !self.writer.has_failed(), &mut self.writer, out);
+        self.calls = Calls::default();
+        let (finish_reason, usage) = (self.finish_reason.take(), self.usage.take());
+        self.writer.end(Ending { is_whole, finish_reason, usage, ..Ending::default() }, out);
+    }
+}
+
+/// What counts: not `null`, `false`, 0 or empty.
+fn is_truthy(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(is_true) => *is_true,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+    }
+}
+
+/// What a call gave back.
+fn outcome(output: Option<&Value>, error: Option<&Value>) -> Outcome {
+    match error.filter(|error| is_truthy(error)) {
+        // `is_error: true` beside the output.
+        Some(Value::Bool(_)) => Outcome::error(Json::of(output.unwrap_or(&Value::Null))),
+        Some(error) => Outcome::error(Json::of(error)),
+        None => Outcome::of(Json::of(output.unwrap_or(&Value::Null))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! Calls by rules: each comes whole or in pieces, with an id, a place, both or neither.
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::rules::CallRule;
+use super::{is_truthy, outcome};
+use crate::Decoded;
+use crate::agents::Parts;
+use crate::writer::{OpenCall, Writer};
+
+/// The calls of one run that are still being written.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// By place or id.
+    open: IndexMap<CompactString, OpenCall>,
+    ids: IndexMap<CompactString, CompactString>,
+}
+
+/// A call, or a piece of one.
+struct Piece<'v> {
+    id: &'v str,
+    place: Option<String>,
+    name: &'v str,
+    arguments: Option<&'v Value>,
+}
+
+impl Calls {
+    /// Takes what `rule` finds in `value`; whether that was anything.
+    pub(super) fn take(
+        &mut self,
+        rule: &CallRule,
+        value: &Value,
+        parts: &mut Parts,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) -> bool {
+        let mut is_known = false;
+        for node in nodes(rule, value) {
+            let id = rule.id.first(node).map(words).unwrap_or_default();
+            let name = rule.name.first(node).and_then(Value::as_str).unwrap_or_default();
+            let arguments = rule.arguments.first(node);
+            if id.is_empty() && name.is_empty() && arguments.is_none() {
+                continue;
+            }
+            is_known = true;
+            parts.close_all(w, out);
+            let place = rule.index.first(node).map(words);
+            self.piece(&Piece { id: &id, place, name, arguments }, w, out);
+            let (result, error) = (rule.result.first(node), rule.error.first(node));
+            if result.is_some() || error.is_some_and(is_truthy) {
+                self.written(true, w, out);
+                w.result(&id, outcome(result, error), None, out);
+            }
+        }
+        is_known
+    }
+
+    /// Takes the results that `rule` finds in `value`; whether there were any.
+    pub(super) fn results(
+        &mut self,
+        rule: &CallRule,
+        value: &Value,
+        parts: &mut Parts,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) -> bool {
+        let mut is_known = false;
+        for node in nodes(rule, value) {
+            let (result, error) = (rule.result.first(node), rule.error.first(node));
+            let Some(id) = rule.id.first(node).map(words).filter(|id| !id.is_empty()) else { continue };
+            if result.is_none() && !error.is_some_and(is_truthy) {
+                continue;
+            }
+            is_known = true;
+            parts.close_all(w, out);
+            self.written(true, w, out);
+            w.result(&id, outcome(result, error), None, out);
+        }
+        is_known
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, w: &mut Writer, out: &mut Decoded) {
+        let Piece { id, place, name, arguments } = piece;
+        let (id, name) = (*id, *name);
+        let key = match (place, id) {
+            (Some(place), _) => Some(compact_str::format_compact!("at {place}")),
+            (None, "") => None,
+            (None, id) => Some(compact_str::format_compact!("id {id}")),
+        };
+        // A piece that says nothing of whose it is belongs to the call before it, unless it begins one.
+        let key = match key {
+            Some(key) => key,
+            None if name.is_empty() => match self.open.last() {
+                Some((key, _)) => key.clone(),
+                None => return,
+            },
+            None => compact_str::format_compact!("new {}", self.open.len()),
+        };
+        let is_other =
+            !id.is_empty() && self.ids.get(&key).is_some_and(|known| !known.is_empty() && known != id);
+        if is_other && let Some(mut call) = self.open.shift_remove(&key) {
+            call.written(None, w, out);
+        }
+        if !self.open.contains_key(&key) {
+            if name.is_empty() && (id.is_empty() || w.knows_call(id)) || !w.has_room(out) {
+                return;
+            }
+            self.ids.insert(key.clone(), CompactString::new(id));
+            self.open.insert(key.clone(), w.open_call(id, name, false, None, out));
+        }
+        let Some(call) = self.open.get_mut(&key) else { return };
+        match *arguments {
+            Some(Value::String(text)) => call.args(text, w, out),
+            // An empty object at the start of a call stands for arguments that come in pieces.
+            Some(Value::Object(fields)) if fields.is_empty() => {}
+            Some(Value::Null) | None => {}
+            Some(whole) if call.is_empty() => call.args(&whole.to_string(), w, out),
+            Some(_) => {}
+        }
+    }
+
+    /// No more pieces come. At a stream that broke off only calls with whole arguments are written.
+    pub(super) fn written(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        for (_, mut call) in std::mem::take(&mut self.open) {
+            if is_whole || call.is_whole() {
+                call.written(None, w, out);
+            }
+        }
+    }
+}
+
+/// The calls that the rule finds.
+fn nodes<'v>(rule: &CallRule, value: &'v Value) -> Vec<&'v Value> {
+    if rule.path.is_empty() { vec![value] } else { rule.path.all(value).collect() }
+}
+
+/// A string as it is, anything else as its JSON.
+fn words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,251 @@
+//! The description of a dialect: what may stand in the file, and errors that name the line and the key.
+
+use std::fmt;
+
+use compact_str::CompactString;
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_json_path::JsonPath;
+
+use super::UserDialectError;
+use model::limits::{JSON_PATH_BYTES_MAX, JSON_PATH_DEPTH_MAX};
+
+/// A description, read.
+#[derive(Debug)]
+pub(super) struct Described {
+    pub(super) name: CompactString,
+    pub(super) format: Format,
+    pub(super) rules: Rules,
+}
+
+/// How a stream falls into objects.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Format {
+    /// The data of server-sent events.
+    #[default]
+    Sse,
+    /// One object a line.
+    Ndjson,
+    /// One object, several one after the other, or an array of them.
+    Json,
+}
+
+/// Where in an object things stand.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Rules {
+    pub(super) model: Paths,
+    pub(super) text: Paths,
+    #[serde(alias = "reasoning")]
+    pub(super) thinking: Paths,
+    #[serde(deserialize_with = "one_or_many")]
+    pub(super) tool_calls: Vec<CallRule>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub(super) results: Vec<CallRule>,
+    pub(super) stop_reason: Paths,
+    pub(super) usage: Paths,
+    #[serde(alias = "error")]
+    pub(super) errors: Paths,
+    pub(super) done: Paths,
+}
+
+/// Where calls stand, and in each of them its parts.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct CallRule {
+    /// The calls; the whole object where it is left out.
+    pub(super) path: Paths,
+    pub(super) id: Paths,
+    pub(super) index: Paths,
+    pub(super) name: Paths,
+    pub(super) arguments: Paths,
+    #[serde(alias = "output")]
+    pub(super) result: Paths,
+    pub(super) error: Paths,
+}
+
+impl CallRule {
+    /// Calls at `path` with their parts under the names that most have.
+    fn usual(path: Paths) -> Result<Self, String> {
+        let paths =
+            |texts: &[&str]| texts.iter().map(|text| parse_path(text)).collect::<Result<_, _>>().map(Paths);
+        Ok(Self {
+            path,
+            id: paths(&["$.id", "$.call_id", "$.tool_call_id", "$.tool_use_id"])?,
+            index: paths(&["$.index"])?,
+            name: paths(&["$.name", "$.function.name", "$.tool_name"])?,
+            arguments: paths(&["$.input", "$.arguments", "$.function.arguments", "$.args"])?,
+            result: paths(&["$.result", "$.output", "$.content"])?,
+            error: paths(&["$.error", "$.is_error"])?,
+        })
+    }
+}
+
+/// Paths that are tried one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Paths(Vec<JsonPath>);
+
+impl Paths {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Everything that the paths find.
+    pub(super) fn all<'v>(&self, value: &'v Value) -> impl Iterator<Item = &'v Value> {
+        self.0.iter().flat_map(|path| path.query(value).all())
+    }
+
+    /// The first thing that the paths find and that is not `null`.
+    pub(super) fn first<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+        self.all(value).find(|found| !found.is_null())
+    }
+}
+
+/// A path. Filters without `@` (`[?type=='tool_use']`) are common and mean the field of the item.
+fn parse_path(text: &str) -> Result<JsonPath, String> {
+    // Whoever reads a path goes one call deeper for each bracket.
+    if text.len() > JSON_PATH_BYTES_MAX {
+        return Err(format!("a JSONPath of {} bytes; the limit is {JSON_PATH_BYTES_MAX}", text.len()));
+    }
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '[' | '(' => depth = depth.saturating_add(1),
+            ']' | ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > JSON_PATH_DEPTH_MAX {
+            return Err(format!("a JSONPath of more than {JSON_PATH_DEPTH_MAX} brackets inside one another"));
+        }
+    }
+    JsonPath::parse(text).or_else(|error| {
+        let mended = mend_filters(text);
+        JsonPath::parse(&mended).map_err(|_as_bad| format!("{text:?} is no JSONPath: {error}"))
+    })
+}
+
+fn mend_filters(text: &str) -> String {
+    let mut mended = String::with_capacity(text.len().saturating_add(8));
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("[?") {
+        mended.push_str(before);
+        mended.push_str("[?");
+        let inside = after.trim_start_matches(['(', ' ']);
+        let opened = after.len().saturating_sub(inside.len());
+        mended.push_str(after.get(..opened).unwrap_or_default());
+        if inside.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            mended.push_str("@.");
+        }
+        rest = inside;
+    }
+    mended.push_str(rest);
+    mended.replace("==='", "=='")
+}
+
+impl<'de> Deserialize<'de> for Paths {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMany;
+        impl<'de> Visitor<'de> for OneOrMany {
+            type Value = Paths;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSONPath or a list of them")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Paths, E> {
+                Ok(Paths(vec![parse_path(text).map_err(E::custom)?]))
+            }
+
+            fn visit_unit<E>(self) -> Result<Paths, E> {
+                Ok(Paths::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Paths, A::Error> {
+                let mut paths = Vec::new();
+                while let Some(text) = seq.next_element::<String>()? {
+                    paths.push(parse_path(&text).map_err(A::Error::custom)?);
+                }
+                Ok(Paths(paths))
+            }
+        }
+        deserializer.deserialize_any(OneOrMany)
+    }
+}
+
+/// A path, a rule, or a list of rules.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CallRule>, D::Error> {
+    struct OneOrMany;
+    impl<'de> Visitor<'de> for OneOrMany {
+        type Value = Vec<CallRule>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a JSONPath, a rule, or a list of rules")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            let path = Paths(vec![parse_path(text).map_err(E::custom)?]);
+            Ok(vec![CallRule::usual(path).map_err(E::custom)?])
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            Ok(vec![CallRule::deserialize(MapAccessDeserializer::new(map))?])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(seq))
+        }
+    }
+    deserializer.deserialize_any(OneOrMany)
+}
+
+#[derive(Debug, Deserialize)]
+struct File {
+    provider: Provider,
+    stream: Stream,
+}
+
+/// Who speaks the dialect. Other keys are for those who call the provider.
+#[derive(Debug, Deserialize)]
+struct Provider {
+    #[serde(deserialize_with = "name")]
+    name: CompactString,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stream {
+    #[serde(default)]
+    format: Format,
+    extract: Rules,
+    /// For those who call the provider.
+    #[serde(default, rename = "enabled")]
+    _enabled: IgnoredAny,
+    /// The same.
+    #[serde(default, rename = "sinks")]
+    _sinks: IgnoredAny,
+}
+
+fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CompactString, D::Error> {
+    let name = CompactString::deserialize(deserializer)?;
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+        return Err(D::Error::custom("a name has 1 to 64 lower case letters, digits, `-` and `_`"));
+    }
+    Ok(name)
+}
+
+/// Reads a description.
+pub(super) fn parse(yaml: &str) -> Result<Described, UserDialectError> {
+    let file: File = serde_saphyr::from_str(yaml).map_err(|error| {
+        let line = error.location().map_or(1, |location| location.line());
+        let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+        let text = yaml.lines().nth(at).unwrap_or_default().trim().trim_start_matches("- ");
+        let key = text.split_once(':').map_or(text, |(key, _)| key).trim().to_owned();
+        let why = error.without_snippet().to_string();
+        UserDialectError { line, key, why: why.lines().next().unwrap_or_default().to_owned() }
+    })?;
+    Ok(Described { name: file.provider.name, format: file.stream.format, rules: file.stream.extract })
+}

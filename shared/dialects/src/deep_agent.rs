@@ -1,0 +1,257 @@
+//! Deep Agent: SSE objects `{"type", "data"}` of an agent with sub-agents. Tokens and calls say how deep they are, not
+//! whose they are; arguments are never sent.
+//!
+//! The server keeps its sub-agents on a stack. Of sub-agents that run side by side it loses ends and gets depths wrong, so
+//! an id counts before a depth, and what is open at the end is ended there. The call that started a sub-agent is told only
+//! when it is over, as the end of a tool that never began; then it is written as a whole.
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use super::agents::{Parts, Unanswered};
+use super::field::Field;
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::writer::{Ending, Outcome, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+use model::event::{AgentStart, Kind, PartKind, RunStatus, ToolState};
+use model::ids::AgentId;
+
+/// The name of the dialect.
+pub const NAME: &str = "deep-agent";
+
+/// The tool that starts sub-agents.
+const TASK: &str = "task";
+
+/// A decoder for one stream.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::new(DeepAgent {
+        writer: Writer::new(NAME, options),
+        parts: Parts::default(),
+        open: Unanswered::default(),
+        agents: IndexMap::new(),
+        parents: IndexMap::new(),
+    }))
+}
+
+#[derive(Debug)]
+struct DeepAgent {
+    writer: Writer,
+    parts: Parts,
+    open: Unanswered,
+    /// The sub-agents that go on and their depths, oldest first.
+    agents: IndexMap<AgentId, u32>,
+    /// Whose call started each sub-agent, be it over or not.
+    parents: IndexMap<AgentId, Option<AgentId>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow, rename = "data")]
+    body: Field<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Body<'a> {
+    #[serde(borrow)]
+    description: Field<'a>,
+    #[serde(borrow)]
+    content: Field<'a>,
+    #[serde(borrow)]
+    tool_id: Field<'a>,
+    #[serde(borrow)]
+    agent_id: Field<'a>,
+    #[serde(borrow)]
+    name: Field<'a>,
+    #[serde(borrow)]
+    result: Field<'a>,
+    #[serde(borrow)]
+    agent_depth: Field<'a>,
+    #[serde(borrow)]
+    depth: Field<'a>,
+}
+
+impl Body<'_> {
+    fn depth(&self) -> u32 {
+        self.agent_depth
+            .count()
+            .or_else(|| self.depth.count())
+            .map_or(0, |depth| u32::try_from(depth).unwrap_or(u32::MAX))
+    }
+}
+
+impl Meaning for DeepAgent {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+        let Some(whole) = Field::parse(text) else {
+            let detail = format!("line {line}: no JSON: {}", excerpt(text));
+            return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+        };
+        let event: Line<'_> = whole.object();
+        let kind = event.kind.word().unwrap_or_else(|| name.into());
+        let body: Body<'_> = event.body.object();
+        if kind == "done" {
+            return self.close(true, out);
+        }
+        self.writer.begin(None, out);
+        match &*kind {
+            "status" => {
+                let agent = self.agent_at(body.depth(), out);
+                let text = body.description.words().unwrap_or_default().into_owned();
+                self.writer.push_by(agent.as_ref(), Kind::Status { text }, out);
+            }
+            "token" => {
+                let agent = self.agent_at(body.depth(), out);
+                let text = body.content.text().unwrap_or_default();
+                self.parts.write(PartKind::Text, &text, agent.as_ref(), &mut self.writer, out);
+            }
+            "tool_start" => {
+                self.call(&body, out);
+            }
+            "tool_end" => self.result(&body, out),
+            "agent_start" => self.start_agent(&body, out),
+            "agent_end" => self.end_agent(&body, out),
+            "error" => self.fail(if event.body.is_some() { event.body } else { whole }, out),
+            _ => self.writer.raw(whole, None, out),
+        }
+    }
+
+    fn done(&mut self, out: &mut Decoded) {
+        self.close(true, out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.close(false, out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+impl DeepAgent {
+    /// The newest sub-agent that goes on at `depth`. Where there is none the depth is wrong, or the start was missed.
+    fn agent_at(&mut self, depth: u32, out: &mut Decoded) -> Option<AgentId> {
+        if depth == 0 {
+            return None;
+        }
+        let newest = self.agents.iter().rev().find(|(_, at)| **at == depth).or_else(|| self.agents.last());
+        if let Some((agent, _)) = newest {
+            return Some(agent.clone());
+        }
+        self.begin_agent(&format!("depth-{depth}"), None, depth, out)
+    }
+
+    fn start_agent(&mut self, body: &Body<'_>, out: &mut Decoded) {
+        let depth = body.depth().max(1);
+        let id = body.agent_id.words().unwrap_or_else(|| format!("depth-{depth}").into());
+        let name = body.name.word().map(|name| CompactString::new(&name));
+        self.begin_agent(&id, name, depth, out);
+    }
+
+    fn begin_agent(
+        &mut self,
+        id: &str,
+        name: Option<CompactString>,
+        depth: u32,
+        out: &mut Decoded,
+    ) -> Option<AgentId> {
+        if !self.writer.has_room(out) {
+            return None;
+        }
+        let above = depth.saturating_sub(1);
+        let parent = self.agents.iter().rev().find(|(_, at)| **at == above).map(|(agent, _)| agent.clone());
+        self.parts.close(parent.as_ref(), &self.writer, out);
+        self.parents.insert(AgentId::new(id), parent.clone());
+        let start = AgentStart { name, parent, depth: Some(depth), ..AgentStart::default() };
+        let agent = self.writer.open_agent(id, start, out);
+        self.agents.insert(agent.clone(), depth);
+        Some(agent)
+    }
+
+    fn end_agent(&mut self, body: &Body<'_>, out: &mut Decoded) {
+        let depth = body.depth().max(1);
+        let named =
+            body.agent_id.words().map(|id| AgentId::new(&id)).filter(|id| self.agents.contains_key(id));
+        let at_depth =
+            || self.agents.iter().rev().find(|(_, at)| **at == depth).map(|(agent, _)| agent.clone());
+        if let Some(agent) = named.or_else(at_depth) {
+            return self.close_agent(&agent, RunStatus::Complete, out);
+        }
+        let detail = format!("the end of an agent at depth {depth} that had not started");
+        self.writer.anomaly(AnomalyCode::AgentWithoutStart, detail, out);
+    }
+
+    fn close_agent(&mut self, agent: &AgentId, status: RunStatus, out: &mut Decoded) {
+        self.agents.shift_remove(agent);
+        self.parts.close(Some(agent), &self.writer, out);
+        self.writer.close_agent(agent, status, out);
+    }
+
+    /// Whose call it is.
+    fn caller(&mut self, body: &Body<'_>, out: &mut Decoded) -> Option<AgentId> {
+        // The call that starts a sub-agent has the id of the sub-agent.
+        let id = body.tool_id.words().unwrap_or_default();
+        match self.parents.get(&AgentId::new(&id)) {
+            Some(parent) => parent.clone(),
+            None => self.agent_at(body.depth(), out),
+        }
+    }
+
+    /// A call that runs from now on; the id by which the writer knows it.
+    fn call(&mut self, body: &Body<'_>, out: &mut Decoded) -> Option<CompactString> {
+        let agent = self.caller(body, out);
+        self.parts.close(agent.as_ref(), &self.writer, out);
+        if !self.writer.has_room(out) {
+            return None;
+        }
+        let (id, name) = (body.tool_id.words().unwrap_or_default(), body.name.word().unwrap_or_default());
+        let call = self.writer.whole_call(&id, &name, None, agent.as_ref(), out);
+        self.writer.state(call.id(), ToolState::Executing, agent.as_ref(), out);
+        self.open.add(call.id(), &name);
+        Some(call.id().into())
+    }
+
+    fn result(&mut self, body: &Body<'_>, out: &mut Decoded) {
+        let (id, name) = (body.tool_id.words().unwrap_or_default(), body.name.word().unwrap_or_default());
+        let id = if id.is_empty() { self.open.oldest(&name) } else { Some(id.into()) };
+        let id = match id {
+            Some(id) if self.open.remove(&id) => id,
+            Some(id) if self.writer.knows_call(&id) => id,
+            _ => {
+                if name != TASK {
+                    let detail = format!("the end of {name}, which had not started");
+                    self.writer.anomaly(AnomalyCode::ToolWithoutStart, detail, out);
+                }
+                let Some(id) = self.call(body, out) else { return };
+                self.open.remove(&id);
+                id
+            }
+        };
+        let agent = self.caller(body, out);
+        self.writer.result(&id, Outcome::of(body.result.json()), agent.as_ref(), out);
+    }
+
+    fn close(&mut self, is_done: bool, out: &mut Decoded) {
+        if !self.writer.is_running() {
+            return;
+        }
+        let is_whole = is_done && !self.writer.has_failed();
+        let status = if is_whole { RunStatus::Complete } else { RunStatus::Interrupted };
+        for agent in self.agents.keys().rev().cloned().collect::<Vec<_>>() {
+            self.close_agent(&agent, status, out);
+        }
+        self.parts.close_all(&self.writer, out);
+        self.open = Unanswered::default();
+        self.parents.clear();
+        let status = is_whole.then_some(RunStatus::Complete);
+        self.writer.end(Ending { is_whole: is_done, status, ..Ending::default() }, out);
+    }
+}

@@ -1,0 +1,179 @@
+//! The native dialect: one event or envelope in each line (NDJSON), as the items of a JSON array, or as the data of SSE
+//! events; there also the hub's own `batch` frames, so that what a hub sends can be taken in again.
+//!
+//! The `at` of a recorded envelope becomes its `producer_at`: the hub that takes it now has a time of its own. Its `seq`
+//! is left behind for the same reason. A bad line costs only itself. A run that was started and not ended stays open at
+//! the end of the stream: a native publisher may go on with it in another body.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::field::is_too_deep;
+use super::framing::body::first_byte;
+use super::framing::{Frame, FrameBody, Line, Lines, Sse, Values, excerpt};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::{Anomaly, AnomalyCode};
+use model::envelope::Envelope;
+use model::event::Kind;
+use model::ids::RunId;
+
+/// The name of the dialect.
+pub const NAME: &str = "fanlight";
+
+/// Decodes native events.
+#[derive(Debug)]
+pub struct Decoder {
+    framing: Framing,
+    run: RunId,
+}
+
+/// How the stream falls into pieces; the first byte that is no white space decides.
+#[derive(Debug)]
+enum Framing {
+    Undecided { bom: usize, lines: u64 },
+    Lines(Lines),
+    Array(Values),
+    Sse(Sse),
+}
+
+/// A decoder for one stream.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Decoder::new(options))
+}
+
+impl Decoder {
+    /// A decoder for one stream.
+    pub fn new(options: DecodeOptions) -> Self {
+        Self { framing: Framing::Undecided { bom: 0, lines: 0 }, run: options.run }
+    }
+}
+
+impl Decode for Decoder {
+    fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
+        let mut bytes = bytes;
+        if let Framing::Undecided { bom, lines } = &mut self.framing {
+            let Some((first, rest)) = first_byte(bytes, bom, lines) else { return };
+            bytes = rest;
+            self.framing = match first {
+                b'{' => Framing::Lines(Lines::ndjson().after(*lines)),
+                b'[' => Framing::Array(Values::items(lines.saturating_add(1))),
+                _ => Framing::Sse(Sse::after(*lines)),
+            };
+        }
+        let run = &self.run;
+        match &mut self.framing {
+            Framing::Lines(lines) => lines.feed(bytes, &mut |number, line| take_line(number, line, run, out)),
+            Framing::Array(values) => values.feed(bytes, &mut |frame| take_frame(frame, run, out)),
+            Framing::Sse(sse) => sse.feed(bytes, &mut |frame| take_frame(frame, run, out)),
+            Framing::Undecided { .. } => {}
+        }
+    }
+
+    fn end(&mut self, out: &mut Decoded) {
+        let run = &self.run;
+        match &mut self.framing {
+            Framing::Lines(lines) => lines.end(&mut |number, line| take_line(number, line, run, out)),
+            Framing::Array(values) => values.end(&mut |frame| take_frame(frame, run, out)),
+            Framing::Sse(sse) => sse.end(&mut |frame| take_frame(frame, run, out)),
+            Framing::Undecided { .. } => {}
+        }
+    }
+}
+
+fn take_line(number: u64, line: Line<'_>, run: &RunId, out: &mut Decoded) {
+    match line {
+        Line::Text(text) => take_text(number, &text, run, out),
+        Line::TooLong(bytes) => too_large(number, bytes, out),
+    }
+}
+
+fn take_frame(frame: Frame<'_>, run: &RunId, out: &mut Decoded) {
+    let line = frame.line;
+    match frame.body {
+        // A line without a field name is how NDJSON looks that has a line of something else before it.
+        FrameBody::Event { data: text, .. }
+        | FrameBody::Json(text)
+        | FrameBody::ErrorField(text)
+        | FrameBody::Stray(text) => take_text(line, text, run, out),
+        FrameBody::TooLarge(bytes) => too_large(line, bytes, out),
+        FrameBody::Cut(text) => malformed(line, "the stream ends inside of it", text, out),
+    }
+}
+
+fn take_text(line: u64, text: &str, run: &RunId, out: &mut Decoded) {
+    if text.trim().is_empty() {
+        return;
+    }
+    if !text.trim_start().starts_with('{') {
+        return malformed(line, "it is no JSON object", text, out);
+    }
+    if is_too_deep(text) {
+        return malformed(line, "it nests too deep", text, out);
+    }
+    match Envelope::received(text) {
+        Ok(envelope) => take_envelope(envelope, run, out),
+        // The first line of an export says what the file is.
+        Err(_) if line == 1 && serde_json::from_str::<Header<'_>>(text).is_ok() => {}
+        Err(error) => match serde_json::from_str::<HubFrame<'_>>(text) {
+            Ok(frame) => take_hub_frame(line, &frame, run, out),
+            Err(_) => malformed(line, &error.to_string(), text, out),
+        },
+    }
+}
+
+/// The first line of an export, as far as it is known by it.
+#[derive(Deserialize)]
+struct Header<'a> {
+    #[serde(borrow, rename = "fanlight")]
+    _format: Cow<'a, str>,
+}
+
+/// A frame of the hub, as far as it can hold events.
+#[derive(Deserialize)]
+struct HubFrame<'a> {
+    #[serde(borrow)]
+    t: Cow<'a, str>,
+    #[serde(borrow, default)]
+    ev: Vec<&'a RawValue>,
+}
+
+fn take_hub_frame(line: u64, frame: &HubFrame<'_>, run: &RunId, out: &mut Decoded) {
+    if frame.t == "snap" {
+        return malformed(line, "a snapshot holds no events", "", out);
+    }
+    for event in &frame.ev {
+        match Envelope::received(event.get()) {
+            Ok(envelope) => take_envelope(envelope, run, out),
+            Err(error) => malformed(line, &error.to_string(), event.get(), out),
+        }
+    }
+}
+
+fn take_envelope(mut envelope: Envelope, run: &RunId, out: &mut Decoded) {
+    if envelope.event.run.is_none() && belongs_to_a_run(&envelope.event.kind) {
+        envelope.event.run = run.clone();
+    }
+    envelope.producer_at = envelope.producer_at.or(Some(envelope.at).filter(|at| *at > 0));
+    (envelope.seq, envelope.at) = (0, 0);
+    out.envelopes.push(envelope);
+}
+
+/// What is the conversation's own does not; nor does what a later version says of no run.
+fn belongs_to_a_run(kind: &Kind) -> bool {
+    !kind.is_of_conversation() && !matches!(kind, Kind::Unknown(_))
+}
+
+fn malformed(line: u64, why: &str, text: &str, out: &mut Decoded) {
+    let detail = format!("line {line}: {why}: {}", excerpt(text));
+    out.push(&RunId::none(), Kind::Anomaly(Anomaly { code: AnomalyCode::Malformed, detail }));
+}
+
+fn too_large(line: u64, bytes: u64, out: &mut Decoded) {
+    let detail = format!("line {line}: {bytes} bytes in one event");
+    out.push(&RunId::none(), Kind::Anomaly(Anomaly { code: AnomalyCode::TooLarge, detail }));
+}
+
+#[cfg(test)]
+mod tests;

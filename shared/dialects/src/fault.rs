@@ -1,0 +1,106 @@
+//! Error objects of model APIs, in the many shapes that servers and gateways give them.
+
+use compact_str::CompactString;
+use serde::Deserialize;
+
+use super::field::Field;
+use model::event::ErrorFact;
+
+/// The fields in which servers put what went wrong.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Shape<'a> {
+    #[serde(borrow)]
+    error: Field<'a>,
+    #[serde(borrow)]
+    message: Field<'a>,
+    #[serde(borrow)]
+    detail: Field<'a>,
+    #[serde(borrow)]
+    code: Field<'a>,
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    status: Field<'a>,
+    #[serde(borrow)]
+    status_code: Field<'a>,
+    #[serde(borrow)]
+    retry_after: Field<'a>,
+    #[serde(borrow)]
+    retry_after_ms: Field<'a>,
+}
+
+/// What `value` says: a string, an error object, or an object that holds one in `error`.
+pub(crate) fn fault(value: Field<'_>) -> ErrorFact {
+    let outer: Shape<'_> = value.object();
+    if outer.error.is_object() {
+        let inner: Shape<'_> = outer.error.object();
+        return fact(&inner, outer.error);
+    }
+    if let Some(text) = outer.error.word() {
+        let message = outer.message.word().or_else(|| outer.detail.word()).unwrap_or(text);
+        return ErrorFact { message: message.into_owned(), ..fact(&outer, value) };
+    }
+    if let Some(text) = value.word() {
+        return ErrorFact { message: text.into_owned(), ..fact(&outer, value) };
+    }
+    fact(&outer, value)
+}
+
+/// What a server says that refuses a request: the failure in its answer, where that is an object that names one.
+pub fn failure_in(answer: &[u8]) -> Option<ErrorFact> {
+    let whole = Field::parse(std::str::from_utf8(answer).ok()?)?;
+    let shape: Shape<'_> = whole.object();
+    let says = [shape.error, shape.message, shape.detail].into_iter().any(Field::is_truthy);
+    says.then(|| fault(whole))
+}
+
+fn fact(shape: &Shape<'_>, whole: Field<'_>) -> ErrorFact {
+    let message = shape.message.words().or_else(|| shape.detail.words());
+    let message = message.unwrap_or_else(|| super::framing::excerpt(whole.as_json_text()).into());
+    // "error" as a type says nothing that the reader does not know.
+    let kind = shape.kind.word().filter(|kind| kind != "error");
+    let code =
+        shape.code.words().or(kind).or_else(|| shape.status.words()).or_else(|| shape.status_code.words());
+    let code = code.unwrap_or_else(|| "error".into());
+    let words =
+        [code.as_ref(), &shape.kind.words().unwrap_or_default(), &shape.status.words().unwrap_or_default()];
+    let passes = words.into_iter().any(is_passing).then_some(true);
+    let numbers = [shape.code.count(), shape.status.count(), shape.status_code.count()];
+    let statuses = numbers.into_iter().flatten().filter_map(|number| u16::try_from(number).ok());
+    let retryable = statuses.fold(passes, |said, status| by_status(status, said));
+    let seconds = shape.retry_after.count().map(|seconds| seconds.saturating_mul(1000));
+    ErrorFact {
+        code: CompactString::new(&code),
+        message: message.into_owned(),
+        retryable,
+        retry_after_ms: shape.retry_after_ms.count().or(seconds),
+    }
+}
+
+/// Names of failures that pass by themselves.
+fn is_passing(name: &str) -> bool {
+    const PARTS: [&str; 8] = [
+        "rate_limit",
+        "overloaded",
+        "timeout",
+        "server_error",
+        "api_error",
+        "unavailable",
+        "too_many_requests",
+        "exhausted",
+    ];
+    let name = name.to_ascii_lowercase();
+    PARTS.into_iter().any(|part| name.contains(part))
+}
+
+/// Whether trying again may help, as the status of an answer says it beside what was said otherwise: what is busy or broken
+/// passes; who asks without the right to, or for what is not there, is answered the same again. A request that is only called bad
+/// (400) may be one that a model wrote, and another one the next time.
+pub fn by_status(status: u16, said: Option<bool>) -> Option<bool> {
+    match status {
+        408 | 409 | 425 | 429 | 500..=599 => Some(true),
+        401 | 403..=405 | 410 | 413 | 415 | 422 => said.or(Some(false)),
+        _ => said,
+    }
+}

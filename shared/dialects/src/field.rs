@@ -1,0 +1,304 @@
+//! Foreign JSON, looked at only where it is needed and forgiven where it has another type than its dialect says. A
+//! provider that sends `null`, a number as a string or an object instead of a string must not cost the rest of a frame.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::framing::Nesting;
+use model::event::{Cost, Currency};
+use model::json::Json;
+use model::limits::JSON_DEPTH_MAX;
+
+/// A field of a foreign object: absent and `null` are the same.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Field<'a>(Option<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <Option<&'a RawValue>>::deserialize(deserializer).map(Self)
+    }
+}
+
+impl<'a> Field<'a> {
+    /// `text` as a field, when it is JSON.
+    pub fn parse(text: &'a str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    fn raw(self) -> &'a str {
+        self.0.map_or("", RawValue::get)
+    }
+
+    /// There is something, and it is not `null`.
+    pub fn is_some(self) -> bool {
+        self.0.is_some()
+    }
+
+    /// There is something that counts: not `null`, `false`, 0 or empty.
+    pub fn is_truthy(self) -> bool {
+        !matches!(self.raw(), "" | "false" | "0" | "\"\"" | "{}" | "[]")
+    }
+
+    /// It is an object.
+    pub fn is_object(self) -> bool {
+        self.raw().starts_with('{')
+    }
+
+    /// It is a list.
+    pub fn is_list(self) -> bool {
+        self.raw().starts_with('[')
+    }
+
+    /// It is `true`.
+    pub fn is_true(self) -> bool {
+        self.raw() == "true"
+    }
+
+    /// The content of a string; nothing for any other type.
+    pub fn text(self) -> Option<Cow<'a, str>> {
+        let inner = self.raw().strip_prefix('"')?.strip_suffix('"')?;
+        if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+            return Some(Cow::Borrowed(inner));
+        }
+        let whole = serde_json::from_str::<String>(self.raw());
+        Some(Cow::Owned(whole.unwrap_or_else(|_lone_surrogate| lossy(self.raw()))))
+    }
+
+    /// The content of a string that is not empty.
+    pub fn word(self) -> Option<Cow<'a, str>> {
+        self.text().filter(|text| !text.is_empty())
+    }
+
+    /// A string as it is, a number or anything else as its JSON; nothing for what is empty.
+    pub fn words(self) -> Option<Cow<'a, str>> {
+        match self.text() {
+            Some(text) => Some(text).filter(|text| !text.is_empty()),
+            None => self.0.map(|raw| Cow::Borrowed(raw.get())),
+        }
+    }
+
+    /// A count: a number, or a number written as a string. Broken pieces are cut off, negative ones are nothing.
+    pub(crate) fn count(self) -> Option<u64> {
+        let text = self.raw().trim_matches('"');
+        text.parse().ok().or_else(|| {
+            let number: f64 = text.parse().ok()?;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+            (number.is_finite() && number >= 0.0).then_some(number as u64)
+        })
+    }
+
+    /// A switch: `true` or `false`, and nothing where it is anything else.
+    pub(crate) fn switch(self) -> Option<bool> {
+        match self.raw() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// An amount of dollars: a number, or one written as a string.
+    pub(crate) fn dollars(self) -> Option<Cost> {
+        let text = self.raw().trim_matches('"');
+        let number = || text.parse().ok().and_then(|number| Cost::of_number(number, Currency::USD));
+        Cost::parse(text, Currency::USD).or_else(number)
+    }
+
+    /// A number in thousandths of its unit: seconds as milliseconds.
+    pub(crate) fn thousandths(self) -> Option<u64> {
+        let number: f64 = self.raw().trim_matches('"').parse().ok()?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+        (number.is_finite() && number >= 0.0).then_some((number * 1000.0) as u64)
+    }
+
+    /// The fields of an object that `T` names; all absent when it is no object.
+    pub fn object<T: Deserialize<'a> + Default>(self) -> T {
+        if self.is_object() { serde_json::from_str(self.raw()).unwrap_or_default() } else { T::default() }
+    }
+
+    /// All fields of an object; none when it is no object.
+    pub fn fields(self) -> Fields<'a> {
+        Fields::of(self)
+    }
+
+    /// The items of a list; a single object counts as a list of one.
+    pub fn list(self) -> Vec<Self> {
+        if self.is_list() {
+            serde_json::from_str(self.raw()).unwrap_or_default()
+        } else if self.is_object() {
+            vec![self]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The strings of a list that are not empty; nothing for any other type.
+    pub fn list_of_texts(self) -> Vec<String> {
+        if !self.is_list() {
+            return Vec::new();
+        }
+        let items: Vec<Self> = serde_json::from_str(self.raw()).unwrap_or_default();
+        items.into_iter().filter_map(Self::word).map(Cow::into_owned).collect()
+    }
+
+    /// The fields of an object with their names, in order; nothing for any other type.
+    pub(crate) fn entries(self) -> Vec<(String, Self)> {
+        struct Entries<'a>(Vec<(String, Field<'a>)>);
+        impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor<'a>(std::marker::PhantomData<&'a ()>);
+                impl<'de: 'a, 'a> serde::de::Visitor<'de> for Visitor<'a> {
+                    type Value = Entries<'a>;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(
+                        self,
+                        mut map: A,
+                    ) -> Result<Entries<'a>, A::Error> {
+                        let mut entries = Vec::new();
+                        while let Some(entry) = map.next_entry()? {
+                            entries.push(entry);
+                        }
+                        Ok(Entries(entries))
+                    }
+                }
+                deserializer.deserialize_map(Visitor(std::marker::PhantomData))
+            }
+        }
+        if self.is_object() {
+            serde_json::from_str::<Entries<'a>>(self.raw()).map(|entries| entries.0).unwrap_or_default()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// As JSON to hand on; what nests deeper than readers take becomes a string.
+    pub fn json(self) -> Json {
+        json_within_depth(self.raw()).unwrap_or_else(|| Json::of(&()))
+    }
+
+    /// The text of the JSON as it came.
+    pub fn as_json_text(self) -> &'a str {
+        self.raw()
+    }
+}
+
+/// The fields of an object by name, for dialects whose producers do not agree on names. Case and underscores make no
+/// difference: `messageId` finds `message_id` too.
+#[derive(Debug, Default)]
+pub struct Fields<'a>(Vec<(Cow<'a, str>, Field<'a>)>);
+
+impl<'a> Fields<'a> {
+    /// The fields of `object`; none when it is no object.
+    pub(crate) fn of(object: Field<'a>) -> Self {
+        object.object()
+    }
+
+    /// The field `name`; of several the first that is not `null`.
+    pub fn get(&self, name: &str) -> Field<'a> {
+        let named =
+            |(known, field): &&(Cow<'_, str>, Field<'a>)| field.is_some() && is_same_name(known, name);
+        self.0.iter().find(named).map_or(Field::default(), |(_, field)| *field)
+    }
+
+    /// The first of the fields `names` that is there.
+    pub fn any(&self, names: &[&str]) -> Field<'a> {
+        names.iter().map(|name| self.get(name)).find(|field| field.is_some()).unwrap_or_default()
+    }
+
+    /// The field `name`, exactly; of several the last, as most readers of JSON have it.
+    pub(crate) fn last(&self, name: &str) -> Field<'a> {
+        self.0.iter().rev().find(|(known, _)| known == name).map_or(Field::default(), |(_, field)| *field)
+    }
+
+    /// All of them, by name.
+    pub fn into_all(self) -> impl Iterator<Item = (Cow<'a, str>, Field<'a>)> {
+        self.0.into_iter()
+    }
+
+    /// A JSON object of those fields among `names` that are there.
+    pub(crate) fn pick(&self, names: &[&str]) -> String {
+        let there = names.iter().map(|name| (name, self.get(name))).filter(|(_, field)| field.is_some());
+        let written: Vec<_> =
+            there.map(|(name, field)| format!("\"{name}\":{}", field.as_json_text())).collect();
+        format!("{{{}}}", written.join(","))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+        struct Visitor<'a>(std::marker::PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> serde::de::Visitor<'de> for Visitor<'a> {
+            type Value = Fields<'a>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Fields<'a>, A::Error> {
+                let mut fields = Vec::new();
+                while let Some((Name(name), field)) = map.next_entry()? {
+                    fields.push((name, field));
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Visitor(std::marker::PhantomData))
+    }
+}
+
+fn is_same_name(one: &str, other: &str) -> bool {
+    one == other || plain(one).eq(plain(other))
+}
+
+fn plain(name: &str) -> impl Iterator<Item = u8> + '_ {
+    name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase())
+}
+
+/// `text` as JSON to hand on; as a string where it nests deeper than readers take, nothing when it is no JSON.
+pub(crate) fn json_within_depth(text: &str) -> Option<Json> {
+    if is_too_deep(text) {
+        return Some(Json::string(text));
+    }
+    Json::parse(text)
+}
+
+/// Whether `text` nests deeper than [`JSON_DEPTH_MAX`].
+pub(crate) fn is_too_deep(text: &str) -> bool {
+    usize::try_from(Nesting::of(text).deepest()).unwrap_or(usize::MAX) > JSON_DEPTH_MAX
+}
+
+/// A JSON string with half a surrogate pair in it: servers cut text between the halves. The half becomes U+FFFD.
+fn lossy(raw: &str) -> String {
+    struct Bytes(Vec<u8>);
+    impl<'de> Deserialize<'de> for Bytes {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Visitor;
+            impl serde::de::Visitor<'_> for Visitor {
+                type Value = Bytes;
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("a string")
+                }
+                fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                    Ok(Bytes(bytes.to_vec()))
+                }
+            }
+            deserializer.deserialize_bytes(Visitor)
+        }
+    }
+    let bytes = serde_json::from_str::<Bytes>(raw).map(|bytes| bytes.0).unwrap_or_default();
+    let mut text = String::with_capacity(bytes.len());
+    for piece in bytes.utf8_chunks() {
+        text.push_str(piece.valid());
+        // The three bytes of half a pair come as three pieces; the first of them stands for all.
+        if piece.invalid().first().is_some_and(|byte| *byte == 0xED) {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! JSON values out of a stream of bytes that may hold several: one after the other, pretty-printed or not, with or
+//! without line ends, or as the items of one array. Only brackets and strings are looked at; whether a value is right
+//! is for its reader to say.
+
+use super::{Frame, FrameBody};
+use model::limits::LINE_BYTES_MAX;
+
+/// Bytes of junk between values that are kept to be shown.
+const JUNK_BYTES_MAX: usize = 256;
+
+/// Follows the brackets of JSON text, byte by byte.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nesting {
+    depth: u32,
+    deepest: u32,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Nesting {
+    /// What it is after `text`.
+    pub fn of(text: &str) -> Self {
+        let mut nesting = Self::default();
+        nesting.scan(text);
+        nesting
+    }
+
+    /// Goes on with `text`.
+    pub fn scan(&mut self, text: &str) {
+        for byte in text.bytes() {
+            self.push(byte);
+        }
+    }
+
+    /// Goes on with one byte.
+    pub fn push(&mut self, byte: u8) {
+        if self.in_string {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' => self.escaped = true,
+                b'"' => self.in_string = false,
+                _ => {}
+            }
+            return;
+        }
+        match byte {
+            b'"' => self.in_string = true,
+            b'{' | b'[' => {
+                self.depth = self.depth.saturating_add(1);
+                self.deepest = self.deepest.max(self.depth);
+            }
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// A bracket or a string is open.
+    pub fn is_open(&self) -> bool {
+        self.depth > 0 || self.in_string
+    }
+
+    /// A string is open.
+    pub fn is_in_string(&self) -> bool {
+        self.in_string
+    }
+
+    /// There was a bracket, and all are closed: an object or array is whole.
+    pub fn is_whole(&self) -> bool {
+        self.deepest > 0 && !self.is_open()
+    }
+
+    /// How deep the brackets went.
+    pub fn deepest(&self) -> u32 {
+        self.deepest
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Between,
+    Inside,
+    Junk,
+}
+
+/// Splits a stream into JSON objects and arrays.
+#[derive(Debug)]
+pub struct Values {
+    state: State,
+    /// A top-level array is not a value, its items are.
+    unwrap: bool,
+    /// What stands between objects is no concern of anybody.
+    in_text: bool,
+    /// Inside such an array.
+    in_array: bool,
+    nesting: Nesting,
+    held: Vec<u8>,
+    dropped: u64,
+    line: u64,
+    /// Where the value that goes on began.
+    began: u64,
+}
+
+impl Values {
+    /// Values that stand one after the other; an array at the top is taken apart into its items. The first byte stands
+    /// on `line`.
+    pub fn items(line: u64) -> Self {
+        Self {
+            state: State::Between,
+            unwrap: true,
+            in_text: false,
+            in_array: false,
+            nesting: Nesting::default(),
+            held: Vec::new(),
+            dropped: 0,
+            line,
+            began: line,
+        }
+    }
+
+    /// Values that stand one after the other; an array is a value like any other.
+    pub fn whole(line: u64) -> Self {
+        Self { unwrap: false, ..Self::items(line) }
+    }
+
+    /// Objects in text of any other kind, which is passed over.
+    pub fn in_text(line: u64) -> Self {
+        Self { unwrap: false, in_text: true, ..Self::items(line) }
+    }
+
+    /// Takes the next bytes and gives each value that is whole.
+    pub fn feed(&mut self, mut bytes: &[u8], take: &mut dyn FnMut(Frame<'_>)) {
+        while !bytes.is_empty() {
+            let used = match self.state {
+                State::Between => self.between(bytes),
+                State::Inside => self.inside(bytes, take),
+                State::Junk => self.junk(bytes, take),
+            };
+            bytes = bytes.get(used..).unwrap_or_default();
+        }
+    }
+
+    /// The stream is over.
+    pub fn end(&mut self, take: &mut dyn FnMut(Frame<'_>)) {
+        match self.state {
+            State::Inside if self.dropped == 0 => self.give(|text| FrameBody::Cut(text), take),
+            State::Between if !self.in_array => {}
+            State::Between => take(Frame { line: self.line, body: FrameBody::Cut("") }),
+            State::Inside | State::Junk => self.give(|text| FrameBody::Stray(text), take),
+        }
+    }
+
+    fn between(&mut self, bytes: &[u8]) -> usize {
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'\n' => self.line = self.line.saturating_add(1),
+                b' ' | b'\t' | b'\r' | b',' => {}
+                byte if self.in_text && *byte != b'{' => {}
+                b'[' if self.unwrap && !self.in_array => self.in_array = true,
+                b']' if self.in_array => self.in_array = false,
+                _ => {
+                    self.state = if matches!(byte, b'{' | b'[') { State::Inside } else { State::Junk };
+                    self.nesting = Nesting::default();
+                    self.began = self.line;
+                    return at;
+                }
+            }
+        }
+        bytes.len()
+    }
+
+    fn inside(&mut self, bytes: &[u8], take: &mut dyn FnMut(Frame<'_>)) -> usize {
+        for (at, byte) in bytes.iter().enumerate() {
+            self.nesting.push(*byte);
+            if *byte == b'\n' {
+                self.line = self.line.saturating_add(1);
+            }
+            if self.nesting.is_whole() {
+                let used = at.saturating_add(1);
+                self.hold(bytes.get(..used).unwrap_or_default());
+                self.give(|text| FrameBody::Json(text), take);
+                return used;
+            }
+        }
+        self.hold(bytes);
+        bytes.len()
+    }
+
+    /// Something that is no object and no array: up to the end of its line or, in an array, of its item.
+    fn junk(&mut self, bytes: &[u8], take: &mut dyn FnMut(Frame<'_>)) -> usize {
+        for (at, byte) in bytes.iter().enumerate() {
+            let ends_item = self.in_array && !self.nesting.is_open() && matches!(byte, b',' | b']');
+            if ends_item || *byte == b'\n' {
+                self.give(|text| FrameBody::Stray(text), take);
+                return at;
+            }
+            self.nesting.push(*byte);
+            if self.held.len() < JUNK_BYTES_MAX {
+                self.held.push(*byte);
+            }
+        }
+        bytes.len()
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        let length = self.held.len().saturating_add(bytes.len());
+        if self.dropped == 0 && length <= LINE_BYTES_MAX {
+            self.held.extend_from_slice(bytes);
+            return;
+        }
+        self.dropped = self.dropped.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
+        self.held = Vec::new();
+    }
+
+    fn give(&mut self, body: impl for<'a> FnOnce(&'a str) -> FrameBody<'a>, take: &mut dyn FnMut(Frame<'_>)) {
+        if self.dropped > 0 {
+            take(Frame { line: self.began, body: FrameBody::TooLarge(self.dropped) });
+        } else {
+            take(Frame { line: self.began, body: body(&String::from_utf8_lossy(&self.held)) });
+        }
+        self.state = State::Between;
+        self.dropped = 0;
+        self.held.clear();
+        if self.held.capacity() > super::lines::KEPT_BYTES_MAX {
+            self.held = Vec::new();
+        }
+    }
+}

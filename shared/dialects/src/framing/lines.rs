@@ -1,0 +1,125 @@
+//! Lines: bytes into lines of text, bounded. Bytes that are no UTF-8 become U+FFFD line by line, so that where the
+//! stream was cut cannot show: a line end is never part of a longer character.
+
+use std::borrow::Cow;
+
+use model::limits::LINE_BYTES_MAX;
+
+/// Memory that an empty splitter may keep between lines, in bytes.
+pub(super) const KEPT_BYTES_MAX: usize = 64 << 10;
+
+/// The three bytes that may stand before everything else.
+pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// A line without its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// Its text.
+    Text(Cow<'a, str>),
+    /// It was over [`LINE_BYTES_MAX`] and left out; its length in bytes.
+    TooLong(u64),
+}
+
+/// Splits a stream into lines.
+#[derive(Debug)]
+pub struct Lines {
+    /// `\r` alone ends a line too (SSE).
+    lone_cr: bool,
+    /// The last byte was a `\r` that ended a line: a `\n` right after it belongs to it.
+    after_cr: bool,
+    /// What is there of the line that goes on.
+    held: Vec<u8>,
+    /// Bytes of the line that goes on which were let go, because it is too long.
+    dropped: u64,
+    number: u64,
+}
+
+impl Lines {
+    /// Lines as SSE has them: `\n`, `\r\n` or a lone `\r` end them.
+    pub fn sse() -> Self {
+        Self { lone_cr: true, after_cr: false, held: Vec::new(), dropped: 0, number: 0 }
+    }
+
+    /// Lines as NDJSON has them: `\n` ends them, a `\r` before it is dropped.
+    pub fn ndjson() -> Self {
+        Self { lone_cr: false, ..Self::sse() }
+    }
+
+    /// The same, where `lines` lines have been taken by somebody else.
+    #[must_use]
+    pub fn after(mut self, lines: u64) -> Self {
+        self.number = lines;
+        self
+    }
+
+    /// Takes the next bytes and gives each line that is whole, with its number from 1.
+    pub fn feed(&mut self, mut bytes: &[u8], take: &mut dyn FnMut(u64, Line<'_>)) {
+        if std::mem::take(&mut self.after_cr) {
+            match bytes.split_first() {
+                Some((b'\n', rest)) => bytes = rest,
+                Some(_) => {}
+                None => self.after_cr = true,
+            }
+        }
+        while let Some(at) = self.end_of_line(bytes) {
+            let (line, rest) = bytes.split_at(at);
+            self.complete(line, take);
+            bytes = match rest {
+                [b'\r', b'\n', rest @ ..] | [_, rest @ ..] => rest,
+                [] => rest,
+            };
+            self.after_cr = rest == [b'\r'];
+        }
+        self.hold(bytes);
+    }
+
+    /// The stream is over: the last line may lack its end.
+    pub fn end(&mut self, take: &mut dyn FnMut(u64, Line<'_>)) {
+        if !self.held.is_empty() || self.dropped > 0 {
+            self.complete(&[], take);
+        }
+    }
+
+    fn end_of_line(&self, bytes: &[u8]) -> Option<usize> {
+        if self.lone_cr { memchr::memchr2(b'\n', b'\r', bytes) } else { memchr::memchr(b'\n', bytes) }
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        if self.dropped == 0 && self.held.len().saturating_add(bytes.len()) <= LINE_BYTES_MAX {
+            self.held.extend_from_slice(bytes);
+            return;
+        }
+        let added = self.held.len().saturating_add(bytes.len());
+        self.dropped = self.dropped.saturating_add(u64::try_from(added).unwrap_or(u64::MAX));
+        self.held = Vec::new();
+    }
+
+    fn complete(&mut self, rest: &[u8], take: &mut dyn FnMut(u64, Line<'_>)) {
+        self.number = self.number.saturating_add(1);
+        if self.held.is_empty() && self.dropped == 0 && rest.len() <= LINE_BYTES_MAX {
+            return take(self.number, Line::Text(self.text_of(rest)));
+        }
+        self.hold(rest);
+        if self.dropped > 0 {
+            take(self.number, Line::TooLong(self.dropped));
+        } else {
+            take(self.number, Line::Text(self.text_of(&self.held)));
+        }
+        self.dropped = 0;
+        self.held.clear();
+        if self.held.capacity() > KEPT_BYTES_MAX {
+            self.held = Vec::new();
+        }
+    }
+
+    fn text_of<'a>(&self, line: &'a [u8]) -> Cow<'a, str> {
+        let mut line = line;
+        if self.number == 1 {
+            line = line.strip_prefix(BOM).unwrap_or(line);
+        }
+        if !self.lone_cr {
+            line = line.strip_suffix(b"\r").unwrap_or(line);
+        }
+        String::from_utf8_lossy(line)
+    }
+}

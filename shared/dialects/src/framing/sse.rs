@@ -1,0 +1,143 @@
+//! Server-sent events by the WHATWG rules, and what real servers do beside them: JSON in a field called `error`,
+//! pretty-printed JSON whose later lines lack `data:`, white space before a field, no blank line at the end.
+
+use super::{Frame, FrameBody, Line, Lines, Nesting};
+use model::limits::LINE_BYTES_MAX;
+
+/// Splits a stream into events.
+#[derive(Debug)]
+pub struct Sse {
+    lines: Lines,
+    pending: Pending,
+}
+
+/// The event that goes on.
+#[derive(Debug, Default)]
+struct Pending {
+    line: u64,
+    name: String,
+    data: String,
+    /// A `data` field was there, be it an empty one.
+    has_data: bool,
+    /// Bytes of an event that is too large to keep.
+    dropped: u64,
+    /// The brackets of `data`; followed only from the first line on that lacks its `data:`.
+    nesting: Option<Nesting>,
+}
+
+impl Default for Sse {
+    fn default() -> Self {
+        Self::after(0)
+    }
+}
+
+impl Sse {
+    /// Events of a stream of which `lines` lines have been taken already.
+    pub fn after(lines: u64) -> Self {
+        Self { lines: Lines::sse().after(lines), pending: Pending::default() }
+    }
+
+    /// Takes the next bytes and gives each event that is whole.
+    pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(Frame<'_>)) {
+        let Self { lines, pending } = self;
+        lines.feed(bytes, &mut |number, line| pending.line(number, line, take));
+    }
+
+    /// The stream is over. An event that lacks its blank line is given all the same: servers do that, and a client
+    /// that drops it would miss the end of an answer.
+    pub fn end(&mut self, take: &mut dyn FnMut(Frame<'_>)) {
+        let Self { lines, pending } = self;
+        lines.end(&mut |number, line| pending.line(number, line, take));
+        pending.dispatch(take);
+    }
+}
+
+impl Pending {
+    fn line(&mut self, number: u64, line: Line<'_>, take: &mut dyn FnMut(Frame<'_>)) {
+        match line {
+            Line::TooLong(bytes) => {
+                self.begin(number);
+                self.drop_bytes(bytes);
+            }
+            Line::Text(text) if text.is_empty() => self.dispatch(take),
+            Line::Text(text) => self.field(number, &text, take),
+        }
+    }
+
+    fn field(&mut self, number: u64, line: &str, take: &mut dyn FnMut(Frame<'_>)) {
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        // A field name with white space before it is another field by the standard, but no server means one.
+        match name.trim_start_matches([' ', '\t']) {
+            "data" => {
+                self.begin(number);
+                self.add(value);
+            }
+            "event" => {
+                self.begin(number);
+                value.clone_into(&mut self.name);
+            }
+            "" if line.starts_with(':') => {}
+            "id" | "retry" => {}
+            "error" if value.starts_with(['{', '"']) => {
+                self.dispatch(take);
+                take(Frame { line: number, body: FrameBody::ErrorField(value) });
+            }
+            _ if self.goes_on() => self.add(line),
+            _ => take(Frame { line: number, body: FrameBody::Stray(line) }),
+        }
+    }
+
+    fn begin(&mut self, number: u64) {
+        if self.line == 0 {
+            self.line = number;
+        }
+    }
+
+    /// The data so far is JSON with open brackets: a line without a field name can only be its next line.
+    fn goes_on(&mut self) -> bool {
+        if !self.data.starts_with(['{', '[']) {
+            return false;
+        }
+        self.nesting.get_or_insert_with(|| Nesting::of(&self.data)).is_open()
+    }
+
+    fn add(&mut self, value: &str) {
+        let length = self.data.len().saturating_add(value.len()).saturating_add(1);
+        if self.dropped > 0 || length > LINE_BYTES_MAX {
+            return self.drop_bytes(u64::try_from(value.len()).unwrap_or(u64::MAX));
+        }
+        if self.has_data {
+            self.data.push('\n');
+        }
+        self.has_data = true;
+        self.data.push_str(value);
+        if let Some(nesting) = &mut self.nesting {
+            nesting.scan(value);
+        }
+    }
+
+    fn drop_bytes(&mut self, bytes: u64) {
+        let held = u64::try_from(self.data.len()).unwrap_or(u64::MAX);
+        self.dropped = self.dropped.saturating_add(bytes).saturating_add(held).max(1);
+        self.data = String::new();
+        self.has_data = false;
+    }
+
+    fn dispatch(&mut self, take: &mut dyn FnMut(Frame<'_>)) {
+        if self.dropped > 0 {
+            take(Frame { line: self.line, body: FrameBody::TooLarge(self.dropped) });
+        } else if self.has_data {
+            take(Frame { line: self.line, body: FrameBody::Event { name: &self.name, data: &self.data } });
+        }
+        let mut data = std::mem::take(&mut self.data);
+        let mut name = std::mem::take(&mut self.name);
+        data.clear();
+        name.clear();
+        // The room of small events is used again, that of a huge one is given back.
+        if data.capacity() > super::lines::KEPT_BYTES_MAX {
+            data = String::new();
+        }
+        *self = Self { name, data, ..Self::default() };
+    }
+}

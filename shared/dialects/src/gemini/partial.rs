@@ -1,0 +1,252 @@
+//! Arguments that are streamed as values with their places (`$.trip.stops[0].city`), put together into JSON.
+//!
+//! The places come in the order of the text nearly always: then each value goes out at once, as the next piece of the
+//! JSON. Where one does not, the pieces stop and the whole arguments stand at the end of the call. For that the values are
+//! kept as a tree, up to [`PART_BYTES_MAX`].
+
+use serde_json::{Map, Value};
+
+use super::wire::PartialArg;
+use crate::Decoded;
+use crate::writer::{OpenCall, Writer};
+use model::anomaly::AnomalyCode;
+use model::limits::{JSON_DEPTH_MAX, PART_BYTES_MAX};
+
+/// The arguments so far.
+#[derive(Debug, Default)]
+pub(super) struct PartialArgs {
+    /// Arguments that came as a whole.
+    whole: Option<String>,
+    tree: Value,
+    /// Where the last value stands.
+    last: Vec<Step>,
+    /// The last value is a string, and the quote at its end is not written yet.
+    in_string: bool,
+    /// A value came out of order: what was written cannot be gone on with.
+    is_out_of_order: bool,
+    bytes: usize,
+    /// Something was odd, and said to be.
+    is_odd: bool,
+}
+
+/// A step from a value to one inside of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+impl PartialArgs {
+    /// The arguments come as a whole after all.
+    pub(super) fn set_whole(&mut self, json: &str) {
+        self.whole = Some(json.to_owned());
+    }
+
+    /// The next value, or more of the string that came last.
+    pub(super) fn take(
+        &mut self,
+        piece: &PartialArg<'_>,
+        call: &mut OpenCall,
+        w: &Writer,
+        out: &mut Decoded,
+    ) {
+        let path = piece.json_path.text().unwrap_or_default();
+        let text = piece.string_value.text();
+        self.bytes =
+            self.bytes.saturating_add(path.len()).saturating_add(text.as_ref().map_or(8, |t| t.len()));
+        if self.bytes > PART_BYTES_MAX {
+            let detail = format!("{}: streamed arguments of more than {PART_BYTES_MAX} bytes", call.id());
+            return self.odd(AnomalyCode::TooLarge, detail, w, out);
+        }
+        let steps = steps(&path).filter(|steps| matches!(steps.first(), Some(Step::Key(_))));
+        let Some(steps) = steps else {
+            let detail = format!("{}: no place in the arguments: {path:?}", call.id());
+            return self.odd(AnomalyCode::BadArguments, detail, w, out);
+        };
+        if self.in_string && steps == self.last {
+            let text = text.unwrap_or_default();
+            if let Some(Value::String(string)) = find(&mut self.tree, &steps) {
+                string.push_str(&text);
+            }
+            return self.write(&escaped(&text), call, w, out);
+        }
+        let value = match text {
+            Some(text) => Value::String(text.into_owned()),
+            None => [piece.number_value, piece.bool_value]
+                .into_iter()
+                .find_map(|field| serde_json::from_str(field.as_json_text()).ok())
+                .unwrap_or(Value::Null),
+        };
+        let next = self.way_to(&steps);
+        let is_string = value.is_string();
+        let json = value.to_string();
+        if !put(&mut self.tree, &steps, value) {
+            let detail = format!("{}: {path:?} does not fit what came before", call.id());
+            return self.odd(AnomalyCode::BadArguments, detail, w, out);
+        }
+        match next {
+            Some(next) => {
+                let json = if is_string { json.strip_suffix('"').unwrap_or(&json) } else { &json };
+                self.write(&format!("{next}{json}"), call, w, out);
+            }
+            None => self.is_out_of_order = true,
+        }
+        (self.last, self.in_string) = (steps, is_string);
+    }
+
+    /// There is no more. The whole arguments, where they are not the ones that went out in pieces.
+    pub(super) fn end(&mut self, call: &mut OpenCall, w: &Writer, out: &mut Decoded) -> Option<String> {
+        if let Some(whole) = self.whole.take() {
+            return Some(whole);
+        }
+        if self.is_out_of_order {
+            return Some(self.tree.to_string());
+        }
+        let rest = self.closing(0);
+        self.write(&rest, call, w, out);
+        None
+    }
+
+    fn write(&self, json: &str, call: &mut OpenCall, w: &Writer, out: &mut Decoded) {
+        if !self.is_out_of_order {
+            call.args(json, w, out);
+        }
+    }
+
+    /// The JSON between the last value and the one at `steps`; nothing when it stands before that or inside of it.
+    fn way_to(&self, steps: &[Step]) -> Option<String> {
+        if self.is_out_of_order {
+            return None;
+        }
+        let common = self.last.iter().zip(steps).take_while(|(a, b)| a == b).count();
+        let ahead = steps.get(common..)?;
+        let mut json = self.closing(common.saturating_add(1));
+        match (self.last.get(common), ahead.first()?) {
+            (None, _) if self.last.is_empty() => open(ahead, &mut json)?,
+            (Some(Step::Index(last)), Step::Index(next)) if *next == last.checked_add(1)? => {
+                json.push(',');
+                open_rest(ahead, &mut json)?;
+            }
+            (Some(Step::Key(_)), Step::Key(_)) if get(&self.tree, steps.get(..=common)?).is_none() => {
+                json.push(',');
+                open_rest(ahead, &mut json)?;
+            }
+            _ => return None,
+        }
+        Some(json)
+    }
+
+    /// The end of the last value, and of what it stands in, down to `depth` steps from the outside.
+    fn closing(&self, depth: usize) -> String {
+        let mut json = String::new();
+        if self.in_string {
+            json.push('"');
+        }
+        let inner = self.last.get(depth..).unwrap_or_default();
+        json.extend(inner.iter().rev().map(|step| if matches!(step, Step::Key(_)) { '}' } else { ']' }));
+        json
+    }
+
+    fn odd(&mut self, code: AnomalyCode, detail: String, w: &Writer, out: &mut Decoded) {
+        if !std::mem::replace(&mut self.is_odd, true) {
+            w.anomaly(code, detail, out);
+        }
+    }
+}
+
+/// Opens what holds the first of `steps`, and all that follow.
+fn open(steps: &[Step], json: &mut String) -> Option<()> {
+    json.push(match steps.first()? {
+        Step::Key(_) => '{',
+        Step::Index(0) => '[',
+        Step::Index(_) => return None,
+    });
+    open_rest(steps, json)
+}
+
+/// Goes along `steps`, the first of which stands in something that is open.
+fn open_rest(steps: &[Step], json: &mut String) -> Option<()> {
+    let (first, rest) = steps.split_first()?;
+    if let Step::Key(key) = first {
+        json.push_str(&Value::from(key.as_str()).to_string());
+        json.push(':');
+    }
+    if rest.is_empty() { Some(()) } else { open(rest, json) }
+}
+
+/// `text` as it stands inside of a JSON string.
+fn escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted.strip_prefix('"').and_then(|quoted| quoted.strip_suffix('"')).unwrap_or_default().to_owned()
+}
+
+fn get<'a>(tree: &'a Value, steps: &[Step]) -> Option<&'a Value> {
+    steps.iter().try_fold(tree, |value, step| match step {
+        Step::Key(key) => value.get(key),
+        Step::Index(index) => value.get(index),
+    })
+}
+
+fn find<'a>(tree: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> {
+    steps.iter().try_fold(tree, |value, step| match step {
+        Step::Key(key) => value.get_mut(key),
+        Step::Index(index) => value.get_mut(index),
+    })
+}
+
+/// Puts `value` at `steps` and makes what it stands in. False when something else is there, or a list would get a hole.
+fn put(tree: &mut Value, steps: &[Step], value: Value) -> bool {
+    let place = steps.iter().try_fold(tree, |at, step| match step {
+        Step::Key(key) => {
+            if at.is_null() {
+                *at = Value::Object(Map::new());
+            }
+            Some(at.as_object_mut()?.entry(key.as_str()).or_insert(Value::Null))
+        }
+        Step::Index(index) => {
+            if at.is_null() {
+                *at = Value::Array(Vec::new());
+            }
+            let list = at.as_array_mut()?;
+            if *index == list.len() {
+                list.push(Value::Null);
+            }
+            list.get_mut(*index)
+        }
+    });
+    let Some(place) = place else { return false };
+    *place = value;
+    true
+}
+
+/// The steps of a JSON path that names one place: `$.a['b c'][0]`. Nothing for any other, or one that goes too deep.
+fn steps(path: &str) -> Option<Vec<Step>> {
+    let mut rest = path.strip_prefix('$')?;
+    let mut steps = Vec::new();
+    while !rest.is_empty() {
+        if steps.len() >= JSON_DEPTH_MAX {
+            return None;
+        }
+        if let Some(name) = rest.strip_prefix('.') {
+            let end = name.find(['.', '[']).unwrap_or(name.len());
+            let (name, after) = name.split_at_checked(end)?;
+            steps.push(Step::Key(Some(name).filter(|name| !name.is_empty())?.to_owned()));
+            rest = after;
+        } else if let Some((name, after)) = quoted(rest, "['", "']").or_else(|| quoted(rest, "[\"", "\"]")) {
+            steps.push(Step::Key(name.to_owned()));
+            rest = after;
+        } else {
+            let (index, after) = rest.strip_prefix('[')?.split_once(']')?;
+            steps.push(Step::Index(index.parse().ok()?));
+            rest = after;
+        }
+    }
+    Some(steps)
+}
+
+fn quoted<'a>(text: &'a str, begin: &str, end: &str) -> Option<(&'a str, &'a str)> {
+    text.strip_prefix(begin)?.split_once(end)
+}
+
+#[cfg(test)]
+mod tests;

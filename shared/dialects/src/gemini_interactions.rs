@@ -1,0 +1,204 @@
+//! Gemini's Interactions API: SSE with typed events and steps, or the interaction as one JSON object. One interaction is
+//! one run. The API's first version had `content` where it has `step` now, and shorter names for begin and end.
+
+use std::collections::BTreeMap;
+
+use compact_str::CompactString;
+
+use super::field::Field;
+use super::framing::excerpt;
+use super::gemini::failure;
+use super::objects::{Meaning, Objects};
+use super::writer::{Ending, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+use model::event::{ErrorFact, RunStatus, Usage};
+
+mod step;
+mod wire;
+
+use step::Step;
+use wire::{InteractionBody, StreamEvent};
+
+/// The name of the dialect.
+pub const NAME: &str = "gemini-interactions";
+
+/// Most steps that may be open at the same time. The dialect has few; the limit is for streams that never stop any.
+const OPEN_STEPS_MAX: usize = 1024;
+
+/// A decoder for one stream.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::new(Interactions {
+        writer: Writer::new(NAME, options),
+        steps: BTreeMap::new(),
+        has_steps: false,
+        status: None,
+        usage: None,
+    }))
+}
+
+/// What the objects mean.
+#[derive(Debug)]
+struct Interactions {
+    writer: Writer,
+    steps: BTreeMap<u64, Step>,
+    /// The interaction had a step.
+    has_steps: bool,
+    /// How it stands, as far as that is more than that it goes on.
+    status: Option<CompactString>,
+    usage: Option<Usage>,
+}
+
+impl Meaning for Interactions {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+        let event: StreamEvent<'_> = match serde_json::from_str(text) {
+            Ok(event) => event,
+            Err(error) => {
+                let detail = format!("line {line}: {error}: {}", excerpt(text));
+                return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        };
+        let whole = Field::parse(text).unwrap_or_default();
+        let kind = event.event_type.word().unwrap_or_else(|| name.into());
+        self.usage = wire::usage(event.metadata.object::<StreamEvent<'_>>().usage).or(self.usage);
+        match &*kind {
+            "interaction.created" | "interaction.start" => self.begin(event.interaction, out),
+            "interaction.status_update" => self.stands(event.status),
+            "step.start" | "content.start" => self.step_start(&event, out),
+            "step.delta" | "content.delta" => self.step_delta(&event, out),
+            "step.stop" | "content.stop" => {
+                if let Some(step) = self.steps.remove(&event.index.count().unwrap_or(0)) {
+                    step.stop(true, &mut self.writer, out);
+                }
+            }
+            "interaction.completed" | "interaction.complete" => self.completed(event.interaction, out),
+            "done" => self.done(out),
+            _ if kind == "error" || event.error.is_truthy() => self.fail(whole, out),
+            _ if event.is_interaction() => {
+                self.begin(whole, out);
+                self.completed(whole, out);
+            }
+            // A gateway's error body, from before any event.
+            "" if !self.writer.is_running() && event.message.is_some() => self.fail(whole, out),
+            _ => {
+                self.writer.begin(None, out);
+                self.writer.raw(whole, None, out);
+            }
+        }
+    }
+
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        self.writer.fail(failure(whole), out);
+    }
+
+    fn done(&mut self, out: &mut Decoded) {
+        if !self.writer.has_begun() {
+            self.writer.begin(None, out);
+        }
+        self.close(true, out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.close(false, out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+impl Interactions {
+    fn begin(&mut self, interaction: Field<'_>, out: &mut Decoded) {
+        self.close(false, out);
+        let body: InteractionBody<'_> = interaction.object();
+        let model = body.model.word().or_else(|| body.agent.word());
+        self.writer.begin(model.as_deref(), out);
+        self.stands(body.status);
+    }
+
+    fn stands(&mut self, status: Field<'_>) {
+        if let Some(status) = status.word().filter(|status| status != "in_progress") {
+            self.status = Some(CompactString::new(&status));
+        }
+    }
+
+    fn step_start(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
+        self.writer.begin(None, out);
+        self.has_steps = true;
+        let index = event.index.count().unwrap_or(0);
+        if let Some(unstopped) = self.steps.remove(&index) {
+            unstopped.stop(true, &mut self.writer, out);
+        }
+        if self.steps.len() >= OPEN_STEPS_MAX
+            && let Some((_, oldest)) = self.steps.pop_first()
+        {
+            oldest.stop(true, &mut self.writer, out);
+        }
+        let mut step = Step::default();
+        step.take(event.step, &mut self.writer, out);
+        self.steps.insert(index, step);
+    }
+
+    fn step_delta(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
+        self.writer.begin(None, out);
+        self.has_steps = true;
+        let index = event.index.count().unwrap_or(0);
+        if !self.steps.contains_key(&index) {
+            if self.steps.len() >= OPEN_STEPS_MAX {
+                return;
+            }
+            self.writer.anomaly(AnomalyCode::PartWithoutStart, format!("step {index}"), out);
+            self.steps.insert(index, Step::default());
+        }
+        if let Some(step) = self.steps.get_mut(&index) {
+            step.take(event.delta, &mut self.writer, out);
+        }
+    }
+
+    fn completed(&mut self, interaction: Field<'_>, out: &mut Decoded) {
+        let body: InteractionBody<'_> = interaction.object();
+        let model = body.model.word().or_else(|| body.agent.word());
+        self.writer.begin(model.as_deref(), out);
+        self.usage = wire::usage(body.usage).or(self.usage);
+        self.stands(body.status);
+        if !self.has_steps {
+            for whole in [body.steps, body.outputs].into_iter().flat_map(Field::list) {
+                let mut step = Step::default();
+                step.take(whole, &mut self.writer, out);
+                step.stop(true, &mut self.writer, out);
+            }
+        }
+        if body.error.is_truthy() {
+            self.fail(interaction, out);
+        }
+        self.close(true, out);
+    }
+
+    /// The interaction is over, be it that the stream said so, that another one begins or that no more bytes come.
+    fn close(&mut self, is_stopped: bool, out: &mut Decoded) {
+        if !self.writer.is_running() {
+            return;
+        }
+        let status = self.status.take();
+        let word = status.as_deref().unwrap_or_default();
+        if word == "failed" && !self.writer.has_failed() {
+            let (code, message) =
+                (CompactString::const_new("failed"), String::from("the interaction failed"));
+            self.writer.fail(ErrorFact { code, message, retryable: None, retry_after_ms: None }, out);
+        }
+        let is_whole = is_stopped || matches!(word, "completed" | "requires_action" | "incomplete");
+        for (_, step) in std::mem::take(&mut self.steps) {
+            step.stop(is_whole && !self.writer.has_failed(), &mut self.writer, out);
+        }
+        self.has_steps = false;
+        let how = (word == "cancelled").then_some(RunStatus::Cancelled);
+        let usage = self.usage.take();
+        let ending = Ending { is_whole, status: how, finish_reason: status, usage, ..Ending::default() };
+        self.writer.end(ending, out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! What graphs and chains of agents stream, in the forms in which it leaves its process. The platform's SSE
+//! (objects with the mode as the event's name), tuples and parts of `stream()`, the typed protocol
+//! (`protocol`), and the events of `astream_events` (`events`). What an object is tells which form it is of.
+
+use compact_str::CompactString;
+use indexmap::{IndexMap, IndexSet};
+use serde::Deserialize;
+
+use super::fault::fault;
+use super::field::Field;
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::writer::{Ending, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+use model::event::{RunStatus, Usage};
+
+mod agents;
+mod beside;
+mod blocks;
+mod calls;
+mod events;
+mod forms;
+mod messages;
+mod pieces;
+mod protocol;
+mod spoken;
+mod stage;
+mod state;
+mod tasks;
+mod wire;
+
+use agents::steps;
+use spoken::Spoken;
+use stage::Stage;
+
+/// The name of the dialect.
+pub const NAME: &str = "langgraph";
+
+/// A decoder for one stream.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::with_arrays(Graph::new(NAME, options)))
+}
+
+/// What the objects mean.
+#[derive(Debug)]
+pub(super) struct Graph {
+    stage: Stage,
+    /// Messages that go on, by id or by where they come from.
+    open: IndexMap<CompactString, Spoken>,
+    /// Messages that were told, by the hash of their key; whether their tokens are counted.
+    told: IndexMap<u64, bool>,
+    /// Hashes of texts that were streamed and not yet seen as a whole: nodes may give a message a new id.
+    streamed: IndexSet<u64>,
+    /// What tools gave back and is being told as a message, and by which call.
+    tool_messages: IndexMap<CompactString, CompactString>,
+    /// Where messages come from of which that is told only once, by their id.
+    namespaces: IndexMap<CompactString, CompactString>,
+    usage: Option<Usage>,
+    finish_reason: Option<CompactString>,
+    root: Root,
+    /// A state or a message came: the first state alone is what the run began with.
+    has_state: bool,
+    /// The newest message lacks its end, as far as was seen.
+    is_mid_air: bool,
+    /// The graph waits for a person.
+    is_asked: bool,
+    /// Questions that were told.
+    interrupts: IndexSet<u64>,
+    /// The hash of the newest state that was told.
+    last_state: u64,
+    /// Hashes of the steps that were told.
+    steps: IndexSet<u64>,
+}
+
+/// What is known of the outermost runnable.
+#[derive(Debug, Default)]
+struct Root {
+    /// The id by which its events name it; empty where they do not.
+    run: CompactString,
+    /// The stream tells when it begins, so it tells when it ends.
+    is_followed: bool,
+}
+
+/// An object that says what it is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Tagged<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    ns: Field<'a>,
+    #[serde(borrow)]
+    event: Field<'a>,
+    #[serde(borrow)]
+    method: Field<'a>,
+    #[serde(borrow)]
+    params: Field<'a>,
+    #[serde(borrow)]
+    run_id: Field<'a>,
+    #[serde(borrow)]
+    data: Field<'a>,
+    #[serde(borrow)]
+    messages: Field<'a>,
+    #[serde(borrow, rename = "__interrupt__")]
+    interrupt: Field<'a>,
+    #[serde(borrow)]
+    interrupts: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+    #[serde(borrow)]
+    message: Field<'a>,
+    #[serde(borrow)]
+    detail: Field<'a>,
+}
+
+impl Meaning for Graph {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+        let Some(whole) = Field::parse(text) else {
+            if name == "end" {
+                return self.close(true, out);
+            }
+            let detail = format!("line {line}: no JSON: {}", excerpt(text));
+            return self.stage.w.anomaly(AnomalyCode::Malformed, detail, out);
+        };
+        let tagged: Tagged<'_> = whole.object();
+        if tagged.method.is_some() && tagged.params.is_object() {
+            return self.protocol(&tagged.method.text().unwrap_or_default(), tagged.params, whole, out);
+        }
+        if is_runnable_event(&tagged) {
+            return self.runnable_event(whole, out);
+        }
+        let mut parts = name.splitn(2, '|');
+        match parts.next().filter(|mode| !mode.is_empty() && *mode != "message") {
+            Some(mode) => self.mode(mode, &steps(parts.next().unwrap_or_default()), whole, out),
+            None => self.unnamed(whole, &tagged, out),
+        }
+    }
+
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        let mut fact = fault(whole);
+        let tagged: Tagged<'_> = whole.object();
+        if let (Some(name), true) = (tagged.error.word(), tagged.message.is_some()) {
+            fact.code = CompactString::new(&name);
+        }
+        self.stage.w.fail(fact, out);
+    }
+
+    fn done(&mut self, out: &mut Decoded) {
+        self.close(true, out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        let has_said = self.has_state || !self.told.is_empty() || !self.open.is_empty();
+        let is_whole = self.is_asked || (!self.root.is_followed && !self.is_mid_air && has_said);
+        if is_whole && !self.is_asked && !self.stage.w.has_failed() {
+            self.fail_at_calls(out);
+        }
+        self.close(is_whole, out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.stage.w
+    }
+}
+
+/// Whether it is an event of `astream_events`: their names begin alike.
+fn is_runnable_event(tagged: &Tagged<'_>) -> bool {
+    tagged.event.text().is_some_and(|event| event.starts_with("on_")) && tagged.run_id.is_some()
+}
+
+impl Graph {
+    /// For the dialect called `name`, which is this one or has such streams among others.
+    pub(super) fn new(name: &str, options: DecodeOptions) -> Self {
+        Self {
+            stage: Stage::new(Writer::new(name, options)),
+            open: IndexMap::new(),
+            told: IndexMap::new(),
+            streamed: IndexSet::new(),
+            tool_messages: IndexMap::new(),
+            namespaces: IndexMap::new(),
+            usage: None,
+            finish_reason: None,
+            root: Root::default(),
+            has_state: false,
+            is_mid_air: false,
+            is_asked: false,
+            interrupts: IndexSet::new(),
+            last_state: 0,
+            steps: IndexSet::new(),
+        }
+    }
+
+    /// The run is over.
+    fn close(&mut self, is_whole: bool, out: &mut Decoded) {
+        if !self.stage.w.is_running() {
+            return;
+        }
+        let is_good = is_whole && !self.stage.w.has_failed();
+        for key in self.open.keys().cloned().collect::<Vec<_>>() {
+            self.end_message(&key, is_good, out);
+        }
+        self.stage.end_failed(out);
+        let is_paused = std::mem::take(&mut self.is_asked);
+        let finish_reason = if is_paused { Some("interrupt".into()) } else { self.finish_reason.take() };
+        // A graph executes its calls itself: its end is not that of a model which leaves them to its caller.
+        let status = (is_good && !is_paused).then_some(RunStatus::Complete);
+        let usage = self.usage.take();
+        self.stage.w.end(Ending { is_whole, is_paused, status, finish_reason, usage }, out);
+        self.stage.forget();
+        self.told.clear();
+        self.streamed.clear();
+        self.interrupts.clear();
+        self.steps.clear();
+        self.tool_messages.clear();
+        self.namespaces.clear();
+        (self.root, self.has_state, self.is_mid_air) = (Root::default(), false, false);
+    }
+}
+
+/// The hash by which things are known again.
+fn hash_of(text: &str) -> u64 {
+    use std::hash::Hasher as _;
+    let mut hasher = fnv::FnvHasher::default();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! What `astream_events` tells: every runnable begins, streams and ends under an id of its own. A tool's id is not that
+//! of the call that it executes.
+
+use compact_str::CompactString;
+use serde::Deserialize;
+
+use super::messages::{About, Place};
+use super::stage::{Call, Given};
+use super::wire::{Block, Message, Speaker, usage};
+use super::{Graph, Tagged};
+use crate::Decoded;
+use crate::fault::fault;
+use crate::field::Field;
+use model::event::PartKind;
+
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(default)]
+struct RunnableEvent<'a> {
+    #[serde(borrow)]
+    event: Field<'a>,
+    #[serde(borrow)]
+    name: Field<'a>,
+    #[serde(borrow)]
+    run_id: Field<'a>,
+    #[serde(borrow)]
+    metadata: Field<'a>,
+    #[serde(borrow)]
+    parent_ids: Field<'a>,
+    #[serde(borrow)]
+    data: Field<'a>,
+}
+
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(default)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    input: Field<'a>,
+    #[serde(borrow)]
+    output: Field<'a>,
+    #[serde(borrow)]
+    chunk: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+    #[serde(borrow)]
+    tool_call_id: Field<'a>,
+}
+
+impl Graph {
+    /// An event of a runnable.
+    pub(super) fn runnable_event(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        let it: RunnableEvent<'_> = whole.object();
+        let (event, run) = (it.event.text().unwrap_or_default(), it.run_id.words().unwrap_or_default());
+        if self.stage.w.has_begun() && !self.stage.w.is_running() && !event.ends_with("_start") {
+            return; // What is left to say of a run that was told as over.
+        }
+        let payload: Payload<'_> = it.data.object();
+        let is_first = !self.stage.w.is_running();
+        let mut place = self.place(&[], &it.metadata.object::<About<'_>>(), out);
+        place.key = CompactString::new(&run);
+        if event.ends_with("_start") && is_first && it.parent_ids.list().is_empty() {
+            self.root.run.clone_from(&place.key);
+            self.root.is_followed = true;
+        }
+        let is_root = self.root.run == place.key;
+        match &*event {
+            "on_chain_start" if is_root => self.question(payload.input, &place, out),
+            "on_chat_model_start" => self.question(payload.input, &place, out),
+            "on_chat_model_stream" | "on_llm_stream" => self.model_piece(payload.chunk, &place, out),
+            "on_chat_model_end" | "on_llm_end" => self.model_end(payload.output, &place, out),
+            "on_chain_stream" if is_root => self.root_stream(payload.chunk, out),
+            "on_tool_start" => self.tool_start(&it, &payload, &place, out),
+            "on_tool_end" | "on_tool_error" => self.tool_end(&it, &payload, &place, out),
+            "on_custom_event" => {
+                let name = it.name.word().unwrap_or_else(|| "custom".into());
+                self.stage.w.custom(&name, it.data, place.agent.as_ref(), out);
+            }
+            "on_chain_error" | "on_chat_model_error" | "on_llm_error" => {
+                self.stage.w.fail(fault(payload.error), out);
+            }
+            event if event.starts_with("on_retriever_") => {
+                self.stage.w.raw(whole, place.agent.as_ref(), out);
+            }
+            // Chains, prompts and parsers inside of the graph: how it is built, not what it says.
+            _ => {}
+        }
+        if is_root && (event.ends_with("_end") || event.ends_with("_error")) {
+            self.close(event.ends_with("_end"), out);
+        }
+    }
+
+    /// What a graph or a model is asked.
+    fn question(&mut self, input: Field<'_>, place: &Place, out: &mut Decoded) {
+        let messages = input.object::<Tagged<'_>>().messages;
+        for message in messages.list() {
+            // A model may be asked several things at once.
+            let batch = if message.is_list() { message.list() } else { vec![message] };
+            for message in batch.into_iter().filter_map(Message::read) {
+                if let Speaker::Other(role) = message.speaker {
+                    self.history(role, &message, place, out);
+                }
+            }
+        }
+    }
+
+    fn model_piece(&mut self, piece: Field<'_>, place: &Place, out: &mut Decoded) {
+        if let Some(message) = Message::read(piece) {
+            return self.piece_of(&place.key, &message, place, out);
+        }
+        let text = piece.text().or_else(|| piece.object::<Block<'_>>().text.text()).unwrap_or_default();
+        self.open_message(&place.key, place, out);
+        if let Some(spoken) = self.open.get_mut(&place.key) {
+            self.is_mid_air = true;
+            spoken.delta((PartKind::Text, 0), &text, &mut self.stage, out);
+        }
+    }
+
+    fn model_end(&mut self, output: Field<'_>, place: &Place, out: &mut Decoded) {
+        let message = Message::read(output);
+        if let (Some(spoken), Some(message)) = (self.open.get_mut(&place.key), &message) {
+            spoken.usage = spoken.usage.or(usage(message.body.usage_metadata));
+            spoken.id = message.body.id.word().map(CompactString::from).unwrap_or_default();
+        }
+        self.end_message(&place.key, true, out);
+        self.is_mid_air = false;
+        if let Some(message) = message {
+            self.whole(&message, place, out);
+        }
+    }
+
+    /// What a node of the graph changed in the state.
+    fn root_stream(&mut self, change: Field<'_>, out: &mut Decoded) {
+        let entries = change.entries();
+        let is_update = entries.iter().all(|(_, value)| value.is_object() || value.is_list());
+        if is_update && Message::read(change).is_none() && !entries.is_empty() {
+            self.updates(&[], change, out);
+        }
+    }
+
+    fn tool_start(
+        &mut self,
+        it: &RunnableEvent<'_>,
+        payload: &Payload<'_>,
+        place: &Place,
+        out: &mut Decoded,
+    ) {
+        let name = it.name.word().unwrap_or_default();
+        let given = it.metadata.object::<Payload<'_>>().tool_call_id.words();
+        let given = given.or_else(|| payload.tool_call_id.words());
+        let id = match given {
+            Some(id) if self.ensure_written(&id, out) => Some(CompactString::new(&id)),
+            _ => self.find_call(&name, payload.input, Call::is_waiting, out),
+        };
+        let id = match id {
+            Some(id) => id,
+            None if !self.stage.w.has_room(out) => return,
+            // A tool that no model has called.
+            None => {
+                let args = payload.input.text().unwrap_or_else(|| payload.input.as_json_text().into());
+                self.stage.whole_call(&place.key, &name, &args, place.agent.as_ref(), out)
+            }
+        };
+        self.stage.name_run(&place.key, &id);
+        self.stage.run(&id, None, out);
+    }
+
+    fn tool_end(&mut self, it: &RunnableEvent<'_>, payload: &Payload<'_>, place: &Place, out: &mut Decoded) {
+        let message = Message::read(payload.output).or_else(|| Message::read(payload.error));
+        let id = message.as_ref().and_then(|message| message.body.tool_call_id.words());
+        let known = self.stage.call_of_run(&place.key);
+        let id = id.map(CompactString::from).or(known).unwrap_or_else(|| place.key.clone());
+        self.ensure_written(&id, out);
+        if it.event.text().as_deref() == Some("on_tool_end") {
+            return self.outcome(&id, payload.output, None, out);
+        }
+        let name = it.name.word().unwrap_or_default();
+        let given = Given {
+            id: &id,
+            name: &name,
+            output: payload.error,
+            is_error: true,
+            agent: place.agent.as_ref(),
+        };
+        self.stage.result(&given, None, out);
+    }
+}

@@ -1,0 +1,331 @@
+//! A message of the model while it is told: its parts and calls, piece by piece or as a whole that grows.
+
+use std::hash::Hasher as _;
+
+use compact_str::CompactString;
+use fnv::FnvHasher;
+use serde::Deserialize;
+
+use super::pieces::{Piece, add_block, pieces};
+use super::stage::{ARGUMENTS_KEPT_BYTES_MAX, Stage};
+use super::wire::{Message, usage};
+use crate::Decoded;
+use crate::field::Field;
+use crate::writer::{Outcome, WholeCall, WholePart};
+use model::event::{PartKind, Usage};
+use model::ids::AgentId;
+
+/// A message that goes on.
+#[derive(Debug, Default)]
+pub(super) struct Spoken {
+    pub(super) agent: Option<AgentId>,
+    /// Its own id, where the stream has another name for it; empty otherwise.
+    pub(super) id: CompactString,
+    /// The text of it, as far as it was told.
+    said: Said,
+    /// Open parts, by what they are and where they stand.
+    parts: Vec<((PartKind, u64), WholePart)>,
+    pub(super) calls: Vec<Entry>,
+    /// Pieces that are no text, of a message that is told again and again.
+    others: usize,
+    pub(super) usage: Option<Usage>,
+    /// Its tokens as the graph says them beside it, for models that do not say them themselves.
+    pub(super) usage_beside: Option<Usage>,
+    /// It carries its calls itself: those that the graph says beside it are the same.
+    pub(super) has_calls: bool,
+    /// The stream said that the model stopped.
+    pub(super) is_stopped: bool,
+}
+
+/// A hash of the text that was told; nothing before the first.
+#[derive(Debug, Default)]
+struct Said(Option<u64>);
+
+impl Said {
+    fn add(&mut self, text: &str) {
+        let mut hasher = self.0.map_or_else(FnvHasher::default, FnvHasher::with_key);
+        hasher.write(text.as_bytes());
+        self.0 = Some(hasher.finish());
+    }
+}
+
+/// A call in a message.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// How the pieces of the message name it.
+    pub(super) key: CompactString,
+    /// Its own id; empty when none was given.
+    pub(super) id: CompactString,
+    pub(super) call: WholeCall,
+    /// The arguments, as far as they are kept.
+    args: String,
+    /// The whole arguments so far were told, so pieces of them tell nothing new.
+    pub(super) is_cumulative: bool,
+}
+
+/// A piece of a call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CallPiece<'a> {
+    #[serde(borrow)]
+    pub(super) index: Field<'a>,
+    #[serde(borrow)]
+    pub(super) id: Field<'a>,
+    #[serde(borrow)]
+    pub(super) name: Field<'a>,
+    #[serde(borrow)]
+    pub(super) args: Field<'a>,
+}
+
+impl Spoken {
+    pub(super) fn of(agent: Option<AgentId>) -> Self {
+        Self { agent, ..Self::default() }
+    }
+
+    /// A piece of the message.
+    pub(super) fn piece(&mut self, message: &Message<'_>, stage: &mut Stage, out: &mut Decoded) {
+        for piece in pieces(message) {
+            match piece {
+                Piece::Text { kind, place, text } => {
+                    self.end_parts_but((kind, place), stage, out);
+                    self.delta((kind, place), &text, stage, out);
+                }
+                other => self.other(&other, stage, out),
+            }
+        }
+        self.has_calls |= message.has_calls();
+        let pieces = message.body.tool_call_chunks.list();
+        if pieces.is_empty() {
+            self.whole_calls(message, stage, out);
+        }
+        for piece in pieces {
+            self.call_piece(&piece.object(), stage, out);
+        }
+        if let Some(more) = usage(message.body.usage_metadata) {
+            self.usage = Some(self.usage.unwrap_or_default().plus(more));
+        }
+    }
+
+    /// The whole message, which nothing was told of.
+    pub(super) fn whole(&mut self, message: &Message<'_>, stage: &mut Stage, out: &mut Decoded) {
+        for piece in pieces(message) {
+            match piece {
+                Piece::Text { kind, place, text } => self.delta((kind, place), &text, stage, out),
+                other => self.other(&other, stage, out),
+            }
+        }
+        self.whole_calls(message, stage, out);
+        self.usage = usage(message.body.usage_metadata).or(self.usage);
+    }
+
+    fn whole_calls(&mut self, message: &Message<'_>, stage: &mut Stage, out: &mut Decoded) {
+        for call in message.body.tool_calls.list() {
+            let call: CallPiece<'_> = call.object();
+            let id = call.id.words().unwrap_or_default();
+            let Some(name) = call.name.word() else { continue };
+            let is_told =
+                !id.is_empty() && (stage.knows(&id) || self.calls.iter().any(|entry| entry.id == *id));
+            if is_told || !stage.w.has_room(out) {
+                continue;
+            }
+            let args = call.args.text().unwrap_or_else(|| call.args.as_json_text().into());
+            stage.whole_call(&id, &name, &args, self.agent.as_ref(), out);
+        }
+        if message.body.tool_call_chunks.is_truthy() {
+            return;
+        }
+        for call in message.body.invalid_tool_calls.list() {
+            let piece: CallPiece<'_> = call.object();
+            let id = piece.id.words().unwrap_or_default();
+            if !id.is_empty() && !stage.knows(&id) && piece.name.word().is_some() {
+                self.call_piece(&piece, stage, out);
+            }
+        }
+    }
+
+    /// All of the message so far.
+    pub(super) fn grow(&mut self, message: &Message<'_>, stage: &mut Stage, out: &mut Decoded) {
+        self.is_stopped |= message.stopped().is_some();
+        let pieces = pieces(message);
+        let last = pieces.len().saturating_sub(1);
+        let mut others = 0_usize;
+        for (at, piece) in pieces.into_iter().enumerate() {
+            if let Piece::Text { kind, place, text } = piece {
+                self.set((kind, place), &text, stage, out);
+                continue;
+            }
+            others = others.saturating_add(1);
+            if others > self.others && (at < last || self.is_stopped) {
+                self.others = others;
+                self.other(&piece, stage, out);
+            }
+        }
+        self.usage = usage(message.body.usage_metadata).or(self.usage);
+        self.grow_calls(message, stage, out);
+    }
+
+    /// A block that is no text, thinking or call, as a whole.
+    pub(super) fn block_piece(&mut self, at: u64, block: Field<'_>, stage: &mut Stage, out: &mut Decoded) {
+        let mut pieces = Vec::new();
+        add_block(at, block, &mut pieces);
+        for piece in pieces {
+            match piece {
+                Piece::Text { kind, place, text } => self.set((kind, place), &text, stage, out),
+                other => self.other(&other, stage, out),
+            }
+        }
+        self.end_place(at, stage, out);
+    }
+
+    fn other(&mut self, piece: &Piece<'_>, stage: &mut Stage, out: &mut Decoded) {
+        let agent = self.agent.clone();
+        let agent = agent.as_ref();
+        match piece {
+            Piece::Text { .. } => {}
+            Piece::Hidden { place } => {
+                self.end_parts_but((PartKind::Thinking, *place), stage, out);
+                if stage.w.has_room(out) {
+                    stage.w.whole_part(PartKind::Thinking, "", true, agent, out);
+                }
+            }
+            Piece::Call { id, name, input } => {
+                if !stage.knows(id) && stage.w.has_room(out) {
+                    let mut call = stage.w.open_call(id, name, true, agent, out);
+                    let input = input.text().unwrap_or_else(|| input.as_json_text().into());
+                    call.args(if input == "null" { "" } else { &input }, &stage.w, out);
+                    call.written(None, &mut stage.w, out);
+                }
+            }
+            Piece::Result { id, output, is_error } => {
+                let outcome = Outcome { is_error: *is_error, ..Outcome::of(output.json()) };
+                stage.w.result(id, outcome, agent, out);
+            }
+            Piece::Custom { name, value } => stage.w.custom(name, *value, agent, out),
+            Piece::Raw(value) => stage.w.raw(*value, agent, out),
+        }
+    }
+
+    /// More text of a part.
+    pub(super) fn delta(&mut self, key: (PartKind, u64), text: &str, stage: &mut Stage, out: &mut Decoded) {
+        if text.is_empty() {
+            return;
+        }
+        if key.0 == PartKind::Text {
+            self.said.add(text);
+        }
+        if let Some(part) = self.part(key, stage, out) {
+            part.delta(text, &stage.w, out);
+        }
+    }
+
+    /// The text of a part is `whole` now.
+    pub(super) fn set(&mut self, key: (PartKind, u64), whole: &str, stage: &mut Stage, out: &mut Decoded) {
+        if whole.is_empty() && !self.parts.iter().any(|(known, _)| *known == key) {
+            return;
+        }
+        if key.0 == PartKind::Text {
+            self.said = Said::default();
+            self.said.add(whole);
+        }
+        if let Some(part) = self.part(key, stage, out) {
+            part.set(whole, &stage.w, out);
+        }
+    }
+
+    fn part(&mut self, key: (PartKind, u64), stage: &mut Stage, out: &mut Decoded) -> Option<&mut WholePart> {
+        let known = self.parts.iter().position(|(known, _)| *known == key);
+        let at = if let Some(at) = known {
+            at
+        } else {
+            if !stage.w.has_room(out) {
+                return None;
+            }
+            let part = stage.w.open_part(key.0, self.agent.as_ref(), out);
+            self.parts.push((key, WholePart::new(part)));
+            self.parts.len().saturating_sub(1)
+        };
+        self.parts.get_mut(at).map(|(_, part)| part)
+    }
+
+    /// The parts of a place that are of another kind.
+    pub(super) fn other_kinds(&self, (kind, place): (PartKind, u64)) -> Vec<PartKind> {
+        let others = self.parts.iter().map(|(key, _)| *key);
+        others.filter(|key| key.1 == place && key.0 != kind).map(|key| key.0).collect()
+    }
+
+    fn end_parts_but(&mut self, key: (PartKind, u64), stage: &Stage, out: &mut Decoded) {
+        for (_, part) in self.parts.extract_if(.., |(known, _)| *known != key) {
+            part.end(false, &stage.w, out);
+        }
+    }
+
+    /// The parts of a place are whole.
+    pub(super) fn end_place(&mut self, place: u64, stage: &Stage, out: &mut Decoded) {
+        for (_, part) in self.parts.extract_if(.., |((_, known), _)| *known == place) {
+            part.end(false, &stage.w, out);
+        }
+    }
+
+    /// The calls are written as they stand.
+    pub(super) fn write_calls(&mut self, is_whole: bool, stage: &mut Stage, out: &mut Decoded) {
+        for mut entry in std::mem::take(&mut self.calls) {
+            if is_whole || entry.call.call().is_whole() {
+                entry.written(self.agent.as_ref(), stage, out);
+            }
+        }
+    }
+
+    /// One of the calls is written.
+    pub(super) fn write_call(&mut self, index: u64, stage: &mut Stage, out: &mut Decoded) {
+        let key = compact_str::format_compact!("{index}");
+        let agent = self.agent.clone();
+        for mut entry in self.calls.extract_if(.., |entry| entry.key == key) {
+            entry.written(agent.as_ref(), stage, out);
+        }
+    }
+
+    /// The hash of all text that was told; nothing when there was none.
+    pub(super) fn said(&self) -> Option<u64> {
+        self.said.0
+    }
+
+    /// The message is over; whole or broken off.
+    pub(super) fn end(&mut self, is_whole: bool, stage: &mut Stage, out: &mut Decoded) {
+        for (_, part) in std::mem::take(&mut self.parts) {
+            part.end(false, &stage.w, out);
+        }
+        self.write_calls(is_whole, stage, out);
+    }
+}
+
+impl Entry {
+    pub(super) fn new(key: &str, id: &str, call: WholeCall) -> Self {
+        let (key, id) = (CompactString::new(key), CompactString::new(id));
+        Self { key, id, call, args: String::new(), is_cumulative: false }
+    }
+
+    /// More of the arguments.
+    pub(super) fn args(&mut self, text: &str, stage: &Stage, out: &mut Decoded) {
+        if self.args.len() <= ARGUMENTS_KEPT_BYTES_MAX {
+            self.args.push_str(text);
+        }
+        self.call.args(text, &stage.w, out);
+    }
+
+    /// The arguments are `whole` now.
+    pub(super) fn set_args(&mut self, whole: &str, stage: &Stage, out: &mut Decoded) {
+        self.args.clear();
+        if whole.len() <= ARGUMENTS_KEPT_BYTES_MAX {
+            self.args.push_str(whole);
+        }
+        self.call.set_args(whole, &stage.w, out);
+    }
+
+    /// The call is written.
+    pub(super) fn written(&mut self, agent: Option<&AgentId>, stage: &mut Stage, out: &mut Decoded) {
+        self.call.written(&mut stage.w, out);
+        let call = self.call.call();
+        let (id, name) = (CompactString::new(call.id()), CompactString::new(call.name()));
+        stage.add(&id, &name, &self.args, agent);
+    }
+}

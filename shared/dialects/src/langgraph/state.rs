@@ -1,0 +1,240 @@
+//! The state of a graph: whole, or what a step changed in it, and the questions that stop a graph.
+
+use compact_str::CompactString;
+use serde::Deserialize;
+
+use super::messages::Place;
+use super::spoken::CallPiece;
+use super::stage::Call;
+use super::wire::{Message, Speaker};
+use super::{Graph, hash_of};
+use crate::Decoded;
+use crate::field::Field;
+use model::json::Json;
+
+/// The field of a state that holds its messages.
+const MESSAGES: &str = "messages";
+
+/// The field of a state that holds the questions to a person.
+const INTERRUPT: &str = "__interrupt__";
+
+/// Messages of an earlier run that are looked at for calls without results.
+const LOOKED_BACK_MAX: usize = 8;
+
+/// A question to a person, in the shapes of several versions.
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(default)]
+struct Interrupt<'a> {
+    #[serde(borrow)]
+    value: Field<'a>,
+    #[serde(borrow)]
+    payload: Field<'a>,
+    #[serde(borrow)]
+    id: Field<'a>,
+    #[serde(borrow, rename = "interrupt_id")]
+    long_id: Field<'a>,
+}
+
+/// What a person is asked to look at.
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(default)]
+struct Request<'a> {
+    #[serde(borrow, rename = "action_requests")]
+    all: Field<'a>,
+    #[serde(borrow, rename = "actionRequests")]
+    all_js: Field<'a>,
+    #[serde(borrow, rename = "action_request")]
+    single: Field<'a>,
+    #[serde(borrow, rename = "actionRequest")]
+    single_js: Field<'a>,
+    #[serde(borrow)]
+    name: Field<'a>,
+    #[serde(borrow)]
+    action: Field<'a>,
+    #[serde(borrow)]
+    args: Field<'a>,
+    #[serde(borrow)]
+    description: Field<'a>,
+}
+
+impl Graph {
+    /// The whole state of the graph in the namespace `path`.
+    pub(super) fn values(&mut self, path: &[CompactString], value: Field<'_>, out: &mut Decoded) {
+        let entries = value.entries();
+        let messages = entries.iter().find(|(name, _)| name == MESSAGES).map(|(_, value)| *value);
+        let messages = Message::list(messages.unwrap_or_default());
+        if path.is_empty() && !std::mem::replace(&mut self.has_state, true) {
+            for message in &messages {
+                self.earlier(message, out);
+            }
+            self.left_open(&messages, out);
+        } else {
+            self.told_by(path, &messages, out);
+        }
+        self.rest("state", path, &entries, out);
+        self.is_mid_air = false;
+        self.ask_all(interrupts(&entries), out);
+    }
+
+    /// Calls of an earlier run that wait for their results: this run goes on with them.
+    fn left_open(&mut self, messages: &[Message<'_>], out: &mut Decoded) {
+        let answered: Vec<_> = messages.iter().filter_map(|it| it.body.tool_call_id.words()).collect();
+        let calls = messages.iter().rev().take(LOOKED_BACK_MAX).flat_map(|it| it.body.tool_calls.list());
+        for call in calls {
+            let call: CallPiece<'_> = call.object();
+            let (id, name) = (call.id.words().unwrap_or_default(), call.name.word().unwrap_or_default());
+            if !id.is_empty()
+                && !answered.contains(&id)
+                && !self.stage.knows(&id)
+                && self.stage.w.has_room(out)
+            {
+                self.stage.whole_call(&id, &name, call.args.as_json_text(), None, out);
+            }
+        }
+    }
+
+    /// What the messages of a state tell of that nobody has told.
+    fn told_by(&mut self, path: &[CompactString], messages: &[Message<'_>], out: &mut Decoded) {
+        let agent = if path.is_empty() {
+            None
+        } else {
+            // What the sub-agent was told to do tells which call it works for.
+            let task = messages.iter().find(|message| message.speaker == Speaker::Other("user"));
+            let task = task.map(Message::text);
+            self.stage.agent(path, None, task.as_deref(), out)
+        };
+        let place = Place { agent, key: CompactString::default() };
+        for message in messages {
+            match message.speaker {
+                // In a state all messages are whole, whatever they are called.
+                Speaker::Model { .. } => self.whole(message, &place, out),
+                _ => self.message(message, &place, out),
+            }
+        }
+    }
+
+    /// What a step changed in the state, by node.
+    pub(super) fn updates(&mut self, path: &[CompactString], value: Field<'_>, out: &mut Decoded) {
+        self.is_mid_air = false;
+        self.has_state = true;
+        let nodes = value.entries();
+        for (node, change) in nodes.iter().filter(|(node, _)| node != INTERRUPT) {
+            // A node that ran several times at once tells of each.
+            for change in change.list() {
+                let entries = change.entries();
+                let messages = entries.iter().find(|(name, _)| name == MESSAGES).map(|(_, value)| *value);
+                self.told_by(path, &Message::list(messages.unwrap_or_default()), out);
+                let name = format!("state.{node}");
+                self.rest(&name, path, &entries, out);
+            }
+        }
+        let asked = interrupts(&nodes);
+        if asked.is_list() && asked.list().is_empty() {
+            // A breakpoint between two nodes, which asks nothing.
+            self.stage.w.begin(None, out);
+            self.is_asked = true;
+        }
+        self.ask_all(asked, out);
+    }
+
+    /// What stands in a state beside its messages, where it is new.
+    fn rest(
+        &mut self,
+        name: &str,
+        path: &[CompactString],
+        entries: &[(String, Field<'_>)],
+        out: &mut Decoded,
+    ) {
+        let rest = entries.iter().filter(|(name, value)| {
+            name != MESSAGES && name != INTERRUPT && value.is_some() && (value.is_truthy() || name != "error")
+        });
+        let rest: Vec<String> = rest
+            .map(|(name, value)| format!("{}:{}", Json::string(name).as_str(), value.as_json_text()))
+            .collect();
+        if rest.is_empty() {
+            return;
+        }
+        let text = format!("{{{}}}", rest.join(","));
+        let hash = hash_of(&text);
+        if std::mem::replace(&mut self.last_state, hash) == hash {
+            return;
+        }
+        let agent = self.agent_at(path, out);
+        self.stage.w.custom(name, Field::parse(&text).unwrap_or_default(), agent.as_ref(), out);
+    }
+
+    /// The graph stops for a person, with one or more questions.
+    pub(super) fn ask_all(&mut self, interrupts: Field<'_>, out: &mut Decoded) {
+        for item in interrupts.list() {
+            let interrupt: Interrupt<'_> = item.object();
+            let id = interrupt.id.word().or_else(|| interrupt.long_id.word());
+            let key = id.unwrap_or_else(|| item.as_json_text().into());
+            if self.interrupts.insert(hash_of(&key)) {
+                let value = [interrupt.value, interrupt.payload].into_iter().find(|value| value.is_some());
+                self.ask(item, value.unwrap_or(item), out);
+            }
+        }
+    }
+
+    fn ask(&mut self, whole: Field<'_>, value: Field<'_>, out: &mut Decoded) {
+        self.stage.w.begin(None, out);
+        self.is_asked = true;
+        self.is_mid_air = false;
+        // Whoever answers needs it to the letter; the calls that it asks about come behind it, in its order.
+        self.stage.w.custom("interrupt", whole, None, out);
+        for (item, beside) in requests(value) {
+            let request: Request<'_> = item.object();
+            let name = request.name.word().or_else(|| request.action.word()).unwrap_or_default();
+            let waiting = self.find_call(&name, request.args, Call::is_unasked, out);
+            // A tool may also ask while it runs.
+            let Some(id) = waiting.or_else(|| self.stage.find(&name, request.args, |_| true)) else {
+                continue;
+            };
+            let question =
+                request.description.word().or_else(|| beside.word()).map(std::borrow::Cow::into_owned);
+            self.stage.ask(&id, question, out);
+        }
+    }
+
+    /// The oldest call that is meant by its name and arguments; calls that are still being told are written first.
+    pub(super) fn find_call(
+        &mut self,
+        name: &str,
+        args: Field<'_>,
+        fits: fn(&Call) -> bool,
+        out: &mut Decoded,
+    ) -> Option<CompactString> {
+        if name.is_empty() {
+            return None;
+        }
+        if let Some(id) = self.stage.find(name, args, fits) {
+            return Some(id);
+        }
+        for spoken in self.open.values_mut() {
+            if spoken.calls.iter_mut().any(|entry| entry.call.call().name() == name) {
+                spoken.write_calls(false, &mut self.stage, out);
+            }
+        }
+        self.stage.find(name, args, fits)
+    }
+}
+
+fn interrupts<'a>(entries: &[(String, Field<'a>)]) -> Field<'a> {
+    entries.iter().find(|(name, _)| name == INTERRUPT).map(|(_, value)| *value).unwrap_or_default()
+}
+
+/// The calls that a person is asked about, with what stands beside each.
+fn requests(value: Field<'_>) -> Vec<(Field<'_>, Field<'_>)> {
+    let items = value.list().into_iter().flat_map(|item| {
+        let request: Request<'_> = item.object();
+        let lists = [request.all, request.all_js];
+        let mut requests: Vec<Field<'_>> = lists.into_iter().flat_map(Field::list).collect();
+        if requests.is_empty() {
+            // Some servers say the same in both forms.
+            requests.extend([request.single, request.single_js].into_iter().filter(|it| it.is_object()));
+        }
+        let requests = if requests.is_empty() { vec![item] } else { requests };
+        requests.into_iter().map(move |inner| (inner, request.description))
+    });
+    items.collect()
+}

@@ -1,0 +1,185 @@
+//! Dialects: foreign stream formats. A decoder turns the bytes of one stream into events, however the bytes are cut
+//! (invariant I11); bad input becomes anomalies, never an error, and loses nothing else.
+//!
+//! A decoder must never know what becomes of its events: no hub, no log, no encoder, and neither clock nor file. All that
+//! it needs from outside stands in [`DecodeOptions`].
+//!
+//! Reading order: [`framing`] (server-sent events, lines, objects) is separate from meaning and has one module for each kind
+//! of frame; [`field`] reads what stands in them; one module for each dialect says what it means, where [`openai_chat`] and
+//! [`anthropic`] are the ones to begin with; [`detect()`] tells a dialect by its first bytes, [`recording`] folds a whole stream.
+
+use compact_str::CompactString;
+
+use model::envelope::Envelope;
+use model::event::{Event, Kind};
+use model::ids::{PartId, RunId};
+
+pub mod field;
+pub mod framing;
+pub mod recording;
+
+mod agents;
+mod detect;
+mod fault;
+mod markup;
+mod objects;
+mod plausible;
+mod report;
+mod time;
+mod tokens;
+mod trajectory;
+mod writer;
+
+pub mod ag_ui;
+pub mod agno;
+pub mod ai_sdk;
+pub mod anthropic;
+pub mod bernard;
+pub mod claude_code;
+pub mod claude_session;
+pub mod codex;
+pub mod cohere;
+#[cfg(feature = "user-dialects")]
+pub mod custom;
+pub mod deep_agent;
+pub mod fanlight;
+pub mod forge;
+pub mod gemini;
+pub mod gemini_interactions;
+pub mod langgraph;
+pub mod ollama;
+pub mod open_webui;
+pub mod openai_chat;
+pub mod openai_responses;
+pub mod opencode;
+pub mod ralph;
+pub mod rye;
+pub mod swe_agent;
+pub mod tau_bench;
+pub mod text_calls;
+
+pub use detect::detect;
+pub use fault::{by_status, failure_in};
+use text_calls::stream::WithTextCalls;
+
+/// Turns one stream into events. Give it the bytes as they come, then call [`Decode::end`] once.
+pub trait Decode: std::fmt::Debug + Send {
+    /// Takes the next bytes; any cut is fine, also inside a character.
+    fn feed(&mut self, bytes: &[u8], out: &mut Decoded);
+
+    /// The stream is over. A run that was not ended by the stream itself ends as interrupted.
+    fn end(&mut self, out: &mut Decoded);
+}
+
+/// What a decoder needs to know from outside.
+#[derive(Debug, Clone)]
+pub struct DecodeOptions {
+    /// The run that the stream belongs to, for dialects whose streams do not name runs. A second run in the same
+    /// stream is `{run}.2`, and so on.
+    pub run: RunId,
+    /// Put before the ids of parts, so that several streams can continue one run without sharing ids. May be empty.
+    pub part_prefix: CompactString,
+    /// The caller goes on with this run: a model call that hands tool calls over to the caller does not end it (then
+    /// [`Kind::RunUpdate`] carries finish reason and usage).
+    pub run_goes_on: bool,
+    /// Calls that stand in the text of the answer are taken out of it, when they are written so.
+    pub text_calls: Option<text_calls::TextForm>,
+    /// What was set about such calls.
+    pub text_rules: text_calls::TextRules,
+}
+
+/// The decoder that `make` makes, looking for calls in texts when that is wanted.
+fn looking(options: DecodeOptions, make: impl FnOnce(DecodeOptions) -> Box<dyn Decode>) -> Box<dyn Decode> {
+    let (form, rules) = (options.text_calls, options.text_rules.clone());
+    let prefix = options.part_prefix.clone();
+    let decoder = make(options);
+    match form {
+        Some(form) => Box::new(WithTextCalls::new(decoder, (form, rules), prefix)),
+        None => decoder,
+    }
+}
+
+impl Default for DecodeOptions {
+    fn default() -> Self {
+        Self {
+            run: RunId::new("r1"),
+            part_prefix: CompactString::default(),
+            run_goes_on: false,
+            text_calls: None,
+            text_rules: text_calls::TextRules::default(),
+        }
+    }
+}
+
+impl DecodeOptions {
+    /// The `number`th part (from 1) of a stream.
+    pub fn part(&self, number: u64) -> PartId {
+        PartId::new(&compact_str::format_compact!("{}p{number}", self.part_prefix))
+    }
+}
+
+/// The events that a decoder made, in order; seq and time are still 0.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Decoded {
+    /// The events.
+    pub envelopes: Vec<Envelope>,
+}
+
+impl Decoded {
+    /// Adds a fact of `run`.
+    pub fn push(&mut self, run: &RunId, kind: Kind) {
+        self.event(Event::new(run, kind));
+    }
+
+    /// Adds an event.
+    pub fn event(&mut self, event: Event) {
+        self.event_at(event, None);
+    }
+
+    /// Adds an event that happened at `producer_at` by the stream's own clock, in milliseconds since 1970.
+    pub fn event_at(&mut self, event: Event, producer_at: Option<u64>) {
+        self.envelopes.push(Envelope { event, seq: 0, at: 0, producer_at, publisher: None, by_hub: false });
+    }
+}
+
+/// What makes a decoder for one stream.
+type Make = fn(DecodeOptions) -> Box<dyn Decode>;
+
+/// The dialects that can be decoded, each with its decoder.
+const DECODERS: &[(&str, Make)] = &[
+    (fanlight::NAME, fanlight::decoder),
+    (openai_chat::NAME, openai_chat::decoder),
+    // The legacy completions API has the same frame, with `text` for a delta.
+    ("openai-completions", openai_chat::decoder),
+    (anthropic::NAME, anthropic::decoder),
+    (bernard::NAME, bernard::decoder),
+    (deep_agent::NAME, deep_agent::decoder),
+    (forge::NAME, forge::decoder),
+    (open_webui::NAME, open_webui::decoder),
+    (ralph::NAME, ralph::decoder),
+    (rye::NAME, rye::decoder),
+    (openai_responses::NAME, openai_responses::decoder),
+    (gemini::NAME, gemini::decoder),
+    (gemini_interactions::NAME, gemini_interactions::decoder),
+    (swe_agent::NAME, swe_agent::decoder),
+    (tau_bench::NAME, tau_bench::decoder),
+    (ag_ui::NAME, ag_ui::decoder),
+    (claude_code::NAME, claude_code::decoder),
+    (claude_session::NAME, claude_session::decoder),
+    (codex::NAME, codex::decoder),
+    (cohere::NAME, cohere::decoder),
+    (ollama::NAME, ollama::decoder),
+    (ai_sdk::NAME, ai_sdk::decoder),
+    (langgraph::NAME, langgraph::decoder),
+    (opencode::NAME, opencode::decoder),
+    (agno::NAME, agno::decoder),
+];
+
+/// A decoder for the dialect `name`, or nothing when there is none of that name.
+pub fn decoder(name: &str, options: DecodeOptions) -> Option<Box<dyn Decode>> {
+    let (name, make) = DECODERS.iter().find(|(known, _)| *known == name)?;
+    Some(looking(options, |options| Box::new(plausible::Plausible::new(name, make(options)))))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! What dialects of JSON objects have in common: SSE or a JSON body, a terminator that some send and others add, errors in
+//! odd places, lines that are no event. A dialect says what an object means ([`Meaning`]); the rest is here.
+
+use super::fault::fault;
+use super::field::Field;
+use super::framing::{Body, Frame, FrameBody, Records, excerpt};
+use super::writer::Writer;
+use super::{Decode, Decoded};
+use model::anomaly::AnomalyCode;
+
+/// What the objects of one dialect mean.
+pub(super) trait Meaning: std::fmt::Debug + Send {
+    /// The name of the dialect.
+    const NAME: &'static str;
+
+    /// The object `text` that began on line `line`, in an event called `name` (empty without one).
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded);
+
+    /// An error, in whatever shape.
+    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+        self.writer().fail(fault(whole), out);
+    }
+
+    /// A line that is neither an SSE field nor JSON. Whether it meant something.
+    fn line(&mut self, _line: u64, _text: &str, _out: &mut Decoded) -> bool {
+        false
+    }
+
+    /// The terminator `[DONE]`. Gateways add it to dialects that have none.
+    fn done(&mut self, _out: &mut Decoded) {}
+
+    /// The bytes end inside of an object.
+    fn cut(&mut self) {}
+
+    /// The bytes are over: whatever is open ends.
+    fn finish(&mut self, out: &mut Decoded);
+
+    /// Where the events are written.
+    fn writer(&mut self) -> &mut Writer;
+}
+
+/// Decodes one stream of objects.
+#[derive(Debug)]
+pub(super) struct Objects<M> {
+    pieces: Pieces,
+    taking: Taking<M>,
+}
+
+/// How the bytes fall into objects.
+#[derive(Debug)]
+enum Pieces {
+    Body(Body),
+    Records(Records),
+}
+
+#[derive(Debug)]
+struct Taking<M> {
+    meaning: M,
+    /// The first line that was no event, with its number: all that there may be of a foreign error page.
+    stray: Option<(u64, String)>,
+}
+
+impl<M: Meaning> Objects<M> {
+    /// A decoder for one stream.
+    pub(super) fn new(meaning: M) -> Self {
+        Self { pieces: Pieces::Body(Body::default()), taking: Taking { meaning, stray: None } }
+    }
+
+    /// The same for programs that print an object a line, between lines that are none.
+    pub(super) fn records(meaning: M) -> Self {
+        Self { pieces: Pieces::Records(Records::default()), ..Self::new(meaning) }
+    }
+
+    /// The same for a dialect whose objects may stand bare among events.
+    pub(super) fn in_text(meaning: M) -> Self {
+        Self { pieces: Pieces::Body(Body::of_objects()), ..Self::new(meaning) }
+    }
+
+    /// The same for a dialect in which an array is an event.
+    pub(super) fn with_arrays(meaning: M) -> Self {
+        Self { pieces: Pieces::Body(Body::keeping_arrays()), ..Self::new(meaning) }
+    }
+}
+
+impl<M: Meaning> Decode for Objects<M> {
+    fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
+        let Self { pieces, taking } = self;
+        let take = &mut |frame: Frame<'_>| taking.frame(frame, out);
+        match pieces {
+            Pieces::Body(body) => body.feed(bytes, take),
+            Pieces::Records(records) => records.feed(bytes, take),
+        }
+    }
+
+    fn end(&mut self, out: &mut Decoded) {
+        let Self { pieces, taking } = self;
+        let take = &mut |frame: Frame<'_>| taking.frame(frame, out);
+        match pieces {
+            Pieces::Body(body) => body.end(take),
+            Pieces::Records(records) => records.end(take),
+        }
+        taking.meaning.finish(out);
+        if !taking.meaning.writer().has_begun()
+            && let Some((line, text)) = taking.stray.take()
+        {
+            let detail = format!("line {line}: no event of {} in the stream: {text}", M::NAME);
+            taking.meaning.writer().anomaly(AnomalyCode::Malformed, detail, out);
+        }
+    }
+}
+
+impl<M: Meaning> Taking<M> {
+    fn frame(&mut self, frame: Frame<'_>, out: &mut Decoded) {
+        let line = frame.line;
+        match frame.body {
+            FrameBody::Event { data, .. } if data.trim_start().starts_with("[DONE]") => {
+                self.meaning.done(out);
+            }
+            FrameBody::Event { name, data } => self.meaning.object(line, name, data, out),
+            FrameBody::Json(text) => self.meaning.object(line, "", text, out),
+            FrameBody::ErrorField(text) => self.meaning.fail(Field::parse(text).unwrap_or_default(), out),
+            FrameBody::Stray(text) if text.starts_with('{') && Field::parse(text).is_some() => {
+                self.meaning.object(line, "", text, out);
+            }
+            FrameBody::Stray(text) if self.meaning.line(line, text, out) => {}
+            FrameBody::Stray(text) => {
+                self.stray.get_or_insert_with(|| (line, excerpt(text).to_owned()));
+            }
+            FrameBody::TooLarge(bytes) => {
+                let detail = format!("line {line}: an event of {bytes} bytes was left out");
+                self.meaning.writer().anomaly(AnomalyCode::TooLarge, detail, out);
+            }
+            FrameBody::Cut(text) => {
+                self.meaning.cut();
+                let writer = self.meaning.writer();
+                writer.begin(None, out);
+                let detail = format!("line {line}: cut off: {}", excerpt(text));
+                writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        }
+    }
+}

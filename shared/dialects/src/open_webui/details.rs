@@ -1,0 +1,128 @@
+//! `<details>` blocks: calls, reasoning, and code that was run. Older servers put the result of a call into an attribute,
+//! newer ones into the body; both are escaped.
+
+use std::borrow::Cow;
+
+use super::page::{Page, ToldCall};
+use crate::Decoded;
+use crate::field::{Field, json_within_depth};
+use crate::markup::{attribute, unescape};
+use crate::writer::{Outcome, Writer};
+use model::json::Json;
+
+/// How the result of a call begins that failed.
+const FAILED: &str = "Error: ";
+
+/// An opening tag.
+#[derive(Debug)]
+pub(super) struct Block<'a> {
+    tag: &'a str,
+    kind: BlockKind,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum BlockKind {
+    Call,
+    Reasoning,
+    Code,
+}
+
+/// Whether the tag is that of a block, and not of any `<details>` that a text may have.
+pub(super) fn is_block(tag: &str) -> bool {
+    Block::read(tag).is_some()
+}
+
+impl<'a> Block<'a> {
+    pub(super) fn read(tag: &'a str) -> Option<Self> {
+        let kind = match &*attribute(tag, "type")? {
+            "tool_calls" => BlockKind::Call,
+            "reasoning" => BlockKind::Reasoning,
+            "code_interpreter" => BlockKind::Code,
+            _ => return None,
+        };
+        Some(Self { tag, kind })
+    }
+
+    /// Tells what the block with this body says.
+    pub(super) fn tell(&self, body: &str, page: &mut Page, w: &mut Writer, out: &mut Decoded) {
+        let is_done = attribute(self.tag, "done").is_none_or(|done| done == "true");
+        let body = without_summary(body);
+        match self.kind {
+            BlockKind::Call => page.call(self.call(is_done, body), w, out),
+            BlockKind::Reasoning => page.thought(&quoted(body), is_done, w, out),
+            BlockKind::Code => page.call(self.code(is_done, body), w, out),
+        }
+    }
+
+    fn attribute(&self, name: &str) -> Cow<'a, str> {
+        attribute(self.tag, name).unwrap_or_default()
+    }
+
+    fn call(&self, is_done: bool, body: &'a str) -> ToldCall<'a> {
+        let result = attribute(self.tag, "result").filter(|result| !result.is_empty());
+        let result = result.unwrap_or_else(|| unescape(body.trim()));
+        let json = |name| {
+            attribute(self.tag, name)
+                .and_then(|value| Json::parse(&value))
+                .filter(|json| json.as_str() != "\"\"")
+        };
+        let outcome = Outcome { files: json("files"), embeds: json("embeds"), ..outcome_of(&result) };
+        ToldCall {
+            id: self.attribute("id"),
+            name: self.attribute("name"),
+            arguments: plain(self.attribute("arguments")),
+            outcome: is_done.then_some(outcome),
+        }
+    }
+
+    fn code(&self, is_done: bool, body: &'a str) -> ToldCall<'a> {
+        let (lang, code) = fenced(body);
+        let arguments = serde_json::json!({ "lang": lang, "code": unescape(code) }).to_string();
+        let output = self.attribute("output");
+        ToldCall {
+            id: self.attribute("id"),
+            name: Cow::Borrowed("code_interpreter"),
+            arguments: Cow::Owned(arguments),
+            outcome: is_done.then(|| Outcome::of(json_or_text(&output))),
+        }
+    }
+}
+
+/// Arguments may be written as JSON twice.
+fn plain(arguments: Cow<'_, str>) -> Cow<'_, str> {
+    match Field::parse(&arguments).and_then(Field::text) {
+        Some(inner) => Cow::Owned(inner.into_owned()),
+        None => arguments,
+    }
+}
+
+/// What a block says of a call that is over. Pipes write a failure as a result with a word before it.
+fn outcome_of(result: &str) -> Outcome {
+    let output = json_or_text(result);
+    match output.to_text().strip_prefix(FAILED) {
+        Some(why) => Outcome::error(Json::string(why)),
+        None => Outcome::of(output),
+    }
+}
+
+fn json_or_text(text: &str) -> Json {
+    json_within_depth(text).unwrap_or_else(|| Json::string(text))
+}
+
+fn without_summary(body: &str) -> &str {
+    body.split_once("</summary>").map_or(body, |(_, rest)| rest).trim_matches(['\n', '\r'])
+}
+
+/// The text of lines that are quoted.
+fn quoted(body: &str) -> String {
+    let lines =
+        body.lines().map(|line| line.strip_prefix("> ").or_else(|| line.strip_prefix('>')).unwrap_or(line));
+    unescape(&lines.collect::<Vec<_>>().join("\n")).into_owned()
+}
+
+/// The language of a fence and what is in it.
+fn fenced(body: &str) -> (&str, &str) {
+    let Some((_, rest)) = body.split_once("```") else { return ("", body.trim()) };
+    let (lang, rest) = rest.split_once('\n').unwrap_or((rest, ""));
+    (lang.trim(), rest.rsplit_once("```").map_or(rest, |(code, _)| code).trim_end_matches('\n'))
+}

@@ -1,0 +1,195 @@
+//! OpenAI chat completions, as OpenAI and some thirty other servers stream them: SSE with chunks and `[DONE]`, or a
+//! JSON body where the answer was not streamed or failed. The legacy completions API has the same frame and is read
+//! too.
+//!
+//! The end of a run is the end of the stream: `[DONE]`, or the end of the bytes. A `finish_reason` ends only the
+//! message, since usage, repetitions and errors may follow it; but a stream that has one is whole without `[DONE]`.
+
+use std::collections::BTreeMap;
+use std::hash::Hasher as _;
+
+use compact_str::CompactString;
+
+use super::field::Field;
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::writer::{Ending, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+use model::event::{ErrorFact, Usage};
+
+mod calls;
+mod choice;
+mod think;
+mod wire;
+
+use choice::Choice;
+pub(super) use wire::usage;
+use wire::{ChoiceChunk, Chunk, Delta, XGroq};
+
+/// The name of the dialect.
+pub const NAME: &str = "openai-chat";
+
+/// Most choices of one answer; the API's own limit.
+const CHOICES_MAX: usize = 128;
+
+/// A decoder for one answer.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::new(Chat::new(NAME, options)))
+}
+
+/// What the objects mean.
+#[derive(Debug)]
+pub(super) struct Chat {
+    writer: Writer,
+    choices: BTreeMap<u64, Choice>,
+    usage: Option<Usage>,
+    /// Hash of the citations that were told last: some servers repeat the whole list with each chunk.
+    told: u64,
+}
+
+impl Meaning for Chat {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+        let chunk: Chunk<'_> = match serde_json::from_str(text) {
+            Ok(chunk) => chunk,
+            Err(_) if name == "error" => return self.fail_with(text, out),
+            Err(error) => {
+                let detail = format!("line {line}: {error}: {}", excerpt(text));
+                return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        };
+        let x_groq: XGroq<'_> = chunk.x_groq.object();
+        let choices = chunk.choices.list();
+        let error = [chunk.error, x_groq.error].into_iter().find(|error| error.is_truthy());
+        let is_chunk = chunk.choices.is_list() || chunk.choices.is_object();
+        let is_known = is_chunk || chunk.usage.is_object() || error.is_some();
+        if !is_known {
+            return self.odd_object(name, text, &chunk, out);
+        }
+        if choices.is_empty() && error.is_none() && self.writer.has_begun() && !self.writer.is_running() {
+            // Something about a run that is over already, usually its usage once more: nobody waits for it.
+            return;
+        }
+        self.writer.begin(chunk.model.text().as_deref(), out);
+        for choice in choices {
+            self.choice(&choice.object(), out);
+        }
+        for counted in [x_groq.usage, chunk.usage] {
+            self.usage = usage(counted).or(self.usage);
+        }
+        self.citations(&chunk, out);
+        if error.is_some() {
+            self.fail(Field::parse(text).unwrap_or_default(), out);
+        }
+    }
+
+    fn done(&mut self, out: &mut Decoded) {
+        if !self.writer.has_begun() {
+            self.writer.begin(None, out);
+        }
+        self.close(true, out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.close(false, out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+impl Chat {
+    /// For a dialect called `name` that is this one with something added.
+    pub(super) fn new(name: &'static str, options: DecodeOptions) -> Self {
+        Self { writer: Writer::new(name, options), choices: BTreeMap::new(), usage: None, told: 0 }
+    }
+
+    /// The calls so far are written, and so is the text before them.
+    pub(super) fn settle(&mut self, out: &mut Decoded) {
+        for choice in self.choices.values_mut() {
+            choice.settle(&mut self.writer, out);
+        }
+    }
+
+    /// An object that is no chunk: an error in one of its other shapes, or something of the vendor's own.
+    fn odd_object(&mut self, name: &str, text: &str, chunk: &Chunk<'_>, out: &mut Decoded) {
+        let is_error_object = chunk.object.text().is_some_and(|object| object == "error");
+        let is_only_message =
+            !self.writer.is_running() && (chunk.detail.is_some() || chunk.message.is_some());
+        let whole = Field::parse(text).unwrap_or_default();
+        if name == "error" || is_error_object || is_only_message {
+            return self.fail(whole, out);
+        }
+        if whole.is_truthy() {
+            self.writer.begin(None, out);
+            self.writer.raw(whole, None, out);
+        }
+    }
+
+    fn choice(&mut self, chunk: &ChoiceChunk<'_>, out: &mut Decoded) {
+        let index = chunk.index.count().unwrap_or(0);
+        let writer = &mut self.writer;
+        if !self.choices.contains_key(&index) {
+            if self.choices.len() >= CHOICES_MAX {
+                return;
+            }
+            self.choices.insert(index, Choice::new(writer.open_choice(index, out)));
+        }
+        let Some(choice) = self.choices.get_mut(&index) else { return };
+        let delta = if chunk.delta.is_some() { chunk.delta } else { chunk.message };
+        if delta.is_some() {
+            choice.delta(&delta.object::<Delta<'_>>(), writer, out);
+        } else {
+            choice.write_text(&chunk.text.text().unwrap_or_default(), writer, out);
+        }
+        if let Some(reason) = chunk.finish_reason.word() {
+            choice.finish(&reason, writer, out);
+        }
+        self.usage = usage(chunk.usage).or(self.usage);
+    }
+
+    fn citations(&mut self, chunk: &Chunk<'_>, out: &mut Decoded) {
+        let found = [("citations", chunk.citations), ("search_results", chunk.search_results)];
+        if !found.iter().any(|(_, field)| field.is_truthy()) {
+            return;
+        }
+        let mut hasher = fnv::FnvHasher::default();
+        for (_, field) in &found {
+            hasher.write(field.as_json_text().as_bytes());
+        }
+        if std::mem::replace(&mut self.told, hasher.finish()) == hasher.finish() {
+            return;
+        }
+        for (name, field) in found.into_iter().filter(|(_, field)| field.is_truthy()) {
+            self.writer.custom(name, field, None, out);
+        }
+    }
+
+    fn fail_with(&mut self, text: &str, out: &mut Decoded) {
+        let (code, message) = (CompactString::const_new("error"), excerpt(text).to_owned());
+        self.writer.fail(ErrorFact { code, message, retryable: None, retry_after_ms: None }, out);
+    }
+
+    fn close(&mut self, is_done: bool, out: &mut Decoded) {
+        if !self.writer.is_running() {
+            return;
+        }
+        let finish_reason = self.choices.values().find_map(Choice::finish_reason).cloned();
+        if finish_reason.as_deref() == Some("error") && !self.writer.has_failed() {
+            self.fail_with("the model call ended with the finish reason \"error\"", out);
+        }
+        let is_whole = is_done || finish_reason.is_some();
+        for choice in self.choices.values_mut() {
+            choice.end(is_whole && !self.writer.has_failed(), &mut self.writer, out);
+        }
+        self.choices.clear();
+        let usage = self.usage.take();
+        self.writer.end(Ending { is_whole, finish_reason, usage, ..Ending::default() }, out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+//! Tool calls out of fragments. By the book a fragment has an `index`, its first one id and name, the others only
+//! argument text. In the field any of these is missing, repeated, or means something else.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+
+use super::wire::{CallFragment, Function};
+use crate::Decoded;
+use crate::field::Field;
+use crate::writer::{OpenCall, Writer};
+use model::ids::AgentId;
+use model::limits::PART_BYTES_MAX;
+
+/// Stands for the one call of the legacy form, which has no index.
+const LEGACY_INDEX: u64 = u64::MAX;
+
+/// The calls of one choice.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    slots: Vec<Slot>,
+    by_index: BTreeMap<u64, usize>,
+    by_id: IndexMap<CompactString, usize>,
+    /// Slots whose call is not written yet. Servers repeat the end of a message: each end costs only what is open.
+    open: BTreeSet<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// The dialect's id; empty when there was none.
+    id: CompactString,
+    /// Nothing until a fragment says more than that a call will come.
+    call: Option<OpenCall>,
+    /// Argument text that came after a whole object: then the first one was only a placeholder.
+    again: String,
+    /// Over the limit of items: its fragments are let go.
+    is_refused: bool,
+    is_custom: bool,
+}
+
+/// A fragment, read.
+struct Fragment<'a> {
+    index: Option<u64>,
+    id: Cow<'a, str>,
+    name: Cow<'a, str>,
+    arguments: Cow<'a, str>,
+    /// A call of a tool that takes any text.
+    is_custom: bool,
+}
+
+impl<'a> Fragment<'a> {
+    fn read(field: Field<'a>) -> Self {
+        let call: CallFragment<'_> = field.object();
+        let is_custom = call.custom.is_some() && !call.function.is_some();
+        let body = if is_custom { call.custom } else { call.function };
+        let function: Function<'_> = body.object();
+        let arguments = function.arguments.words().or_else(|| function.input.words());
+        Self {
+            index: call.index.count(),
+            id: call.id.words().unwrap_or_default(),
+            name: function.name.word().unwrap_or_default(),
+            arguments: arguments.unwrap_or_default(),
+            is_custom,
+        }
+    }
+
+    fn is_blank(&self) -> bool {
+        self.id.is_empty() && self.name.is_empty() && self.arguments.is_empty()
+    }
+}
+
+impl Calls {
+    /// Takes one fragment.
+    pub(super) fn fragment(
+        &mut self,
+        field: Field<'_>,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        self.take(&Fragment::read(field), agent, w, out);
+    }
+
+    /// The legacy form: one call without index and id.
+    pub(super) fn legacy(
+        &mut self,
+        field: Field<'_>,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        let function: Function<'_> = field.object();
+        let fragment = Fragment {
+            index: Some(LEGACY_INDEX),
+            id: Cow::Borrowed(""),
+            name: function.name.word().unwrap_or_default(),
+            arguments: function.arguments.words().unwrap_or_default(),
+            is_custom: false,
+        };
+        self.take(&fragment, agent, w, out);
+    }
+
+    fn take(&mut self, fragment: &Fragment<'_>, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+        let at = match self.slot_of(fragment) {
+            Some(at) => at,
+            None if fragment.index.is_none() && fragment.is_blank() => return,
+            None => self.new_slot(fragment, w, out),
+        };
+        let Some(slot) = self.slots.get_mut(at) else { return };
+        if slot.id.is_empty() && !fragment.id.is_empty() && !slot.is_refused {
+            slot.id = CompactString::new(&fragment.id);
+            self.by_id.insert(slot.id.clone(), at);
+        }
+        slot.take(fragment, agent, w, out);
+        if slot.call.as_ref().is_some_and(|call| !call.is_written()) {
+            self.open.insert(at);
+        }
+    }
+
+    /// No more fragments should come: the calls are written. At a stream that broke off only those with whole arguments
+    /// are.
+    pub(super) fn finish(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        for at in std::mem::take(&mut self.open) {
+            if let Some(slot) = self.slots.get_mut(at) {
+                slot.finish(is_whole, w, out);
+            }
+        }
+    }
+
+    fn slot_of(&self, fragment: &Fragment<'_>) -> Option<usize> {
+        let at = match fragment.index {
+            Some(index) => *self.by_index.get(&index)?,
+            None if !fragment.id.is_empty() => return self.by_id.get(&*fragment.id).copied(),
+            None => self.slots.len().checked_sub(1)?,
+        };
+        (!self.slots.get(at)?.is_other(fragment)).then_some(at)
+    }
+
+    /// Something else begins, so the call before is written, if its arguments are whole. Fragments of parallel calls may
+    /// also interleave, so one that is not whole stays open.
+    pub(super) fn pause(&mut self, w: &mut Writer, out: &mut Decoded) {
+        if let Some(last) = self.slots.last_mut() {
+            last.finish(false, w, out);
+        }
+    }
+
+    fn new_slot(&mut self, fragment: &Fragment<'_>, w: &mut Writer, out: &mut Decoded) -> usize {
+        self.pause(w, out);
+        if !w.has_room(out) {
+            if self.slots.last().is_none_or(|last| !last.is_refused) {
+                self.slots.push(Slot { is_refused: true, ..Slot::default() });
+            }
+            return self.slots.len().saturating_sub(1);
+        }
+        let (at, id) = (self.slots.len(), CompactString::new(&fragment.id));
+        if let Some(index) = fragment.index {
+            self.by_index.insert(index, at);
+        }
+        if !id.is_empty() {
+            self.by_id.insert(id.clone(), at);
+        }
+        self.slots.push(Slot { id, ..Slot::default() });
+        at
+    }
+}
+
+impl Slot {
+    /// Whether the fragment begins another call although it says that it belongs here.
+    fn is_other(&self, fragment: &Fragment<'_>) -> bool {
+        let Some(call) = &self.call else { return false };
+        if fragment.name.is_empty() {
+            return false;
+        }
+        if !fragment.id.is_empty() && !self.id.is_empty() {
+            return fragment.id != self.id.as_str();
+        }
+        // No ids to go by: a name with arguments, after arguments that are whole, or any other name after arguments.
+        let is_renamed = fragment.name != call.name();
+        let starts_anew = call.is_whole() && (!fragment.arguments.is_empty() || is_renamed);
+        starts_anew || (fragment.index.is_none() && is_renamed)
+    }
+
+    fn take(&mut self, fragment: &Fragment<'_>, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+        if self.is_refused || (self.call.is_none() && fragment.is_blank()) {
+            return;
+        }
+        let call =
+            self.call.get_or_insert_with(|| w.open_call(&fragment.id, &fragment.name, false, agent, out));
+        merge_name(call, &fragment.name);
+        self.is_custom |= fragment.is_custom;
+        if self.is_custom {
+            call.take_any_text();
+        }
+        if self.is_custom || !call.is_whole() {
+            call.args(&fragment.arguments, w, out);
+        } else if self.again.len().saturating_add(fragment.arguments.len()) <= PART_BYTES_MAX {
+            self.again.push_str(fragment.arguments.trim());
+        }
+    }
+
+    fn finish(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        let Some(call) = &mut self.call else { return };
+        if call.is_written() || !(is_whole || (call.is_whole() && !self.is_custom)) {
+            return;
+        }
+        let again = std::mem::take(&mut self.again);
+        let arguments = Some(again).filter(|again| !again.is_empty() && model::Json::parse(again).is_some());
+        call.written(arguments, w, out);
+    }
+}
+
+/// Some servers repeat the name on each fragment, some send it in pieces, some send it longer each time.
+fn merge_name(call: &mut OpenCall, name: &str) {
+    if name.is_empty() || name == call.name() {
+        return;
+    }
+    if name.starts_with(call.name()) {
+        call.set_name(name);
+    } else if call.is_empty() {
+        let joined = format!("{}{name}", call.name());
+        call.set_name(&joined);
+    }
+}

@@ -1,0 +1,256 @@
+//! One choice of an answer: its text, reasoning, refusal and calls. The first choice is the main agent's answer; others
+//! (`n` > 1) are told apart as agents of their own, so that no text is mixed.
+
+use compact_str::CompactString;
+
+use super::calls::Calls;
+use super::think::{ThinkTags, Thought};
+use super::wire::{Delta, Piece};
+use crate::Decoded;
+use crate::field::Field;
+use crate::writer::{OpenPart, Outcome, Writer};
+use model::event::{AgentEnd, Kind, PartKind, RunStatus};
+use model::ids::AgentId;
+
+mod extras;
+
+use extras::Extras;
+
+/// A choice that goes on.
+#[derive(Debug)]
+pub(super) struct Choice {
+    agent: Option<AgentId>,
+    part: Option<OpenPart>,
+    text: ThinkTags,
+    reasoning: ThinkTags,
+    /// Some reasoning was shown, or said to be hidden.
+    has_thought: bool,
+    calls: Calls,
+    extras: Extras,
+    finish: Option<CompactString>,
+}
+
+impl Choice {
+    pub(super) fn new(agent: Option<AgentId>) -> Self {
+        Self {
+            agent,
+            part: None,
+            text: ThinkTags::in_text(),
+            reasoning: ThinkTags::in_reasoning(),
+            has_thought: false,
+            calls: Calls::default(),
+            extras: Extras::default(),
+            finish: None,
+        }
+    }
+
+    pub(super) fn finish_reason(&self) -> Option<&CompactString> {
+        self.finish.as_ref()
+    }
+
+    /// Goes on with a delta, or with a whole message.
+    pub(super) fn delta(&mut self, delta: &Delta<'_>, w: &mut Writer, out: &mut Decoded) {
+        if delta.role.text().is_some_and(|role| role == "tool") {
+            return self.tool_result(delta, w, out);
+        }
+        self.take_reasoning(delta, w, out);
+        self.take_content(delta.content, w, out);
+        if let Some(text) = delta.refusal.word() {
+            self.write(PartKind::Refusal, &text, w, out);
+        }
+        let transcript = delta.audio.object::<Piece<'_>>().transcript;
+        if let Some(text) = transcript.word() {
+            self.write(PartKind::Text, &text, w, out);
+        }
+        let calls = delta.tool_calls.list();
+        if !calls.is_empty() || delta.function_call.is_truthy() {
+            self.close_part(w, out);
+        }
+        for call in calls {
+            self.calls.fragment(call, self.agent.as_ref(), w, out);
+        }
+        if delta.function_call.is_object() {
+            self.calls.legacy(delta.function_call, self.agent.as_ref(), w, out);
+        }
+        if delta.executed_tools.is_truthy() || delta.images.is_truthy() {
+            self.close_part(w, out);
+        }
+        self.extras.take(delta, self.agent.as_ref(), w, out);
+    }
+
+    /// The model said why it stopped. More may still come: vendors repeat themselves.
+    pub(super) fn finish(&mut self, reason: &str, w: &mut Writer, out: &mut Decoded) {
+        self.settle(w, out);
+        self.finish = Some(CompactString::new(reason));
+    }
+
+    /// The stream is over.
+    pub(super) fn end(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        self.close_part(w, out);
+        self.calls.finish(is_whole, w, out);
+        if let Some(agent) = &self.agent {
+            let status = if is_whole { RunStatus::Complete } else { RunStatus::Interrupted };
+            w.push_by(Some(agent), Kind::AgentEnd(AgentEnd::of(status)), out);
+        }
+    }
+
+    /// Text as the legacy completions API has it, and content that is a plain string.
+    pub(super) fn write_text(&mut self, text: &str, w: &mut Writer, out: &mut Decoded) {
+        if text.is_empty() {
+            return;
+        }
+        self.calls.pause(w, out);
+        let Self { text: tags, part, agent, has_thought, .. } = self;
+        flush(&mut self.reasoning, part, agent.as_ref(), w, out);
+        tags.push(text, &mut |thought| match thought {
+            Thought::Piece(kind, text) => {
+                *has_thought |= kind == PartKind::Thinking;
+                OpenPart::go_on(part, kind, text, agent.as_ref(), w, out);
+            }
+            Thought::Retract(text) => {
+                *has_thought = true;
+                retract(part, text, agent.as_ref(), w, out);
+            }
+        });
+    }
+
+    fn write_thinking(&mut self, text: &str, w: &mut Writer, out: &mut Decoded) {
+        if text.is_empty() {
+            return;
+        }
+        self.has_thought = true;
+        let Self { reasoning: tags, part, agent, .. } = self;
+        flush(&mut self.text, part, agent.as_ref(), w, out);
+        tags.push(text, &mut |thought| {
+            if let Thought::Piece(_, text) = thought {
+                OpenPart::go_on(part, PartKind::Thinking, text, agent.as_ref(), w, out);
+            }
+        });
+    }
+
+    /// Text that is never looked at for tags.
+    fn write(&mut self, kind: PartKind, text: &str, w: &mut Writer, out: &mut Decoded) {
+        flush(&mut self.reasoning, &mut self.part, self.agent.as_ref(), w, out);
+        flush(&mut self.text, &mut self.part, self.agent.as_ref(), w, out);
+        OpenPart::go_on(&mut self.part, kind, text, self.agent.as_ref(), w, out);
+    }
+
+    fn close_part(&mut self, w: &mut Writer, out: &mut Decoded) {
+        flush(&mut self.reasoning, &mut self.part, self.agent.as_ref(), w, out);
+        flush(&mut self.text, &mut self.part, self.agent.as_ref(), w, out);
+        if let Some(part) = self.part.take() {
+            part.end(false, w, out);
+        }
+    }
+
+    /// The same reasoning may come in several fields: the first that says something counts.
+    fn take_reasoning(&mut self, delta: &Delta<'_>, w: &mut Writer, out: &mut Decoded) {
+        let plain = [delta.reasoning_content, delta.reasoning].into_iter().find_map(Field::word);
+        if let Some(text) = &plain {
+            self.write_thinking(text, w, out);
+        }
+        for detail in delta.reasoning_details.list() {
+            let piece: Piece<'_> = detail.object();
+            let text = piece.text.word().or_else(|| piece.summary.word());
+            match text {
+                Some(text) if plain.is_none() => self.write_thinking(&text, w, out),
+                Some(_) => {}
+                None => self.note_hidden(&piece, w, out),
+            }
+        }
+    }
+
+    /// Encrypted reasoning is worth a mark only where no other reasoning is shown.
+    fn note_hidden(&mut self, piece: &Piece<'_>, w: &mut Writer, out: &mut Decoded) {
+        let is_hidden = piece.kind.text().is_some_and(|kind| kind.ends_with("encrypted"));
+        if is_hidden && !std::mem::replace(&mut self.has_thought, true) {
+            self.close_part(w, out);
+            w.whole_part(PartKind::Thinking, "", true, self.agent.as_ref(), out);
+        }
+    }
+
+    fn take_content(&mut self, content: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+        if let Some(text) = content.text() {
+            return self.write_text(&text, w, out);
+        }
+        for item in content.list() {
+            self.take_item(item, w, out);
+        }
+    }
+
+    /// An item of content that is a list (Mistral).
+    fn take_item(&mut self, item: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+        if let Some(text) = item.text() {
+            return self.write_text(&text, w, out);
+        }
+        let piece: Piece<'_> = item.object();
+        match piece.kind.text().as_deref() {
+            Some("thinking" | "reasoning") => {
+                if let Some(text) = piece.thinking.word().or_else(|| piece.text.word()) {
+                    self.write_thinking(&text, w, out);
+                }
+                for inner in piece.thinking.list() {
+                    let text = inner.object::<Piece<'_>>().text;
+                    self.write_thinking(&text.text().unwrap_or_default(), w, out);
+                }
+            }
+            Some("image_url") => {
+                self.close_part(w, out);
+                extras::show_image(&piece, self.agent.as_ref(), w, out);
+            }
+            Some("refusal") => {
+                self.write(PartKind::Refusal, &piece.refusal.text().unwrap_or_default(), w, out);
+            }
+            _ => match piece.text.text() {
+                Some(text) => self.write_text(&text, w, out),
+                None => w.raw(item, self.agent.as_ref(), out),
+            },
+        }
+    }
+
+    /// Something else comes than text or calls: those so far are whole.
+    pub(super) fn settle(&mut self, w: &mut Writer, out: &mut Decoded) {
+        self.close_part(w, out);
+        self.calls.finish(true, w, out);
+    }
+
+    /// A server that runs its tools itself tells the results as deltas too (Bernard).
+    fn tool_result(&mut self, delta: &Delta<'_>, w: &mut Writer, out: &mut Decoded) {
+        self.settle(w, out);
+        let id = delta.tool_call_id.words().unwrap_or_default();
+        w.result(&id, Outcome::of(delta.content.json()), self.agent.as_ref(), out);
+    }
+}
+
+fn flush(
+    tags: &mut ThinkTags,
+    part: &mut Option<OpenPart>,
+    agent: Option<&AgentId>,
+    w: &mut Writer,
+    out: &mut Decoded,
+) {
+    tags.flush(&mut |thought| {
+        if let Thought::Piece(kind, text) = thought {
+            OpenPart::go_on(part, kind, text, agent, w, out);
+        }
+    });
+}
+
+/// What stands in the open part was reasoning: it moves to a part of its own.
+fn retract(
+    part: &mut Option<OpenPart>,
+    text: &str,
+    agent: Option<&AgentId>,
+    w: &mut Writer,
+    out: &mut Decoded,
+) {
+    if let Some(mut wrong) = part.take() {
+        if !wrong.is_empty() {
+            wrong.replace("", w, out);
+        }
+        wrong.end(false, w, out);
+    }
+    if !text.is_empty() {
+        w.whole_part(PartKind::Thinking, text, false, agent, out);
+    }
+}

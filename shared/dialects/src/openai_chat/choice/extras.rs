@@ -1,0 +1,75 @@
+//! What vendors add to a delta beside text and calls: tools that they execute themselves, citations, images.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use crate::Decoded;
+use crate::openai_chat::wire::{Delta, Executed, Piece};
+use crate::writer::{OpenCall, Outcome, Writer};
+use model::event::PartKind;
+use model::ids::AgentId;
+
+/// The extras of one choice.
+#[derive(Debug, Default)]
+pub(super) struct Extras {
+    /// Executed tools by their index; nothing once the result is there.
+    executed: BTreeMap<u64, Option<OpenCall>>,
+}
+
+impl Extras {
+    pub(super) fn take(
+        &mut self,
+        delta: &Delta<'_>,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        for (position, item) in (0_u64..).zip(delta.executed_tools.list()) {
+            self.executed(position, &item.object(), agent, w, out);
+        }
+        for annotation in delta.annotations.list() {
+            w.custom("citation", annotation, agent, out);
+        }
+        for image in delta.images.list() {
+            show_image(&image.object(), agent, w, out);
+        }
+    }
+
+    /// A tool is told when it begins, and again with its output.
+    fn executed(
+        &mut self,
+        position: u64,
+        tool: &Executed<'_>,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        let index = tool.index.count().unwrap_or(position);
+        if let Entry::Vacant(vacant) = self.executed.entry(index) {
+            if !w.has_room(out) {
+                return;
+            }
+            let name = tool.name.word().or_else(|| tool.kind.word()).unwrap_or_default();
+            let mut call = w.open_call("", &name, true, agent, out);
+            call.args(&tool.arguments.words().unwrap_or_default(), w, out);
+            call.written(None, w, out);
+            vacant.insert(Some(call));
+        }
+        if tool.output.is_some()
+            && let Some(call) = self.executed.get_mut(&index).and_then(Option::take)
+        {
+            w.result(call.id(), Outcome::of(tool.output.json()), agent, out);
+        }
+    }
+}
+
+/// An image is a part of its own: its URL.
+pub(super) fn show_image(piece: &Piece<'_>, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+    let inner: Piece<'_> = piece.image_url.object();
+    let url = inner.url.word().or_else(|| piece.image_url.word()).or_else(|| piece.url.word());
+    if let Some(url) = url
+        && w.has_room(out)
+    {
+        w.whole_part(PartKind::File, &url, false, agent, out);
+    }
+}

@@ -1,0 +1,167 @@
+//! The items of an output, each with the events that make it.
+
+use super::call::{Call, Told};
+use super::prose::{Prose, Voice};
+use super::wire::{ItemBody, StreamEvent};
+use crate::Decoded;
+use crate::field::Field;
+use crate::writer::Writer;
+use model::anomaly::AnomalyCode;
+
+/// An item that has begun.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// A message, or reasoning.
+    Prose(Prose),
+    /// A call.
+    Call(Call),
+    /// What came of a call.
+    Told(Told),
+    /// Only its end says what it is.
+    Late {
+        /// What is said about it meanwhile stands at its end again.
+        is_known: bool,
+    },
+    /// It is whole.
+    Done,
+}
+
+impl Item {
+    /// An item begins.
+    pub(super) fn start(body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) -> Self {
+        let kind = body.kind.text().unwrap_or_default();
+        match &*kind {
+            // The caller has to find the tools, and the id of the call may still change.
+            "tool_search_call" if body.execution.text().is_some_and(|place| place == "client") => {
+                Self::Late { is_known: true }
+            }
+            _ => Self::start_at_once(&kind, body, w, out),
+        }
+    }
+
+    fn start_at_once(kind: &str, body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) -> Self {
+        match kind {
+            _ if !w.has_room(out) => Self::Done,
+            "message" => Self::Prose(Prose::default()),
+            "reasoning" => Self::Prose(Prose::reasoning(w, out)),
+            _ if kind.ends_with("_output") => Self::Told(Told::start(body)),
+            _ => Call::start(kind, body, w, out).map_or(Self::Late { is_known: false }, Self::Call),
+        }
+    }
+
+    /// An item whose beginning was not seen, told from what is said about it.
+    pub(super) fn without_start(
+        index: u64,
+        fact: &str,
+        event: &StreamEvent<'_>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) -> Self {
+        let about = fact.split_once('.').map_or(fact, |(about, _)| about);
+        let (kind, is_known) = match about {
+            "content_part" | "output_text" | "output_text_annotation" | "refusal" => ("message", true),
+            _ if about.starts_with("reasoning") => ("reasoning", true),
+            // Results name the id of the item.
+            _ if about.starts_with("mcp_call") => ("mcp_call", true),
+            "code_interpreter_call_code" => ("code_interpreter_call", true),
+            "web_search_call" | "file_search_call" | "image_generation_call" | "code_interpreter_call" => {
+                (about, true)
+            }
+            _ => (about, about.contains("_call")),
+        };
+        if !is_known {
+            return Self::Late { is_known };
+        }
+        let is_prose = matches!(kind, "message" | "reasoning");
+        let code = if is_prose { AnomalyCode::PartWithoutStart } else { AnomalyCode::ToolWithoutStart };
+        w.anomaly(code, format!("output item {index}: {kind}"), out);
+        // The end of the item knows the id by which results will name the call.
+        let is_named = is_prose || kind.ends_with("_call");
+        if !is_named || matches!(kind, "shell_call" | "tool_search_call") {
+            return Self::Late { is_known };
+        }
+        let body = ItemBody { id: event.item_id, ..ItemBody::default() };
+        Self::start_at_once(kind, &body, w, out)
+    }
+
+    /// Something about the item; false when nobody knows what `fact` means.
+    pub(super) fn fact(
+        &mut self,
+        fact: &str,
+        event: &StreamEvent<'_>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) -> bool {
+        match self {
+            Self::Prose(prose) => prose_fact(prose, fact, event, w, out),
+            Self::Call(call) => call.fact(fact, event, w, out),
+            Self::Told(told) => told.fact(fact, event, w, out),
+            Self::Late { is_known } => *is_known,
+            // Servers repeat themselves.
+            Self::Done => true,
+        }
+    }
+
+    /// The item is whole: `whole` has all of it.
+    pub(super) fn whole(&mut self, whole: Field<'_>, body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) {
+        if matches!(self, Self::Late { .. }) {
+            let kind = body.kind.text().unwrap_or_default();
+            *self = Self::start_at_once(&kind, body, w, out);
+        }
+        let is_prose = body.kind.text().is_some_and(|kind| matches!(&*kind, "message" | "reasoning"));
+        if matches!(self, Self::Prose(_)) != is_prose && matches!(self, Self::Prose(_) | Self::Call(_)) {
+            // The end of another item, by a server that mixes up their places.
+            return self.stop(true, w, out);
+        }
+        match std::mem::replace(self, Self::Done) {
+            Self::Prose(mut prose) => prose.whole(body, w, out),
+            Self::Call(mut call) => call.whole(body, w, out),
+            Self::Told(told) => told.whole(body, w, out),
+            Self::Late { .. } if body.kind.text().is_some_and(|kind| kind == "compaction") => {
+                w.custom("compaction", whole, None, out);
+            }
+            Self::Late { .. } => w.raw(whole, None, out),
+            Self::Done => {}
+        }
+    }
+
+    /// The response is over, and the item was not said to be whole.
+    pub(super) fn stop(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        match std::mem::replace(self, Self::Done) {
+            Self::Prose(mut prose) => prose.stop(is_whole, w, out),
+            Self::Call(mut call) => call.stop(is_whole, w, out),
+            Self::Told(_) | Self::Late { .. } | Self::Done => {}
+        }
+    }
+
+    /// Whether it is a call that asks a person before it is executed.
+    pub(super) fn is_asking(&self) -> bool {
+        matches!(self, Self::Call(call) if call.is_asking())
+    }
+}
+
+fn prose_fact(
+    prose: &mut Prose,
+    fact: &str,
+    event: &StreamEvent<'_>,
+    w: &mut Writer,
+    out: &mut Decoded,
+) -> bool {
+    let (about, word) = fact.rsplit_once('.').unwrap_or(("", fact));
+    match (about, word) {
+        ("content_part" | "reasoning_part" | "reasoning_summary_part", "added" | "done") => {
+            prose.part(event, word == "done", w, out);
+        }
+        ("output_text.annotation" | "output_text_annotation", "added") => prose.annotation(event, w, out),
+        (_, "delta" | "done") => {
+            let Some(voice) = Voice::of_event(about) else { return false };
+            if word == "delta" {
+                prose.delta(voice, event, w, out);
+            } else {
+                prose.done(voice, event, w, out);
+            }
+        }
+        _ => return false,
+    }
+    true
+}

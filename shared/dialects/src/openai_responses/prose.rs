@@ -1,0 +1,220 @@
+//! Items that are read: messages and reasoning, each of several parts that stream side by side.
+
+use std::collections::BTreeMap;
+
+use super::wire::{ItemBody, Piece, StreamEvent};
+use crate::Decoded;
+use crate::field::Field;
+use crate::writer::{OpenPart, WholePart, Writer};
+use model::anomaly::AnomalyCode;
+use model::event::PartKind;
+
+/// What a part says. With its index it is the key of the part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Voice {
+    Text,
+    Refusal,
+    Reasoning,
+    /// A summary of reasoning that the provider keeps to itself.
+    Summary,
+}
+
+impl Voice {
+    /// By the type of a content part.
+    fn of_part(kind: &str) -> Option<Self> {
+        Some(match kind {
+            "output_text" | "text" => Self::Text,
+            "refusal" => Self::Refusal,
+            "reasoning_text" => Self::Reasoning,
+            "summary_text" => Self::Summary,
+            _ => return None,
+        })
+    }
+
+    /// By the name of an event, without what it says about the part.
+    pub(super) fn of_event(name: &str) -> Option<Self> {
+        Some(match name {
+            "output_text" => Self::Text,
+            "refusal" => Self::Refusal,
+            "reasoning_text" | "reasoning" => Self::Reasoning,
+            "reasoning_summary_text" | "reasoning_summary" => Self::Summary,
+            _ => return None,
+        })
+    }
+
+    fn kind(self) -> PartKind {
+        match self {
+            Self::Text => PartKind::Text,
+            Self::Refusal => PartKind::Refusal,
+            Self::Reasoning | Self::Summary => PartKind::Thinking,
+        }
+    }
+
+    /// The index of its part in `event`.
+    fn index(self, event: &StreamEvent<'_>) -> u64 {
+        let index = if self == Self::Summary { event.summary_index } else { event.content_index };
+        index.count().unwrap_or(0)
+    }
+}
+
+/// What a part says, and its number among the parts that say so.
+type Place = (Voice, u64);
+
+/// A part of the item.
+#[derive(Debug, Default)]
+struct Section {
+    has_begun: bool,
+    /// Nothing before it began, once it is whole, and when there was no room for it.
+    part: Option<WholePart>,
+    /// How many of its annotations were told.
+    annotations: usize,
+    /// Text came after its end, and was told to be odd.
+    is_late: bool,
+}
+
+/// A message, or reasoning.
+#[derive(Debug, Default)]
+pub(super) struct Prose {
+    sections: BTreeMap<Place, Section>,
+    /// Reasoning that says nothing yet. If it never does, the provider keeps it to itself.
+    silent: Option<OpenPart>,
+}
+
+impl Prose {
+    /// Reasoning begins: readers should see that, even if they never see what is thought.
+    pub(super) fn reasoning(w: &mut Writer, out: &mut Decoded) -> Self {
+        Self { silent: Some(w.open_part(PartKind::Thinking, None, out)), ..Self::default() }
+    }
+
+    /// A part begins or is whole: `event` holds it.
+    pub(super) fn part(
+        &mut self,
+        event: &StreamEvent<'_>,
+        is_whole: bool,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        let piece: Piece<'_> = event.part.object();
+        if let Some(voice) = Voice::of_part(&piece.kind.text().unwrap_or_default()) {
+            self.piece((voice, voice.index(event)), &piece, is_whole, w, out);
+        }
+    }
+
+    /// More of a part.
+    pub(super) fn delta(&mut self, voice: Voice, event: &StreamEvent<'_>, w: &mut Writer, out: &mut Decoded) {
+        let inner: Piece<'_> = event.delta.object();
+        let Some(text) = event.delta.word().or_else(|| inner.text.word()) else { return };
+        if let Some(part) = self.open((voice, voice.index(event)), w, out) {
+            part.delta(&text, w, out);
+        }
+    }
+
+    /// The text of a part is whole.
+    pub(super) fn done(&mut self, voice: Voice, event: &StreamEvent<'_>, w: &mut Writer, out: &mut Decoded) {
+        let text = if voice == Voice::Refusal { event.refusal } else { event.text };
+        self.close((voice, voice.index(event)), text, w, out);
+    }
+
+    /// A remark about a part: where something was found.
+    pub(super) fn annotation(&mut self, event: &StreamEvent<'_>, w: &mut Writer, out: &mut Decoded) {
+        let section = self.sections.entry((Voice::Text, Voice::Text.index(event))).or_default();
+        section.annotations = section.annotations.saturating_add(1);
+        w.custom("citation", event.annotation, None, out);
+    }
+
+    /// The item is whole: `body` has all of it, or nothing but its end.
+    pub(super) fn whole(&mut self, body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) {
+        let is_silent = self.sections.is_empty();
+        for (field, default) in [(body.summary, Voice::Summary), (body.content, Voice::Text)] {
+            let parts = field.list();
+            let is_only = parts.len() == 1;
+            for (index, part) in (0_u64..).zip(parts) {
+                let piece: Piece<'_> = part.object();
+                match Voice::of_part(&piece.kind.text().unwrap_or_default()) {
+                    // What streamed in one voice is not said again in another.
+                    Some(Voice::Reasoning | Voice::Summary) if !is_silent && !self.has(default) => {}
+                    Some(voice) => {
+                        let index = if is_only { self.only(voice) } else { index };
+                        self.piece((voice, index), &piece, true, w, out);
+                    }
+                    None => w.raw(part, None, out),
+                }
+            }
+        }
+        self.stop(true, w, out);
+    }
+
+    /// Nothing more comes.
+    pub(super) fn stop(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        for section in self.sections.values_mut() {
+            if let Some(part) = section.part.take() {
+                part.end(false, w, out);
+            }
+        }
+        if let Some(part) = self.silent.take() {
+            part.end(is_whole, w, out);
+        }
+    }
+
+    /// Whether a part of the list streamed in which `voice` stands.
+    fn has(&self, voice: Voice) -> bool {
+        let in_summary = voice == Voice::Summary;
+        self.sections.keys().any(|(known, _)| (*known == Voice::Summary) == in_summary)
+    }
+
+    /// The index of the only part there is. Some servers count from another number on when they stream.
+    fn only(&self, voice: Voice) -> u64 {
+        self.sections.keys().find(|(known, _)| *known == voice).map_or(0, |(_, index)| *index)
+    }
+
+    fn piece(&mut self, place: Place, piece: &Piece<'_>, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+        let text = if place.0 == Voice::Refusal { piece.refusal } else { piece.text };
+        if is_whole {
+            self.close(place, text, w, out);
+        } else if let Some(part) = self.open(place, w, out) {
+            part.delta(&text.text().unwrap_or_default(), w, out);
+        }
+        let annotations = piece.annotations.list();
+        let section = self.sections.entry(place).or_default();
+        for annotation in annotations.iter().skip(section.annotations) {
+            w.custom("citation", *annotation, None, out);
+        }
+        section.annotations = section.annotations.max(annotations.len());
+    }
+
+    /// The part, begun where it is new; nothing where it is over.
+    fn open(&mut self, place: Place, w: &mut Writer, out: &mut Decoded) -> Option<&mut WholePart> {
+        let Self { sections, silent } = self;
+        let section = sections.entry(place).or_default();
+        if !std::mem::replace(&mut section.has_begun, true) {
+            let spare = if place.0.kind() == PartKind::Thinking { silent.take() } else { None };
+            let has_room = spare.is_some() || w.has_room(out);
+            section.is_late = !has_room;
+            if has_room {
+                let part = spare.unwrap_or_else(|| w.open_part(place.0.kind(), None, out));
+                section.part = Some(WholePart::new(part));
+            }
+        } else if section.part.is_none() && !std::mem::replace(&mut section.is_late, true) {
+            w.anomaly(AnomalyCode::AfterPartEnd, format!("{:?} {} of an item", place.0, place.1), out);
+        }
+        section.part.as_mut()
+    }
+
+    fn close(&mut self, place: Place, text: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+        let section = self.sections.get(&place);
+        let (has_begun, is_open) = section.map_or((false, false), |s| (s.has_begun, s.part.is_some()));
+        let text = text.text();
+        // An empty end of a part that never began says nothing, and neither does a second end.
+        if !is_open && (has_begun || text.as_deref().is_none_or(str::is_empty)) {
+            return;
+        }
+        if let Some(part) = self.open(place, w, out)
+            && let Some(text) = text
+        {
+            part.set(&text, w, out);
+        }
+        if let Some(part) = self.sections.get_mut(&place).and_then(|section| section.part.take()) {
+            part.end(false, w, out);
+        }
+    }
+}

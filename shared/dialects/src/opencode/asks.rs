@@ -1,0 +1,90 @@
+//! What a person is asked: permissions and questions.
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+
+use super::REMEMBERED_MAX;
+use super::tools::Tools;
+use crate::Decoded;
+use crate::field::{Field, Fields};
+use crate::writer::Writer;
+use model::event::Kind;
+use model::ids::AgentId;
+
+/// The calls that wait for a person, by the id of the question.
+#[derive(Debug, Default)]
+pub(super) struct Asks(IndexMap<CompactString, CompactString>);
+
+impl Asks {
+    /// No run goes on, so nobody waits.
+    pub(super) fn begin(&mut self) {
+        self.0.clear();
+    }
+
+    /// A person is asked. Questions that belong to no call are told as they come.
+    pub(super) fn ask(
+        &mut self,
+        kind: &str,
+        value: Field<'_>,
+        agent: Option<&AgentId>,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        let ask = Fields::of(value);
+        let tool = Fields::of(ask.get("tool"));
+        let call = ask.get("callID").word().or_else(|| tool.get("callID").word());
+        let name = kind.split('.').next().unwrap_or(kind);
+        let is_question = name == "question";
+        let call = call.filter(|call| w.knows_call(call));
+        if is_question || call.is_none() {
+            w.custom(name, value, agent, out);
+        }
+        let Some(call) = call else { return };
+        if let Some(id) = ask.get("id").words().filter(|_| self.0.len() < REMEMBERED_MAX) {
+            self.0.insert(CompactString::new(id), CompactString::new(&call));
+        }
+        let text = if is_question { question(&ask) } else { permission(&ask) };
+        w.push_by(agent, Kind::ApprovalRequest { tool: w.tool_id(&call), text }, out);
+    }
+
+    /// The person has answered.
+    pub(super) fn answer(
+        &mut self,
+        kind: &str,
+        answer: &Fields<'_>,
+        tools: &mut Tools,
+        w: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        let id = answer.any(&["requestID", "permissionID", "id"]).words().unwrap_or_default();
+        let Some(call) = self.0.swap_remove(&*id) else { return };
+        if !tools.is_waiting(&call) || !w.knows_call(&call) {
+            return;
+        }
+        let reply = answer.any(&["reply", "response"]).text();
+        let approved = kind != "question.rejected" && reply.as_deref() != Some("reject");
+        if !approved {
+            tools.give_up(&call);
+        }
+        let text = answer.get("message").word().map(std::borrow::Cow::into_owned);
+        let kind = Kind::ApprovalAnswer { tool: w.tool_id(&call), approved, text };
+        w.push_by(tools.agent_of(&call).as_ref(), kind, out);
+    }
+}
+
+fn permission(ask: &Fields<'_>) -> Option<String> {
+    if let Some(title) = ask.get("title").word() {
+        return Some(title.into_owned());
+    }
+    let what = ask.any(&["permission", "type"]).word()?;
+    let patterns = ask.any(&["patterns", "pattern"]);
+    let patterns: Vec<_> = patterns.list().into_iter().chain([patterns]).filter_map(Field::word).collect();
+    Some(format!("{what} {}", patterns.join(", ")).trim_end().to_owned())
+}
+
+fn question(ask: &Fields<'_>) -> Option<String> {
+    let questions = ask.get("questions").list().into_iter();
+    let texts: Vec<_> =
+        questions.filter_map(|question| Fields::of(question).get("question").word()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}

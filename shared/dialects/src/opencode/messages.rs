@@ -1,0 +1,66 @@
+//! Who says what: parts name only their message, and whether that is the user's stands in the message itself. Messages of
+//! a run that is over are told again (they get titles and summaries) and must not begin another.
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+
+use super::REMEMBERED_MAX;
+use model::print::Printer;
+
+/// The messages of a stream.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    /// Messages of agents, with the number of the run that each is of; nothing for those of users.
+    told: IndexMap<CompactString, Option<u64>>,
+    /// What users' parts were, as hashes.
+    parts: IndexMap<CompactString, u64>,
+    runs: u64,
+}
+
+impl Messages {
+    /// A run begins.
+    pub(super) fn begin(&mut self) {
+        self.runs = self.runs.saturating_add(1);
+        if self.told.len() > REMEMBERED_MAX {
+            self.told.clear();
+        }
+        if self.parts.len() > REMEMBERED_MAX {
+            self.parts.clear();
+        }
+    }
+
+    /// The message is a user's.
+    pub(super) fn user(&mut self, id: &str) {
+        if self.told.len() <= REMEMBERED_MAX {
+            self.told.insert(CompactString::new(id), None);
+        }
+    }
+
+    pub(super) fn is_user(&self, id: &str) -> bool {
+        self.told.get(id).is_some_and(Option::is_none)
+    }
+
+    /// The message is one of the run that goes on.
+    pub(super) fn assistant(&mut self, id: &str) {
+        if self.told.len() <= REMEMBERED_MAX && !self.told.contains_key(id) {
+            self.told.insert(CompactString::new(id), Some(self.runs));
+        }
+    }
+
+    /// Whether what an agent's message tells is of the run that goes on, or begins one.
+    pub(super) fn may_speak(&self, id: &str, is_running: bool, is_whole: bool) -> bool {
+        match self.told.get(id) {
+            Some(run) => is_running && *run == Some(self.runs),
+            None => is_running || !is_whole,
+        }
+    }
+
+    /// Whether a part of a user's message was not told so before.
+    pub(super) fn is_news(&mut self, id: &str, content: &str) -> bool {
+        let print = Printer::of(&[content]);
+        if self.parts.len() > REMEMBERED_MAX {
+            return false;
+        }
+        self.parts.insert(CompactString::new(id), print) != Some(print)
+    }
+}

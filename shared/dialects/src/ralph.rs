@@ -1,0 +1,158 @@
+//! Ralph: an Agno agent behind a server of its own. SSE events called `message`, with an object of a `type` in each.
+//! The server executes the calls; their arguments and results come whole.
+//!
+//! A call that failed is told twice, as complete and then as failed: so it has failed. Anything else that is told twice is
+//! handed on as it is.
+
+use serde::Deserialize;
+
+use super::agents::{Parts, Unanswered};
+use super::field::Field;
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::writer::{Ending, Outcome, Writer};
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+use model::event::{Kind, PartKind, RunStatus, ToolState};
+
+/// The name of the dialect.
+pub const NAME: &str = "ralph";
+
+/// A decoder for one stream.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    let writer = Writer::new(NAME, options);
+    Box::new(Objects::new(Ralph {
+        writer,
+        parts: Parts::default(),
+        open: Unanswered::default(),
+        completed: None,
+    }))
+}
+
+#[derive(Debug)]
+struct Ralph {
+    writer: Writer,
+    parts: Parts,
+    open: Unanswered,
+    /// The call that was told as complete last: the server may still say that it failed.
+    completed: Option<compact_str::CompactString>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    content: Field<'a>,
+    #[serde(borrow)]
+    tool_call_id: Field<'a>,
+    #[serde(borrow)]
+    tool_name: Field<'a>,
+    #[serde(borrow)]
+    tool_args: Field<'a>,
+    #[serde(borrow)]
+    result: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+}
+
+impl Meaning for Ralph {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
+        let Some(whole) = Field::parse(text) else {
+            let detail = format!("line {line}: no JSON: {}", excerpt(text));
+            return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
+        };
+        let event: Line<'_> = whole.object();
+        let kind = event.kind.word().unwrap_or_else(|| name.into());
+        // Nothing is due after the end but what keeps the line alive.
+        if kind != "done" && (kind != "status" || !self.writer.has_begun()) {
+            self.writer.begin(None, out);
+        }
+        match &*kind {
+            "status" if !self.writer.is_running() => {}
+            "status" => {
+                let text = event.content.words().unwrap_or_default().into_owned();
+                self.writer.push(Kind::Status { text }, out);
+            }
+            "message" => {
+                let text = event.content.text().unwrap_or_default();
+                self.parts.write(PartKind::Text, &text, None, &mut self.writer, out);
+            }
+            "tool_call_start" => {
+                self.call(&event, out);
+            }
+            "tool_call_complete" => self.result(whole, &event, Outcome::of(event.result.json()), out),
+            "tool_call_error" => {
+                let output = if event.error.is_some() { event.error } else { event.result };
+                self.result(whole, &event, Outcome::error(output.json()), out);
+            }
+            "error" => self.fail(whole, out),
+            "done" => self.close(true, out),
+            _ => self.writer.raw(whole, None, out),
+        }
+    }
+
+    fn done(&mut self, out: &mut Decoded) {
+        self.close(true, out);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.close(false, out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+impl Ralph {
+    /// A call that runs from now on; the id by which the writer knows it.
+    fn call(&mut self, event: &Line<'_>, out: &mut Decoded) -> Option<compact_str::CompactString> {
+        self.parts.close(None, &self.writer, out);
+        if !self.writer.has_room(out) {
+            return None;
+        }
+        let (id, name) =
+            (event.tool_call_id.words().unwrap_or_default(), event.tool_name.word().unwrap_or_default());
+        let arguments = event.tool_args.words();
+        let call = self.writer.whole_call(&id, &name, Some(arguments.as_deref().unwrap_or("{}")), None, out);
+        self.writer.state(call.id(), ToolState::Executing, None, out);
+        self.open.add(call.id(), &name);
+        Some(call.id().into())
+    }
+
+    fn result(&mut self, whole: Field<'_>, event: &Line<'_>, outcome: Outcome, out: &mut Decoded) {
+        let (id, name) =
+            (event.tool_call_id.words().unwrap_or_default(), event.tool_name.word().unwrap_or_default());
+        self.parts.close(None, &self.writer, out);
+        let id = if id.is_empty() { self.open.oldest(&name) } else { Some(id.into()) };
+        let id = match id {
+            Some(id) if self.open.remove(&id) => {
+                self.completed = Some(id.clone()).filter(|_| !outcome.is_error);
+                id
+            }
+            Some(id) if outcome.is_error && self.completed.as_ref() == Some(&id) => {
+                self.completed = None;
+                id
+            }
+            Some(id) if self.writer.knows_call(&id) => return self.writer.raw(whole, None, out),
+            // Its start was missed.
+            _ => match self.call(event, out) {
+                Some(id) => id,
+                None => return,
+            },
+        };
+        self.open.remove(&id);
+        self.writer.result(&id, outcome, None, out);
+    }
+
+    fn close(&mut self, is_done: bool, out: &mut Decoded) {
+        self.parts.close_all(&self.writer, out);
+        (self.open, self.completed) = (Unanswered::default(), None);
+        let status = (is_done && !self.writer.has_failed()).then_some(RunStatus::Complete);
+        self.writer.end(Ending { is_whole: is_done, status, ..Ending::default() }, out);
+    }
+}

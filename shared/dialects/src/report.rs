@@ -1,0 +1,94 @@
+//! What a tool reports while it runs, as Bernard's tools write it: an object with the `_type` `tool_progress`. It names the
+//! tool and mostly not the call.
+
+use std::borrow::Cow;
+
+use compact_str::CompactString;
+use serde::Deserialize;
+
+use super::field::Field;
+use model::event::ToolProgress;
+use model::ids::ToolCallId;
+
+/// What [`Report`] is called in a stream.
+pub(super) const TOOL_PROGRESS: &str = "tool_progress";
+
+/// The phase that says nothing but how far the tool is.
+const PLAIN: &str = "progress";
+
+/// The phase of a tool that failed.
+const FAILURE: &str = "error";
+
+/// A `tool_progress` object as it was received; fields that are absent or of another type are empty.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Report<'a> {
+    #[serde(borrow, rename = "_type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    tool: Field<'a>,
+    #[serde(borrow)]
+    tool_call_id: Field<'a>,
+    #[serde(borrow)]
+    phase: Field<'a>,
+    #[serde(borrow)]
+    message: Field<'a>,
+    #[serde(borrow, rename = "data")]
+    detail: Field<'a>,
+    #[serde(borrow)]
+    timestamp: Field<'a>,
+}
+
+impl<'a> Report<'a> {
+    /// The report that `value` is, when it says that it is one.
+    pub(super) fn read(value: Field<'a>) -> Option<Self> {
+        let report: Self = value.object();
+        report.kind.text().is_some_and(|kind| kind == TOOL_PROGRESS).then_some(report)
+    }
+
+    /// The name of the tool.
+    pub(super) fn tool(&self) -> Cow<'a, str> {
+        self.tool.words().unwrap_or_default()
+    }
+
+    /// The id of the call; empty where it is not said.
+    pub(super) fn call(&self) -> Cow<'a, str> {
+        self.tool_call_id.words().unwrap_or_default()
+    }
+
+    /// The tool failed.
+    pub(super) fn is_failure(&self) -> bool {
+        self.phase.text().is_some_and(|phase| phase == FAILURE)
+    }
+
+    /// When it was said, in milliseconds since 1970.
+    pub(super) fn time(&self) -> Option<u64> {
+        self.timestamp.count().filter(|time| *time > 0)
+    }
+
+    /// What it says, for a person.
+    pub(super) fn line(&self) -> Cow<'a, str> {
+        self.message.words().or_else(|| self.phase.words()).unwrap_or_default()
+    }
+
+    /// As an event of the call `tool`.
+    pub(super) fn progress(&self, tool: ToolCallId) -> ToolProgress {
+        let message = self.message.words().unwrap_or_default();
+        let (count, text) = count(&message);
+        let (current, total) = count.unzip();
+        let text = Some(text.to_owned()).filter(|text| !text.is_empty());
+        let phase = self.phase.word().filter(|phase| phase != PLAIN).map(CompactString::from);
+        let data = self.detail.is_some().then(|| self.detail.json());
+        ToolProgress { tool, text, current, total, phase, data }
+    }
+}
+
+/// "2/3: Found 10 results" counts units done and in all; the rest is the text.
+fn count(message: &str) -> (Option<(u64, u64)>, &str) {
+    let counted = || {
+        let (numbers, text) = message.split_once(':').unwrap_or((message, ""));
+        let (current, total) = numbers.split_once('/')?;
+        Some(((current.trim().parse().ok()?, total.trim().parse().ok()?), text.trim_start()))
+    };
+    counted().map_or((None, message), |(count, text)| (Some(count), text))
+}

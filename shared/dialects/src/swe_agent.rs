@@ -1,0 +1,228 @@
+//! Trajectories of SWE-agent and mini-SWE-agent: one JSON object with the messages in `history` (or `messages`), the steps
+//! with their times in `trajectory` and the result in `info`; or the messages alone, as a JSON array.
+//!
+//! An object is taken as a whole, up to [`model::limits::LINE_BYTES_MAX`]; a larger one is left out and said to be.
+
+use compact_str::CompactString;
+use serde::Deserialize;
+
+use super::field::Field;
+use super::framing::excerpt;
+use super::objects::{Meaning, Objects};
+use super::trajectory::{Conclusion, MessageBody, Trajectory};
+use super::writer::Writer;
+use super::{Decode, DecodeOptions, Decoded};
+use model::anomaly::AnomalyCode;
+use model::event::{ErrorFact, PartKind, Usage};
+
+/// The name of the dialect.
+pub const NAME: &str = "swe-agent";
+
+/// A decoder for one file.
+pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
+    Box::new(Objects::new(SweAgent { trajectory: Trajectory::new(NAME, options) }))
+}
+
+/// What the objects mean.
+#[derive(Debug)]
+struct SweAgent {
+    trajectory: Trajectory,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Document<'a> {
+    #[serde(borrow)]
+    history: Field<'a>,
+    #[serde(borrow)]
+    messages: Field<'a>,
+    #[serde(borrow, rename = "trajectory")]
+    steps: Field<'a>,
+    #[serde(borrow)]
+    info: Field<'a>,
+    /// How the run was configured: an object, or its text.
+    #[serde(borrow)]
+    replay_config: Field<'a>,
+    #[serde(borrow)]
+    role: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Step<'a> {
+    #[serde(borrow)]
+    action: Field<'a>,
+    #[serde(borrow)]
+    observation: Field<'a>,
+    #[serde(borrow)]
+    response: Field<'a>,
+    #[serde(borrow)]
+    thought: Field<'a>,
+    /// In seconds.
+    #[serde(borrow)]
+    execution_time: Field<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Info<'a> {
+    #[serde(borrow)]
+    exit_status: Field<'a>,
+    #[serde(borrow)]
+    model_stats: Field<'a>,
+    #[serde(borrow)]
+    config: Field<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ModelStats<'a> {
+    #[serde(borrow)]
+    tokens_sent: Field<'a>,
+    #[serde(borrow)]
+    tokens_received: Field<'a>,
+}
+
+/// The way to the name of the model, in either agent's configuration.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Config<'a> {
+    #[serde(borrow)]
+    agent: Field<'a>,
+    #[serde(borrow)]
+    model: Field<'a>,
+    #[serde(borrow)]
+    name: Field<'a>,
+    #[serde(borrow)]
+    model_name: Field<'a>,
+}
+
+impl Meaning for SweAgent {
+    const NAME: &'static str = NAME;
+
+    fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
+        let document: Document<'_> = match serde_json::from_str(text) {
+            Ok(document) => document,
+            Err(error) => {
+                let detail = format!("line {line}: {error}: {}", excerpt(text));
+                return self.trajectory.writer.anomaly(AnomalyCode::Malformed, detail, out);
+            }
+        };
+        let whole = Field::parse(text).unwrap_or_default();
+        if document.history.is_list() || document.messages.is_list() || document.steps.is_list() {
+            self.document(&document, out);
+        } else if document.role.is_some() {
+            self.trajectory.message(&whole.object(), None, out);
+        } else if document.error.is_truthy() {
+            self.fail(whole, out);
+        } else if whole.is_truthy() {
+            self.trajectory.goes_on(out);
+            self.trajectory.writer.raw(whole, None, out);
+        }
+    }
+
+    fn cut(&mut self) {
+        self.trajectory.cut();
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.trajectory.conclude(Conclusion::default(), out);
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.trajectory.writer
+    }
+}
+
+impl SweAgent {
+    fn document(&mut self, document: &Document<'_>, out: &mut Decoded) {
+        let info: Info<'_> = document.info.object();
+        let replay = document.replay_config.text();
+        let replay = replay.as_deref().map_or(Some(document.replay_config), Field::parse).unwrap_or_default();
+        let model = model_of(replay).or_else(|| model_of(info.config));
+        self.trajectory.set_model(model.as_deref());
+        let history = [document.history, document.messages].into_iter().find(|list| list.is_list());
+        let rest = if let Some(history) = history {
+            self.history(history, document.steps, out)
+        } else {
+            self.steps(document.steps, out);
+            Vec::new()
+        };
+        if !rest.is_empty() || document.info.is_truthy() {
+            self.trajectory.goes_on(out);
+        }
+        for step in rest {
+            if self.trajectory.writer.has_room(out) {
+                self.trajectory.writer.custom("step", step, None, out);
+            }
+        }
+        if document.info.is_truthy() {
+            self.trajectory.writer.custom("info", document.info, None, out);
+        }
+        self.trajectory.conclude(conclusion(&info), out);
+    }
+
+    /// The messages. Gives the steps of which no message tells: the history may lack the last ones.
+    fn history<'a>(&mut self, history: Field<'a>, steps: Field<'a>, out: &mut Decoded) -> Vec<Field<'a>> {
+        let mut steps = steps.list().into_iter().peekable();
+        let mut took = None;
+        for message in history.list() {
+            let body: MessageBody<'_> = message.object();
+            if body.action.is_some() && !body.is_demo.is_true() {
+                let is_same =
+                    |step: &Field<'_>| step.object::<Step<'_>>().action.text() == body.action.text();
+                took =
+                    steps.next_if(is_same).and_then(|step| millis(step.object::<Step<'_>>().execution_time));
+            }
+            self.trajectory.message(&body, took, out);
+        }
+        steps.collect()
+    }
+
+    /// A file that has nothing but the steps.
+    fn steps(&mut self, steps: Field<'_>, out: &mut Decoded) {
+        for step in steps.list() {
+            let step: Step<'_> = step.object();
+            self.trajectory.goes_on(out);
+            let text = step.response.word().or_else(|| step.thought.word()).unwrap_or_default();
+            if self.trajectory.writer.has_room(out) {
+                self.trajectory.writer.whole_part(PartKind::Text, &text, false, None, out);
+            }
+            if let Some(observation) = step.observation.word() {
+                self.trajectory.writer.message("tool", &observation, out);
+            }
+        }
+    }
+}
+
+fn model_of(config: Field<'_>) -> Option<String> {
+    let config: Config<'_> = config.object();
+    let agent: Config<'_> = config.agent.object();
+    [config.model, agent.model].into_iter().find_map(|model| {
+        let model: Config<'_> = model.object();
+        Some(model.name.word().or_else(|| model.model_name.word())?.into_owned())
+    })
+}
+
+fn conclusion(info: &Info<'_>) -> Conclusion {
+    let stats: ModelStats<'_> = info.model_stats.object();
+    let (sent, received) = (stats.tokens_sent.count(), stats.tokens_received.count());
+    let usage =
+        Usage { input_tokens: sent.unwrap_or(0), output_tokens: received.unwrap_or(0), ..Usage::default() };
+    let word = info.exit_status.word().map(|word| CompactString::new(&word));
+    let failed = word.clone().filter(|word| !word.to_ascii_lowercase().starts_with("submitted"));
+    let failure = failed.map(|code| {
+        let message = format!("the agent gave up: {code}");
+        ErrorFact { code, message, retryable: None, retry_after_ms: None }
+    });
+    Conclusion { word, failure, usage: Some(usage).filter(|usage| *usage != Usage::default()) }
+}
+
+/// Seconds, with a fraction, as whole milliseconds.
+fn millis(seconds: Field<'_>) -> Option<u64> {
+    let seconds: f64 = seconds.as_json_text().parse().ok()?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    (seconds.is_finite() && seconds >= 0.0).then(|| (seconds * 1000.0).round() as u64)
+}

@@ -1,0 +1,138 @@
+//! Calls as JSON objects of the type `tool_use`, or arrays of them. Text is full of brackets: what cannot be a call is
+//! let go as text as early as that shows, and what turns out to be other JSON is text too.
+
+use serde::Deserialize;
+
+use super::{TextCall, Verdict};
+use crate::field::Field;
+use crate::framing::Nesting;
+
+/// The keys that a call may begin with.
+const KEYS: [&str; 4] = ["type", "id", "name", "input"];
+
+/// What a call says that it is.
+const TYPE: &str = "\"tool_use\"";
+
+/// Longest head of a call up to the end of its first key, in bytes. A head that is longer is text.
+const HEAD_BYTES_MAX: usize = 256;
+
+/// An object or array that goes on.
+#[derive(Debug, Default)]
+pub(super) struct JsonCall {
+    /// Bytes that have been looked at.
+    scanned: usize,
+    /// The first key is one that a call has.
+    has_head: bool,
+    nesting: Nesting,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Object<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    id: Field<'a>,
+    #[serde(borrow)]
+    name: Field<'a>,
+    #[serde(borrow)]
+    input: Field<'a>,
+}
+
+impl JsonCall {
+    /// Looks at what `held`, which begins with a bracket, has beyond what was looked at.
+    pub(super) fn look(&mut self, held: &str) -> Verdict {
+        if !self.has_head {
+            match head(held) {
+                Some(true) => self.has_head = true,
+                Some(false) => return Verdict::Text(1),
+                None if held.len() >= HEAD_BYTES_MAX => return Verdict::Text(1),
+                None => return Verdict::Open,
+            }
+        }
+        for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
+            self.scanned = at.saturating_add(1);
+            if byte == b'\n' && self.nesting.is_in_string() {
+                // A string that does not end on its line is no JSON: waiting for its end would swallow what follows.
+                return self.broken(held, at, "a string in the call never ends");
+            }
+            self.nesting.push(byte);
+            if self.nesting.is_whole() {
+                return self.whole(held);
+            }
+        }
+        Verdict::Open
+    }
+
+    /// What was held says that it is a call.
+    pub(super) fn is_sure(&self, held: &str) -> bool {
+        self.has_head && memchr::memmem::find(held.as_bytes(), TYPE.as_bytes()).is_some()
+    }
+
+    fn broken(&self, held: &str, used: usize, message: &str) -> Verdict {
+        match held.get(..used) {
+            Some(text) if self.is_sure(text) => Verdict::Broken(used, message.to_owned()),
+            _ => Verdict::Text(used),
+        }
+    }
+
+    fn whole(&self, held: &str) -> Verdict {
+        let text = held.get(..self.scanned).unwrap_or_default();
+        let Some(value) = Field::parse(text) else {
+            return self.broken(held, self.scanned, "the call is no JSON");
+        };
+        let objects: Vec<Object<'_>> = value.list().into_iter().map(Field::object).collect();
+        if !objects.iter().any(Object::is_call) {
+            return Verdict::Text(self.scanned);
+        }
+        Verdict::Calls(self.scanned, objects.iter().map(Object::call).collect())
+    }
+
+    /// The text ended: why the call is broken, or nothing when it never was one, and up to where.
+    pub(super) fn at_end(&self, held: &str) -> (Option<String>, usize) {
+        (self.is_sure(held).then(|| String::from("the text ended inside of a call")), held.len())
+    }
+}
+
+impl Object<'_> {
+    fn is_call(&self) -> bool {
+        self.kind.text().is_some_and(|kind| kind == "tool_use")
+    }
+
+    fn call(&self) -> Result<TextCall, String> {
+        if !self.is_call() {
+            return Err(String::from("an item of the list is no call"));
+        }
+        let name = self.name.word().ok_or("the call has no name")?;
+        let arguments = match (self.input.is_object(), self.input.is_some()) {
+            (true, _) => self.input.as_json_text(),
+            (false, false) => "{}",
+            (false, true) => return Err(String::from("the input of the call is no object")),
+        };
+        let id = self.id.words().unwrap_or_default();
+        Ok(TextCall { id: id.into_owned(), name: name.into_owned(), arguments: arguments.to_owned() })
+    }
+}
+
+/// Whether `held` begins as a call does: an object, or a list of objects, with a key that calls have. Nothing when that
+/// is still open.
+fn head(held: &str) -> Option<bool> {
+    let mut rest = held.get(..held.floor_char_boundary(HEAD_BYTES_MAX))?;
+    if let Some(list) = rest.strip_prefix('[') {
+        rest = list.trim_ascii_start();
+        if rest.is_empty() {
+            return None;
+        }
+    }
+    let Some(object) = rest.strip_prefix('{') else { return Some(false) };
+    let object = object.trim_ascii_start();
+    if object.is_empty() {
+        return None;
+    }
+    let Some(key) = object.strip_prefix('"') else { return Some(false) };
+    match key.split_once('"') {
+        Some((key, _)) => Some(KEYS.contains(&key)),
+        None if KEYS.iter().any(|known| known.starts_with(key)) => None,
+        None => Some(false),
+    }
+}

@@ -1,0 +1,192 @@
+//! Takes calls out of the text of any dialect: a decoder around another one, whose texts it looks through.
+
+use std::collections::BTreeSet;
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+
+use super::{Found, TextCall, TextCalls, TextForm, TextRules};
+use crate::{Decode, Decoded};
+use model::anomaly::{Anomaly, AnomalyCode};
+use model::envelope::Envelope;
+use model::event::{Kind, PartKind, ToolStart};
+use model::ids::{PartId, ToolCallId};
+
+/// A decoder whose texts may hold calls.
+#[derive(Debug)]
+pub(crate) struct WithTextCalls {
+    inner: Box<dyn Decode>,
+    form: TextForm,
+    rules: TextRules,
+    prefix: CompactString,
+    texts: IndexMap<PartId, Text>,
+    /// Ids of calls, so that those in texts can be told apart from others.
+    ids: BTreeSet<ToolCallId>,
+    minted: u64,
+}
+
+/// A text part that goes on.
+#[derive(Debug)]
+struct Text {
+    calls: TextCalls,
+    /// Bytes outside of calls so far.
+    len: u64,
+    /// Calls that were told.
+    told: usize,
+}
+
+impl WithTextCalls {
+    /// Looks through the texts of `inner`; ids that it makes up begin with `prefix`.
+    pub(crate) fn new(
+        inner: Box<dyn Decode>,
+        (form, rules): (TextForm, TextRules),
+        prefix: CompactString,
+    ) -> Self {
+        Self { inner, form, rules, prefix, texts: IndexMap::new(), ids: BTreeSet::new(), minted: 0 }
+    }
+
+    fn look(&mut self, inner: Decoded, out: &mut Decoded) {
+        for envelope in inner.envelopes {
+            match &envelope.event.kind {
+                Kind::PartStart { part, kind: PartKind::Text } => {
+                    let text = Text { calls: TextCalls::by(self.form, &self.rules), len: 0, told: 0 };
+                    self.texts.insert(part.clone(), text);
+                }
+                Kind::ToolStart(start) => {
+                    self.ids.insert(start.tool.clone());
+                }
+                Kind::PartDelta { part, text, .. } if self.texts.contains_key(part) => {
+                    self.more(part, text, &envelope, out);
+                    continue;
+                }
+                Kind::PartReplace { part, text } if self.texts.contains_key(part) => {
+                    self.replace(part, text, &envelope, out);
+                    continue;
+                }
+                Kind::PartEnd(end) => self.end_of(&end.part, &envelope, out),
+                _ => {}
+            }
+            out.envelopes.push(envelope);
+        }
+    }
+
+    fn more(&mut self, part: &PartId, text: &str, envelope: &Envelope, out: &mut Decoded) {
+        let mut found = Vec::new();
+        if let Some(open) = self.texts.get_mut(part) {
+            open.calls.feed(text, &mut |piece| found.push(Owned::of(piece)));
+        }
+        self.tell(part, found, envelope, out);
+    }
+
+    /// The text is another one. Calls that were told stay; only those after them are new.
+    fn replace(&mut self, part: &PartId, text: &str, envelope: &Envelope, out: &mut Decoded) {
+        let mut found = Vec::new();
+        if let Some(open) = self.texts.get_mut(part) {
+            open.calls = TextCalls::by(self.form, &self.rules);
+            open.len = 0;
+            open.calls.feed(text, &mut |piece| found.push(Owned::of(piece)));
+        }
+        let told = self.texts.get(part).map_or(0, |open| open.told);
+        let mut calls = 0;
+        found.retain(|piece| {
+            calls += usize::from(matches!(piece, Owned::Call(_)));
+            !matches!(piece, Owned::Call(_)) || calls > told
+        });
+        let event = Kind::PartReplace { part: part.clone(), text: String::new() };
+        put(event, envelope, out);
+        self.tell(part, found, envelope, out);
+    }
+
+    fn end_of(&mut self, part: &PartId, envelope: &Envelope, out: &mut Decoded) {
+        let mut found = Vec::new();
+        if let Some(open) = self.texts.get_mut(part) {
+            open.calls.end(&mut |piece| found.push(Owned::of(piece)));
+        }
+        self.tell(part, found, envelope, out);
+        self.texts.swap_remove(part);
+    }
+
+    fn tell(&mut self, part: &PartId, found: Vec<Owned>, envelope: &Envelope, out: &mut Decoded) {
+        for piece in found {
+            match piece {
+                Owned::Text(text) => self.tell_text(part, &text, envelope, out),
+                Owned::Call(call) => {
+                    if let Some(open) = self.texts.get_mut(part) {
+                        open.told = open.told.saturating_add(1);
+                    }
+                    self.tell_call(call, envelope, out);
+                }
+                Owned::Error(message, written) => {
+                    put(
+                        Kind::Anomaly(Anomaly { code: AnomalyCode::BadArguments, detail: message }),
+                        envelope,
+                        out,
+                    );
+                    self.tell_text(part, &written, envelope, out);
+                }
+            }
+        }
+    }
+
+    fn tell_text(&mut self, part: &PartId, text: &str, envelope: &Envelope, out: &mut Decoded) {
+        let Some(open) = self.texts.get_mut(part).filter(|_| !text.is_empty()) else { return };
+        let (off, text) = (Some(open.len), CompactString::new(text));
+        open.len = open.len.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        put(Kind::PartDelta { part: part.clone(), off, text }, envelope, out);
+    }
+
+    fn tell_call(&mut self, call: TextCall, envelope: &Envelope, out: &mut Decoded) {
+        let mut tool = ToolCallId::new(&call.id);
+        let has_id = !call.id.is_empty();
+        let mut is_free = has_id && self.ids.insert(tool.clone());
+        let given_id = (has_id && !is_free).then(|| CompactString::new(&call.id));
+        while !is_free {
+            self.minted = self.minted.saturating_add(1);
+            tool = ToolCallId::new(&format!("{}text-call-{}", self.prefix, self.minted));
+            is_free = self.ids.insert(tool.clone());
+        }
+        // Nobody executes what stands in a text, unless whoever asked does.
+        let start =
+            ToolStart { tool: tool.clone(), name: CompactString::new(&call.name), server: false, given_id };
+        put(Kind::ToolStart(start), envelope, out);
+        put(Kind::ToolCall { tool, name: None, arguments: Some(call.arguments) }, envelope, out);
+    }
+}
+
+/// What was found, kept.
+enum Owned {
+    Text(String),
+    Call(TextCall),
+    Error(String, String),
+}
+
+impl Owned {
+    fn of(found: Found<'_>) -> Self {
+        match found {
+            Found::Text(text) => Self::Text(text.to_owned()),
+            Found::Call(call) => Self::Call(call),
+            Found::Error { message, written } => Self::Error(message, written.to_owned()),
+        }
+    }
+}
+
+/// A fact beside `envelope`: of the same agent, in the same run, at the same time.
+fn put(kind: Kind, envelope: &Envelope, out: &mut Decoded) {
+    let mut event = envelope.event.clone();
+    event.kind = kind;
+    out.event_at(event, envelope.producer_at);
+}
+
+impl Decode for WithTextCalls {
+    fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
+        let mut inner = Decoded::default();
+        self.inner.feed(bytes, &mut inner);
+        self.look(inner, out);
+    }
+
+    fn end(&mut self, out: &mut Decoded) {
+        let mut inner = Decoded::default();
+        self.inner.end(&mut inner);
+        self.look(inner, out);
+    }
+}

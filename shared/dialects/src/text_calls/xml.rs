@@ -1,0 +1,329 @@
+//! Calls as elements: `<tool_use id="…" name="…">{…}</tool_use>`, with the parts as attributes, as elements inside, or as
+//! one JSON object.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::{TextCall, Verdict};
+use crate::field::Field;
+use crate::framing::{Nesting, excerpt};
+use crate::markup::{attribute, unescape};
+
+/// The elements that hold a call, unless another one is said.
+const ELEMENTS: [&str; 2] = ["tool_use", "tool_call"];
+
+/// Longest opening tag, in bytes: it holds an id and a name.
+const TAG_BYTES_MAX: usize = 4 << 10;
+
+/// The elements that hold a call.
+#[derive(Debug)]
+pub(super) struct Elements(Vec<Element>);
+
+#[derive(Debug)]
+struct Element {
+    /// How it begins, up to the end of its name.
+    open: String,
+    /// What closes it.
+    close: String,
+}
+
+impl Elements {
+    /// The one of that name, or the usual ones.
+    pub(super) fn new(name: Option<&str>) -> Self {
+        let element = |name: &str| Element { open: format!("<{name}"), close: format!("</{name}>") };
+        Self(name.map_or_else(|| ELEMENTS.into_iter().map(element).collect(), |name| vec![element(name)]))
+    }
+}
+
+/// An element that goes on.
+#[derive(Debug)]
+pub(super) struct XmlCall {
+    elements: Arc<Elements>,
+    /// Bytes that have been looked at.
+    scanned: usize,
+    tag: Tag,
+    body: Body,
+}
+
+/// The opening tag.
+#[derive(Debug, Default)]
+enum Tag {
+    /// It is open whether there is one.
+    #[default]
+    Unknown,
+    /// Its name is whole, its end has not come.
+    Open { which: usize, quote: Option<u8>, before: u8 },
+    /// It ends there.
+    Whole { which: usize, len: usize },
+}
+
+/// What stands behind the opening tag.
+#[derive(Debug, Default)]
+struct Body {
+    nesting: Nesting,
+    begun: bool,
+    is_json: bool,
+    /// A line end stood in a JSON string: it will not parse any more.
+    is_broken: bool,
+    /// A closing tag inside of a JSON string ends there. It may be the end of a broken call.
+    maybe: Option<usize>,
+}
+
+impl XmlCall {
+    /// Nothing of one of these elements has been looked at.
+    pub(super) fn new(elements: Arc<Elements>) -> Self {
+        Self { elements, scanned: 0, tag: Tag::default(), body: Body::default() }
+    }
+
+    /// Looks at what `held`, which begins with `<`, has beyond what was looked at.
+    pub(super) fn look(&mut self, held: &str) -> Verdict {
+        if matches!(self.tag, Tag::Unknown) {
+            match self.elements.begun(held) {
+                Begin::Other => return Verdict::Text(1),
+                Begin::Maybe => return Verdict::Open,
+                Begin::Is { which, len } => {
+                    self.scanned = len;
+                    self.tag = Tag::Open { which, quote: None, before: 0 };
+                }
+            }
+        }
+        if let Some(verdict) = self.look_at_tag(held) {
+            return verdict;
+        }
+        let Tag::Whole { which, len } = self.tag else { return Verdict::Open };
+        let elements = Arc::clone(&self.elements);
+        let Some(Element { close, .. }) = elements.0.get(which) else { return Verdict::Open };
+        for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
+            self.scanned = at.saturating_add(1);
+            self.body.push(byte);
+            let ends = byte == b'>'
+                && held.get(len..self.scanned).is_some_and(|body| body.ends_with(close.as_str()));
+            if ends && let Some(verdict) = self.close(held, close, len) {
+                return verdict;
+            }
+        }
+        Verdict::Open
+    }
+
+    /// Goes on with the opening tag.
+    fn look_at_tag(&mut self, held: &str) -> Option<Verdict> {
+        let Tag::Open { which, quote, before } = &mut self.tag else { return None };
+        for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
+            self.scanned = at.saturating_add(1);
+            match (byte, *quote) {
+                (b'>', None) if *before == b'/' => {
+                    let tag = held.get(..at).unwrap_or_default();
+                    return Some(Verdict::Calls(self.scanned, vec![read(tag, "")]));
+                }
+                (b'>', None) => {
+                    self.tag = Tag::Whole { which: *which, len: self.scanned };
+                    return None;
+                }
+                (b'"' | b'\'', None) if *before == b'=' => *quote = Some(byte),
+                (_, Some(open)) if open == byte => *quote = None,
+                _ => {}
+            }
+            *before = byte;
+            if self.scanned > TAG_BYTES_MAX {
+                return Some(Verdict::Text(self.scanned));
+            }
+        }
+        None
+    }
+
+    /// A closing tag came.
+    fn close(&mut self, held: &str, close: &str, len: usize) -> Option<Verdict> {
+        let end = self.scanned;
+        let tag = held.get(..len.saturating_sub(1)).unwrap_or_default();
+        let body = held.get(len..end.saturating_sub(close.len())).unwrap_or_default();
+        match (read(tag, body), self.body.maybe) {
+            (Ok(call), _) => Some(Verdict::Calls(end, vec![Ok(call)])),
+            // Arguments may well talk about tags: only a second closing tag shows that the first one was meant.
+            (Err(_), None) if self.body.may_go_on() => {
+                self.body.maybe = Some(end);
+                None
+            }
+            (Err(message), maybe) => Some(Verdict::Broken(maybe.unwrap_or(end), message)),
+        }
+    }
+
+    /// The text ended: why the call is broken, or nothing when it never was one, and up to where.
+    pub(super) fn at_end(&self, held: &str) -> (Option<String>, usize) {
+        match (&self.tag, self.body.maybe) {
+            (Tag::Unknown, _) => (None, held.len()),
+            // A tag that never closed is not even the beginning of a call.
+            (Tag::Open { .. }, _) => (Some(String::from("the text ended inside of a call")), held.len()),
+            (Tag::Whole { .. }, Some(maybe)) => {
+                (Some(String::from("a string in the call never ends")), maybe)
+            }
+            (Tag::Whole { .. }, None) => (Some(String::from("the text ended inside of a call")), held.len()),
+        }
+    }
+}
+
+impl Body {
+    fn push(&mut self, byte: u8) {
+        if !self.begun && !byte.is_ascii_whitespace() {
+            self.begun = true;
+            self.is_json = matches!(byte, b'{' | b'[');
+        }
+        if self.is_json {
+            self.is_broken |= byte == b'\n' && self.nesting.is_in_string();
+            self.nesting.push(byte);
+        }
+    }
+
+    fn may_go_on(&self) -> bool {
+        self.is_json && !self.is_broken && self.nesting.is_in_string()
+    }
+}
+
+enum Begin {
+    Other,
+    Maybe,
+    /// It is that one; its name ends there.
+    Is {
+        which: usize,
+        len: usize,
+    },
+}
+
+impl Elements {
+    /// Whether `held` begins with an opening tag.
+    fn begun(&self, held: &str) -> Begin {
+        for (which, Element { open, .. }) in self.0.iter().enumerate() {
+            match held.strip_prefix(open.as_str()) {
+                Some("") => return Begin::Maybe,
+                Some(rest) if rest.starts_with(|c: char| c == '>' || c == '/' || c.is_ascii_whitespace()) => {
+                    return Begin::Is { which, len: open.len() };
+                }
+                Some(_) => return Begin::Other,
+                None if open.starts_with(held) => return Begin::Maybe,
+                None => {}
+            }
+        }
+        Begin::Other
+    }
+}
+
+/// The fields of a call that is one JSON object.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Object<'a> {
+    #[serde(borrow)]
+    id: Field<'a>,
+    #[serde(borrow)]
+    name: Field<'a>,
+    #[serde(borrow)]
+    tool_name: Field<'a>,
+    #[serde(borrow)]
+    input: Field<'a>,
+    #[serde(borrow)]
+    arguments: Field<'a>,
+    #[serde(borrow)]
+    parameters: Field<'a>,
+}
+
+/// The call that `tag` (without its `>`) and `body` make.
+fn read(tag: &str, body: &str) -> Result<TextCall, String> {
+    let id = attribute(tag, "id").unwrap_or_default();
+    let name = attribute(tag, "name").filter(|name| !name.trim().is_empty());
+    let body = body.trim();
+    let body =
+        body.strip_prefix("<![CDATA[").and_then(|body| body.strip_suffix("]]>")).unwrap_or(body).trim();
+    if !body.is_empty() && body.starts_with('<') {
+        return read_elements(&id, name, body);
+    }
+    if let Some(name) = name {
+        return Ok(TextCall {
+            id: id.into_owned(),
+            name: name.trim().to_owned(),
+            arguments: arguments(body)?,
+        });
+    }
+    let plain = json(body).ok_or("the call is no JSON object")?;
+    let object: Object<'_> = Field::parse(&plain).unwrap_or_default().object();
+    let name = object.name.word().or_else(|| object.tool_name.word()).ok_or("the call has no name")?;
+    let inputs = [object.input, object.arguments, object.parameters];
+    let input = inputs.into_iter().find(|input| input.is_some()).unwrap_or_default();
+    let id = if id.is_empty() { object.id.words().unwrap_or_default() } else { id };
+    let input = input.text().unwrap_or_else(|| Cow::Borrowed(input.as_json_text()));
+    Ok(TextCall { id: id.into_owned(), name: name.trim().to_owned(), arguments: arguments(&input)? })
+}
+
+/// A call whose parts are elements.
+fn read_elements(id: &str, name: Option<Cow<'_, str>>, body: &str) -> Result<TextCall, String> {
+    let mut call =
+        TextCall { id: id.to_owned(), name: name.unwrap_or_default().into_owned(), arguments: String::new() };
+    let mut rest = serde_json::Map::new();
+    for (element, inside) in elements(body)? {
+        match element {
+            "id" if call.id.is_empty() => call.id = unescape(inside.trim()).into_owned(),
+            "name" | "tool_name" if call.name.is_empty() => {
+                call.name = unescape(inside.trim()).into_owned();
+            }
+            "input" | "arguments" | "parameters" if call.arguments.is_empty() => {
+                call.arguments = arguments(inside.trim())?;
+            }
+            _ => {
+                rest.insert(element.to_owned(), value(inside));
+            }
+        }
+    }
+    if call.name.is_empty() {
+        return Err(String::from("the call has no name"));
+    }
+    if call.arguments.is_empty() {
+        call.arguments = serde_json::Value::Object(rest).to_string();
+    }
+    Ok(call)
+}
+
+/// The elements that `body` consists of.
+fn elements(body: &str) -> Result<Vec<(&str, &str)>, String> {
+    let (mut found, mut rest) = (Vec::new(), body.trim());
+    while !rest.is_empty() {
+        let odd = || format!("no element: {}", excerpt(rest));
+        let (tag, after) = rest.strip_prefix('<').and_then(|rest| rest.split_once('>')).ok_or_else(odd)?;
+        let name = tag.split_ascii_whitespace().next().unwrap_or_default();
+        if name.is_empty() || name.starts_with('/') {
+            return Err(odd());
+        }
+        let close = format!("</{name}>");
+        let (inside, after) = after.split_once(&close).ok_or_else(odd)?;
+        found.push((name, inside));
+        rest = after.trim_start();
+    }
+    Ok(found)
+}
+
+/// The arguments that `text` holds: a JSON object, elements of a name each, or nothing.
+fn arguments(text: &str) -> Result<String, String> {
+    if text.is_empty() || text == "null" {
+        return Ok(String::from("{}"));
+    }
+    if text.starts_with('<') {
+        let fields = elements(text)?.into_iter().map(|(name, inside)| (name.to_owned(), value(inside)));
+        return Ok(serde_json::Value::Object(fields.collect()).to_string());
+    }
+    json(text).map(Cow::into_owned).ok_or_else(|| String::from("the arguments are no JSON object"))
+}
+
+/// `text` as a JSON object, unescaped if it needs that.
+fn json(text: &str) -> Option<Cow<'_, str>> {
+    let is_object = |text: &str| Field::parse(text).is_some_and(Field::is_object);
+    if is_object(text) {
+        return Some(Cow::Borrowed(text));
+    }
+    Some(unescape(text)).filter(|plain| is_object(plain))
+}
+
+/// An argument in an element of its own. XML knows no types: only what is plainly JSON is taken as such.
+fn value(inside: &str) -> serde_json::Value {
+    let text = unescape(inside.trim());
+    let is_json = text.starts_with(['{', '[']);
+    let json = is_json.then(|| serde_json::from_str(&text).ok()).flatten();
+    json.unwrap_or_else(|| serde_json::Value::String(text.into_owned()))
+}

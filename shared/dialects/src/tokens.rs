@@ -1,0 +1,36 @@
+//! Counts of tokens in the spellings that dialects of agents use.
+
+use super::field::{Field, Fields};
+use model::event::Usage;
+
+/// The tokens that `value` tells: an object, or a list with one for each model, which add up.
+pub(super) fn usage(value: Field<'_>) -> Option<Usage> {
+    value.list().into_iter().filter_map(one).reduce(Usage::plus)
+}
+
+fn one(value: Field<'_>) -> Option<Usage> {
+    let fields = Fields::of(value);
+    let input = total(fields.any(&["inputTokens", "promptTokens"]));
+    let output = total(fields.any(&["outputTokens", "completionTokens"]));
+    if input.is_none() && output.is_none() {
+        return None;
+    }
+    let read = Fields::of(fields.any(&["inputTokenDetails", "inputTokens"]));
+    let written = Fields::of(fields.any(&["outputTokenDetails", "outputTokens"]));
+    let cached = fields.any(&["cachedInputTokens", "cacheReadTokens"]);
+    let cached = cached.count().or_else(|| read.any(&["cacheReadTokens", "cacheRead"]).count());
+    let reasoning = fields.get("reasoningTokens").count();
+    let reasoning = reasoning.or_else(|| written.any(&["reasoningTokens", "reasoning"]).count());
+    Some(Usage {
+        input_tokens: input.unwrap_or(0),
+        output_tokens: output.unwrap_or(0),
+        reasoning_tokens: reasoning.unwrap_or(0),
+        cached_tokens: cached.unwrap_or(0),
+        cost: None,
+    })
+}
+
+/// A number, or an object that has it as its total.
+fn total(value: Field<'_>) -> Option<u64> {
+    if value.is_object() { Fields::of(value).get("total").count() } else { value.count() }
+}

@@ -1,0 +1,84 @@
+//! Sub-agents.
+
+use compact_str::format_compact;
+
+use super::{AgentId, CompactString, Decoded, ITEMS_PER_RUN_MAX, Kind, RunStatus, Usage, Writer};
+use model::event::{AgentEnd, AgentStart};
+
+/// What a sub-agent has used by itself. It is told with its end: the tokens of the run are told by other means, and would
+/// count twice.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    usage: Option<Usage>,
+    model: Option<CompactString>,
+    /// How it ended, if it did.
+    ended: Option<RunStatus>,
+    is_told: bool,
+}
+
+impl Writer {
+    /// A sub-agent begins, or goes on. `id` is the dialect's own.
+    pub(crate) fn open_agent(&mut self, id: &str, start: AgentStart, out: &mut Decoded) -> AgentId {
+        let agent = AgentId::new(id);
+        self.push_by(Some(&agent), Kind::AgentStart(start), out);
+        agent
+    }
+
+    /// One of several answers that were asked for in one call. The first is the main agent's; each other one gets an agent
+    /// of its own, so that no text is mixed.
+    pub(crate) fn open_choice(&mut self, index: u64, out: &mut Decoded) -> Option<AgentId> {
+        if index == 0 {
+            return None;
+        }
+        let name = Some(format_compact!("choice {index}"));
+        let start = AgentStart { name, ..AgentStart::default() };
+        Some(self.open_agent(&format!("choice-{index}"), start, out))
+    }
+
+    /// A sub-agent used `more` tokens, which count for the run elsewhere.
+    pub(crate) fn spend(&mut self, agent: &AgentId, more: Usage) {
+        if let Some(account) = self.account(agent) {
+            account.usage = Some(account.usage.unwrap_or_default().plus(more));
+            account.is_told = false;
+        }
+    }
+
+    /// All that a sub-agent has used so far, which counts for the run elsewhere, and the model that answers it.
+    pub(crate) fn spent(&mut self, agent: &AgentId, total: Usage, model: Option<&str>) {
+        let Some(account) = self.account(agent) else { return };
+        account.is_told &= account.usage == Some(total);
+        account.usage = Some(total);
+        if let Some(model) = model.filter(|model| !model.is_empty()) {
+            account.model = Some(CompactString::new(model));
+        }
+    }
+
+    fn account(&mut self, agent: &AgentId) -> Option<&mut Account> {
+        if self.accounts.len() >= ITEMS_PER_RUN_MAX && !self.accounts.contains_key(agent) {
+            return None;
+        }
+        Some(self.accounts.entry(agent.clone()).or_default())
+    }
+
+    /// A sub-agent is done.
+    pub(crate) fn close_agent(&mut self, agent: &AgentId, status: RunStatus, out: &mut Decoded) {
+        let mut end = AgentEnd::of(status);
+        if let Some(account) = self.account(agent) {
+            (account.ended, account.is_told) = (Some(status), true);
+            (end.model, end.usage) = (account.model.clone(), account.usage);
+        }
+        self.push_by(Some(agent), Kind::AgentEnd(end), out);
+    }
+
+    /// The run ends with `status`, and so do the sub-agents that it leaves open: tells what they used, and what others used
+    /// after their end.
+    pub(super) fn settle_accounts(&mut self, status: RunStatus, out: &mut Decoded) {
+        for (agent, account) in std::mem::take(&mut self.accounts) {
+            if account.usage.is_some() && !account.is_told {
+                let status = account.ended.unwrap_or(status);
+                let end = AgentEnd { status, model: account.model, usage: account.usage };
+                self.push_by(Some(&agent), Kind::AgentEnd(end), out);
+            }
+        }
+    }
+}

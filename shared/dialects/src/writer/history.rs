@@ -1,0 +1,25 @@
+//! Messages of the history: what users, systems and earlier turns said.
+
+use compact_str::CompactString;
+
+use super::{Decoded, Event, Kind, RunId, Writer};
+use model::event::Message;
+use model::ids::MessageId;
+
+impl Writer {
+    /// A whole message. It belongs to the run that goes on; between runs it belongs to the conversation alone.
+    pub(crate) fn message(&mut self, role: &str, text: &str, out: &mut Decoded) {
+        self.messages = self.messages.saturating_add(1);
+        let (prefix, run) = (&self.options.part_prefix, &self.options.run);
+        let id = format!("{prefix}{run}-m{}", self.messages);
+        self.message_as(&id, role, text, out);
+    }
+
+    /// The same, with an id of the dialect: a message that comes again replaces itself.
+    pub(crate) fn message_as(&mut self, id: &str, role: &str, text: &str, out: &mut Decoded) {
+        let message = MessageId::new(id);
+        let kind = Kind::Message(Message { message, role: CompactString::new(role), text: text.to_owned() });
+        let run = if self.is_running { self.run.clone() } else { RunId::none() };
+        self.put(Event::new(&run, kind), out);
+    }
+}

@@ -1,0 +1,89 @@
+//! A part that goes on.
+
+use compact_str::CompactString;
+
+use super::{AgentId, Decoded, Kind, PartEnd, PartId, PartKind, Writer};
+use model::limits::SIGNATURE_BYTES_MAX;
+
+/// A part that has begun and not ended.
+#[derive(Debug)]
+pub(crate) struct OpenPart {
+    pub(super) id: PartId,
+    kind: PartKind,
+    pub(super) agent: Option<AgentId>,
+    /// Bytes so far.
+    len: u64,
+    /// The provider's mark on it.
+    signature: Option<String>,
+}
+
+impl OpenPart {
+    pub(super) fn new(id: PartId, kind: PartKind, agent: Option<AgentId>) -> Self {
+        Self { id, kind, agent, len: 0, signature: None }
+    }
+
+    /// More text of a kind: goes on with the part in `open`, or ends it and begins another. An empty piece is nothing.
+    pub(crate) fn go_on(
+        open: &mut Option<Self>,
+        kind: PartKind,
+        text: &str,
+        agent: Option<&AgentId>,
+        writer: &mut Writer,
+        out: &mut Decoded,
+    ) {
+        if text.is_empty() {
+            return;
+        }
+        if open.as_ref().is_some_and(|part| part.kind != kind)
+            && let Some(other) = open.take()
+        {
+            other.end(false, writer, out);
+        }
+        if open.is_none() && !writer.has_room(out) {
+            return;
+        }
+        open.get_or_insert_with(|| writer.open_part(kind, agent, out)).delta(text, writer, out);
+    }
+
+    pub(crate) fn kind(&self) -> PartKind {
+        self.kind
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// More text; an empty piece is nothing.
+    pub(crate) fn delta(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+        if text.is_empty() {
+            return;
+        }
+        let kind =
+            Kind::PartDelta { part: self.id.clone(), off: Some(self.len), text: CompactString::new(text) };
+        self.len = self.len.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        writer.push_by(self.agent.as_ref(), kind, out);
+    }
+
+    /// The text so far was wrong.
+    pub(crate) fn replace(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+        self.len = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        let kind = Kind::PartReplace { part: self.id.clone(), text: text.to_owned() };
+        writer.push_by(self.agent.as_ref(), kind, out);
+    }
+
+    /// The provider's mark on it, in one piece or several.
+    pub(crate) fn sign(&mut self, piece: &str) {
+        let signature = self.signature.get_or_insert_default();
+        // Once it is too long it stays so.
+        if signature.len() <= SIGNATURE_BYTES_MAX {
+            signature.push_str(piece);
+        }
+    }
+
+    /// It is whole.
+    pub(crate) fn end(self, hidden: bool, writer: &Writer, out: &mut Decoded) {
+        let signature = self.signature.filter(|it| !it.is_empty() && it.len() <= SIGNATURE_BYTES_MAX);
+        let end = PartEnd { part: self.id, len: None, hash: None, duration_ms: None, hidden, signature };
+        writer.push_by(self.agent.as_ref(), Kind::PartEnd(end), out);
+    }
+}

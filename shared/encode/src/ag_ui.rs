@@ -1,0 +1,326 @@
+//! AG-UI, as its clients verify it: one run at a time, everything opened is closed before the run is, ids are never
+//! used again. Sub-agents need a client of protocol 1.0; runs without them are fine for older ones.
+
+use std::collections::HashSet;
+
+use compact_str::CompactString;
+
+use super::names::Names;
+use super::{
+    Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
+};
+use model::Json;
+use model::event::{Message, PartKind, RunStatus, ToolState, Usage};
+use model::ids::{AgentId, ToolCallId};
+use model::view::{AgentView, PartView, RunView, ToolView};
+
+mod calls;
+
+/// Most messages and results that wait for a run in which they may be told.
+const WAITING_MAX: usize = 1000;
+
+/// An encoder for one stream.
+pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
+    let thread = if options.conversation.is_empty() { "conversation" } else { options.conversation.as_str() };
+    let run = options.caller.as_ref().and_then(|caller| caller.run.clone());
+    Box::new(Serial::new(Teller::new(AgUi { thread: thread.to_owned(), run, ..AgUi::default() })))
+}
+
+/// What has been said so far.
+#[derive(Debug, Default)]
+struct AgUi {
+    thread: String,
+    /// What the reader calls the run.
+    run: Option<CompactString>,
+    /// A run goes on.
+    is_open: bool,
+    parts: Names,
+    calls: Names,
+    /// Messages that are open.
+    said: HashSet<String>,
+    /// Calls whose arguments are open.
+    written: HashSet<String>,
+    /// Sub-agents of this run that have begun, and those of them that are done.
+    begun: HashSet<AgentId>,
+    done: HashSet<AgentId>,
+    /// Whole events that wait for the next run.
+    waiting: Vec<Vec<u8>>,
+    /// How many pieces have been numbered for ids of their own.
+    minted: u64,
+}
+
+impl Tell for AgUi {
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+        match fact {
+            Fact::Message(message) => self.message(message, out),
+            Fact::RunStart => self.start(scene, out),
+            Fact::Tool(id, tool, ToolStep::Result { again: false }) => self.result(scene, id, tool, out),
+            _ if !self.is_open => {}
+            Fact::RunEnd => self.end_run(scene, out),
+            Fact::AgentStart(id, agent) => self.start_agent(id, agent, out),
+            Fact::AgentEnd(id, agent) => self.end_agent(id, agent, out),
+            Fact::Part(id, part, step) => {
+                let id = self.parts.of(scene.run_id, id.as_str());
+                self.part(scene, &id, part, step, out);
+            }
+            Fact::Tool(id, tool, step) => self.call(scene, id, tool, step, out),
+            Fact::Status(text) => custom(scene, "status", &Json::string(text), out),
+            Fact::Error(error) => custom(scene, "error", &Json::of(error), out),
+            Fact::Custom("state_snapshot", value) => event(scene, "STATE_SNAPSHOT", out, |event| {
+                event.put("snapshot", value);
+            }),
+            Fact::Custom("state_delta", value) => event(scene, "STATE_DELTA", out, |event| {
+                event.put("delta", value);
+            }),
+            Fact::Custom("messages_snapshot", value) => event(scene, "MESSAGES_SNAPSHOT", out, |event| {
+                event.put("messages", value);
+            }),
+            Fact::Custom(name, value) => custom(scene, name, value, out),
+            Fact::Raw(name, value) => event(scene, "RAW", out, |event| {
+                event.put("event", value).put("source", name);
+            }),
+            Fact::RunUpdate(_) => {}
+        }
+    }
+
+    fn end(&mut self, _out: &mut Vec<u8>) {}
+}
+
+impl AgUi {
+    fn start(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+        self.is_open = true;
+        (self.begun, self.done) = (HashSet::new(), HashSet::new());
+        data_event(out, |event| {
+            event.put("type", "RUN_STARTED").put("threadId", &self.thread);
+            event.put("runId", self.run.as_deref().unwrap_or(scene.run_id.as_str()));
+        });
+        for event in self.waiting.drain(..) {
+            out.extend_from_slice(&event);
+        }
+    }
+
+    /// Tells whole events now, or when the next run begins: outside of a run nothing may be told.
+    fn tell_in_run(&mut self, events: Vec<u8>, out: &mut Vec<u8>) {
+        if self.is_open {
+            out.extend_from_slice(&events);
+        } else if self.waiting.len() < WAITING_MAX {
+            self.waiting.push(events);
+        }
+    }
+
+    /// A message of the history.
+    fn message(&mut self, message: &Message, out: &mut Vec<u8>) {
+        let role = message.role.as_str();
+        if !matches!(role, "user" | "system" | "developer" | "assistant") || message.text.is_empty() {
+            return;
+        }
+        let id = message.message.as_str();
+        let mut events = Vec::new();
+        data_event(&mut events, |event| {
+            event.put("type", "TEXT_MESSAGE_START").put("messageId", id).put("role", role);
+        });
+        data_event(&mut events, |event| {
+            event.put("type", "TEXT_MESSAGE_CONTENT").put("messageId", id).put("delta", &message.text);
+        });
+        data_event(&mut events, |event| {
+            event.put("type", "TEXT_MESSAGE_END").put("messageId", id);
+        });
+        self.tell_in_run(events, out);
+    }
+
+    fn part(&mut self, scene: &Scene<'_>, id: &str, part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
+        if part.kind == PartKind::File {
+            if let PartStep::End = step {
+                custom(scene, "file", &Json::string(&part.body.text), out);
+            }
+            return;
+        }
+        let is_thinking = part.kind == PartKind::Thinking;
+        match step {
+            PartStep::Start => self.open(scene, id, is_thinking, out),
+            PartStep::Delta(text) if self.said.contains(id) => {
+                let kind = if is_thinking { "REASONING_MESSAGE_CONTENT" } else { "TEXT_MESSAGE_CONTENT" };
+                event(scene, kind, out, |event| {
+                    event.put("messageId", id).put("delta", text);
+                });
+            }
+            PartStep::Delta(_) => {}
+            PartStep::Replaced => {
+                // Nothing takes back what was said: the new text is a message of its own.
+                self.close(scene, id, is_thinking, out);
+                if !part.body.text.is_empty() {
+                    self.minted = self.minted.saturating_add(1);
+                    let again = format!("{id}-{}", self.minted);
+                    self.open(scene, &again, is_thinking, out);
+                    self.part(scene, &again, part, PartStep::Delta(&part.body.text), out);
+                    self.close(scene, &again, is_thinking, out);
+                }
+            }
+            PartStep::End => self.close(scene, id, is_thinking, out),
+        }
+    }
+
+    fn open(&mut self, scene: &Scene<'_>, id: &str, is_thinking: bool, out: &mut Vec<u8>) {
+        if !self.said.insert(id.to_owned()) {
+            return;
+        }
+        if is_thinking {
+            event(scene, "REASONING_START", out, |event| {
+                event.put("messageId", id);
+            });
+        }
+        let (kind, role) = if is_thinking {
+            ("REASONING_MESSAGE_START", "reasoning")
+        } else {
+            ("TEXT_MESSAGE_START", "assistant")
+        };
+        event(scene, kind, out, |event| {
+            event.put("messageId", id).put("role", role);
+        });
+    }
+
+    fn close(&mut self, scene: &Scene<'_>, id: &str, is_thinking: bool, out: &mut Vec<u8>) {
+        if !self.said.remove(id) {
+            return;
+        }
+        let kinds: &[&str] =
+            if is_thinking { &["REASONING_MESSAGE_END", "REASONING_END"] } else { &["TEXT_MESSAGE_END"] };
+        for kind in kinds {
+            event(scene, kind, out, |event| {
+                event.put("messageId", id);
+            });
+        }
+    }
+
+    fn start_agent(&mut self, id: &AgentId, agent: &AgentView, out: &mut Vec<u8>) {
+        if !self.begun.insert(id.clone()) {
+            return;
+        }
+        data_event(out, |event| {
+            event.put("type", "SUBAGENT_STARTED").put("subagentRunId", id.as_str());
+            event.put("name", agent.name.as_deref().unwrap_or(id.as_str()));
+            event.put_some("description", agent.task.as_ref());
+            let parent = agent.parent.as_ref().filter(|parent| self.begun.contains(*parent) && *parent != id);
+            event.put_some("parentSubagentRunId", parent).put_some("parentToolCallId", agent.tool.as_ref());
+        });
+    }
+
+    fn end_agent(&mut self, id: &AgentId, agent: &AgentView, out: &mut Vec<u8>) {
+        if !self.begun.contains(id) || !self.done.insert(id.clone()) {
+            return;
+        }
+        data_event(out, |event| {
+            let is_fine = matches!(agent.status, RunStatus::Complete | RunStatus::Running);
+            event.put("type", if is_fine { "SUBAGENT_FINISHED" } else { "SUBAGENT_ERROR" });
+            event.put("subagentRunId", id.as_str());
+            if !is_fine {
+                event.put("message", word(agent.status)).put("code", word(agent.status));
+            }
+        });
+    }
+
+    fn end_run(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+        self.is_open = false;
+        let run = scene.run;
+        (self.said, self.written) = (HashSet::new(), HashSet::new());
+        if matches!(run.status, RunStatus::Complete | RunStatus::Cancelled) {
+            return data_event(out, |event| {
+                event.put("type", "RUN_FINISHED").put("threadId", &self.thread);
+                event.put("runId", self.run.as_deref().unwrap_or(scene.run_id.as_str()));
+                outcome(run, event);
+                usage(run, event);
+            });
+        }
+        data_event(out, |event| {
+            let (code, message) = match &run.error {
+                Some(error) if run.status == RunStatus::Error => {
+                    (error.code.as_str(), error.message.as_str())
+                }
+                _ => (word(run.status), word(run.status)),
+            };
+            event.put("type", "RUN_ERROR").put("message", message).put("code", code);
+            usage(run, event);
+        });
+    }
+}
+
+fn word(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Running => "running",
+        RunStatus::Complete => "complete",
+        RunStatus::Error => "error",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::Interrupted => "interrupted",
+    }
+}
+
+fn outcome(run: &RunView, event: &mut Object<'_>) {
+    if run.status == RunStatus::Cancelled {
+        event.nest("outcome", |outcome| {
+            outcome.put("type", "cancelled");
+        });
+        return;
+    }
+    let asked: Vec<_> =
+        run.tools.iter().filter(|(_, tool)| tool.state == ToolState::Approval).map(interrupt).collect();
+    if !asked.is_empty() {
+        event.nest("outcome", |outcome| {
+            outcome.put("type", "interrupt").put("interrupts", &asked);
+        });
+    }
+}
+
+/// A call that waits for a person, as what the run waits for.
+fn interrupt((id, tool): (&ToolCallId, &ToolView)) -> Json {
+    let mut out = Vec::new();
+    Object::write(&mut out, |interrupt| {
+        interrupt.put("id", id.as_str()).put("reason", "tool_call").put("toolCallId", id.as_str());
+        interrupt.put_some("message", tool.question.as_ref());
+        interrupt.put("responseSchema", &answer_schema());
+    });
+    Json::parse(&String::from_utf8_lossy(&out)).unwrap_or_else(|| Json::of(&()))
+}
+
+/// What is to be said to a call that waits.
+fn answer_schema() -> Json {
+    Json::of(&serde_json::json!({
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean"},
+            "editedArgs": {"type": "object"},
+            "reason": {"type": "string"},
+        },
+        "required": ["approved"],
+    }))
+}
+
+fn usage(run: &RunView, event: &mut Object<'_>) {
+    let Some(Usage { input_tokens, output_tokens, reasoning_tokens, cached_tokens, .. }) = run.usage else {
+        return;
+    };
+    event.nest_one("usage", |usage| {
+        usage.put_some("model", run.model.as_ref()).put("inputTokens", &input_tokens);
+        usage.put("outputTokens", &output_tokens);
+        usage.put("totalTokens", &input_tokens.saturating_add(output_tokens));
+        usage.put_some("reasoningTokens", Some(reasoning_tokens).filter(|count| *count > 0));
+        usage.put_some("cachedInputTokens", Some(cached_tokens).filter(|count| *count > 0));
+    });
+}
+
+fn custom(scene: &Scene<'_>, name: &str, value: &Json, out: &mut Vec<u8>) {
+    event(scene, "CUSTOM", out, |event| {
+        event.put("name", name).put("value", value);
+    });
+}
+
+/// An event of the agent whose scene it is.
+fn event(scene: &Scene<'_>, kind: &str, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    data_event(out, |event| {
+        event.put("type", kind);
+        fill(event);
+        event.put_some("subagentRunId", scene.agent);
+    });
+}
+
+#[cfg(test)]
+mod tests;

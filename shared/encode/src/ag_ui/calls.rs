@@ -1,0 +1,77 @@
+//! Calls: what is written of them, what they give back, and what the protocol has only custom events for.
+
+use super::{AgUi, custom, event};
+use crate::{Scene, ToolStep, data_event};
+use model::Json;
+use model::ids::ToolCallId;
+use model::view::ToolView;
+
+impl AgUi {
+    pub(super) fn call(
+        &mut self,
+        scene: &Scene<'_>,
+        tool_id: &ToolCallId,
+        tool: &ToolView,
+        step: ToolStep<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let id = self.calls.of(scene.run_id, tool_id.as_str());
+        match step {
+            ToolStep::Start => {
+                self.written.insert(id.clone());
+                event(scene, "TOOL_CALL_START", out, |event| {
+                    event.put("toolCallId", &id).put("toolCallName", tool.name.as_str());
+                });
+            }
+            ToolStep::Args(text) if self.written.contains(&id) => {
+                event(scene, "TOOL_CALL_ARGS", out, |event| {
+                    event.put("toolCallId", &id).put("delta", text);
+                });
+            }
+            ToolStep::Called { .. } | ToolStep::Closed => {
+                if self.written.remove(&id) {
+                    event(scene, "TOOL_CALL_END", out, |event| {
+                        event.put("toolCallId", &id);
+                    });
+                }
+            }
+            ToolStep::Asked => {
+                let value = serde_json::json!({"toolCallId": id, "message": tool.question});
+                custom(scene, "approval_request", &Json::of(&value), out);
+            }
+            ToolStep::Answered(approved, text) => {
+                let value = serde_json::json!({"toolCallId": id, "approved": approved, "message": text});
+                custom(scene, "approval_answer", &Json::of(&value), out);
+            }
+            ToolStep::Progress(progress) => {
+                let value = serde_json::json!({"toolCallId": id, "text": progress.text,
+                    "current": progress.current, "total": progress.total});
+                custom(scene, "tool_progress", &Json::of(&value), out);
+            }
+            ToolStep::Output(text) => {
+                let value = serde_json::json!({"toolCallId": id, "delta": text});
+                custom(scene, "tool_output", &Json::of(&value), out);
+            }
+            ToolStep::Executing | ToolStep::Args(_) | ToolStep::Result { .. } => {}
+        }
+    }
+
+    pub(super) fn result(
+        &mut self,
+        scene: &Scene<'_>,
+        tool_id: &ToolCallId,
+        tool: &ToolView,
+        out: &mut Vec<u8>,
+    ) {
+        let id = self.calls.of(scene.run_id, tool_id.as_str());
+        let Some(result) = &tool.result else { return };
+        let mut events = Vec::new();
+        data_event(&mut events, |event| {
+            event.put("type", "TOOL_CALL_RESULT").put("messageId", &format!("{id}-result"));
+            event.put("toolCallId", &id).put("content", &result.to_text()).put("role", "tool");
+            // Another run's sub-agents are not known any more.
+            event.put_some("subagentRunId", scene.agent.filter(|_| self.is_open));
+        });
+        self.tell_in_run(events, out);
+    }
+}

@@ -1,0 +1,205 @@
+//! The UI message stream of the AI SDK (v1): parts of one assistant's message. What sub-agents say and call is left
+//! out, but that they are at work is said in parts `data-agent`.
+
+use std::collections::HashSet;
+
+use super::names::Names;
+use super::{Caller, Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, data_event};
+use model::event::{PartKind, RunStatus, ToolState};
+use model::view::{PartView, RunView};
+
+mod calls;
+
+/// An encoder for one stream.
+pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
+    let caller = options.caller.clone();
+    Box::new(Serial::new(Teller::new(AiSdk { caller, ..AiSdk::default() })))
+}
+
+/// What has been said so far.
+#[derive(Debug, Default)]
+struct AiSdk {
+    /// A run goes on.
+    is_open: bool,
+    /// A run broke off, so that the stream as a whole is not done.
+    is_broken: bool,
+    parts: Names,
+    calls: Names,
+    /// Calls to which a person did not agree.
+    denied: HashSet<String>,
+    /// How often a text was replaced: what stands then has an id of its own.
+    replaced: u64,
+    /// Takes every call that is not said to be executed elsewhere for one of its own.
+    caller: Option<Caller>,
+}
+
+impl Tell for AiSdk {
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+        match fact {
+            Fact::RunStart => return self.start(scene, out),
+            Fact::AgentStart(id, agent) | Fact::AgentEnd(id, agent) if self.is_open => {
+                return event(out, "data-agent", |event| {
+                    event.put("id", id.as_str()).put("data", agent);
+                });
+            }
+            _ if scene.agent.is_some() => return,
+            Fact::Tool(id, tool, step) => return self.call(scene, id, tool, step, out),
+            _ if !self.is_open => return,
+            _ => {}
+        }
+        match fact {
+            Fact::Part(id, part, step) => {
+                let id = self.parts.of(scene.run_id, id.as_str());
+                self.part(&id, part, step, out);
+            }
+            Fact::Status(text) => event(out, "data-status", |event| {
+                event.nest("data", |fields| {
+                    fields.put("text", text);
+                });
+                event.put("transient", &true);
+            }),
+            Fact::Error(error) => event(out, "data-error", |event| {
+                event.put("data", error);
+            }),
+            Fact::Custom(name, value) => event(out, &format!("data-{}", plain(name)), |event| {
+                event.put("data", value);
+            }),
+            Fact::RunEnd => self.end_run(scene.run, out),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if !self.is_open && !self.is_broken {
+            out.extend_from_slice(b"data: [DONE]\n\n");
+        }
+    }
+}
+
+impl AiSdk {
+    fn start(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+        self.is_open = true;
+        event(out, "start", |event| {
+            let goes_on = self.caller.as_ref().and_then(|caller| caller.message.as_deref());
+            event.put("messageId", goes_on.unwrap_or(scene.run_id.as_str()));
+            if let Some(model) = &scene.run.model {
+                event.nest("messageMetadata", |metadata| {
+                    metadata.put("model", model);
+                });
+            }
+        });
+        event(out, "start-step", |_nothing| {});
+    }
+
+    fn part(&mut self, id: &str, part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
+        let kind = match part.kind {
+            PartKind::File => return file(part, step, out),
+            PartKind::Thinking => "reasoning",
+            PartKind::Text | PartKind::Refusal => "text",
+        };
+        match step {
+            PartStep::Start => event(out, &format!("{kind}-start"), |event| {
+                event.put("id", id);
+            }),
+            PartStep::Delta(_) if part.ended_at.is_some() => {}
+            PartStep::Delta(text) => event(out, &format!("{kind}-delta"), |event| {
+                event.put("id", id).put("delta", text);
+            }),
+            PartStep::End => event(out, &format!("{kind}-end"), |event| {
+                event.put("id", id);
+            }),
+            // Nothing takes back a part: the new text is a part of its own.
+            PartStep::Replaced if part.body.text.is_empty() => {}
+            PartStep::Replaced => {
+                self.replaced = self.replaced.saturating_add(1);
+                let id = format!("{id}-{}", self.replaced);
+                for what in ["start", "delta", "end"] {
+                    event(out, &format!("{kind}-{what}"), |event| {
+                        event.put("id", &id).put_some("delta", (what == "delta").then_some(&part.body.text));
+                    });
+                }
+            }
+        }
+    }
+
+    fn end_run(&mut self, run: &RunView, out: &mut Vec<u8>) {
+        self.is_open = false;
+        match run.status {
+            RunStatus::Complete => event(out, "finish-step", |_nothing| {}),
+            RunStatus::Error => event(out, "error", |event| {
+                let text = run.error.as_ref().map_or("the run failed", |error| error.message.as_str());
+                event.put("errorText", text);
+            }),
+            RunStatus::Cancelled => {
+                return event(out, "abort", |event| {
+                    event.put("reason", "cancelled");
+                });
+            }
+            RunStatus::Running | RunStatus::Interrupted => {
+                self.is_broken = true;
+                return;
+            }
+        }
+        event(out, "finish", |event| {
+            event.put("finishReason", finish_reason(run));
+            if let Some(usage) = run.usage {
+                event.nest("messageMetadata", |metadata| {
+                    metadata.nest("usage", |counts| {
+                        counts.put("inputTokens", &usage.input_tokens);
+                        counts.put("outputTokens", &usage.output_tokens);
+                        counts.put("totalTokens", &usage.input_tokens.saturating_add(usage.output_tokens));
+                        counts.put("reasoningTokens", &usage.reasoning_tokens);
+                        counts.put("cachedInputTokens", &usage.cached_tokens);
+                    });
+                });
+            }
+        });
+    }
+}
+
+/// A file, once its address is whole.
+fn file(part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
+    let url = &part.body.text;
+    if url.is_empty() || !matches!(step, PartStep::End) {
+        return;
+    }
+    let named = url.strip_prefix("data:").and_then(|rest| rest.split([';', ',']).next());
+    let media = named.filter(|media| !media.is_empty()).unwrap_or("application/octet-stream");
+    event(out, "file", |event| {
+        event.put("url", url).put("mediaType", media);
+    });
+}
+
+fn finish_reason(run: &RunView) -> &'static str {
+    if run.status == RunStatus::Error {
+        return "error";
+    }
+    if run
+        .tools
+        .values()
+        .any(|tool| tool.agent.is_none() && matches!(tool.state, ToolState::Pending | ToolState::Approval))
+    {
+        return "tool-calls";
+    }
+    match run.finish_reason.as_deref() {
+        Some("length" | "max_tokens" | "max_output_tokens" | "MAX_TOKENS") => "length",
+        Some("content_filter" | "content-filter" | "refusal" | "SAFETY") => "content-filter",
+        None | Some("stop" | "end_turn" | "stop_sequence" | "STOP" | "tool_calls" | "tool_use") => "stop",
+        Some(_) => "other",
+    }
+}
+
+/// A name as the kind of a part.
+fn plain(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
+}
+
+fn event(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut Object<'_>)) {
+    data_event(out, |event| {
+        event.put("type", kind);
+        fill(event);
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Calls. They are dynamic parts: a watcher has no types for the tools of others.
+
+use super::{AiSdk, event};
+use crate::{Object, Scene, ToolStep};
+use model::Json;
+use model::event::ToolState;
+use model::ids::ToolCallId;
+use model::view::ToolView;
+
+impl AiSdk {
+    pub(super) fn call(
+        &mut self,
+        scene: &Scene<'_>,
+        tool_id: &ToolCallId,
+        tool: &ToolView,
+        step: ToolStep<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let id = self.calls.of(scene.run_id, tool_id.as_str());
+        let elsewhere =
+            tool.server || self.caller.as_ref().is_some_and(|caller| !caller.tools.contains(&tool.name));
+        match step {
+            // What the caller gives back to a call that was left to it has a place after the end, too.
+            ToolStep::Result { again: false } => result(&id, tool, elsewhere, out),
+            _ if !self.is_open => {}
+            ToolStep::Start => event(out, "tool-input-start", |event| {
+                named(event, &id, tool, elsewhere);
+            }),
+            ToolStep::Args(text) => event(out, "tool-input-delta", |event| {
+                event.put("toolCallId", &id).put("inputTextDelta", text);
+            }),
+            ToolStep::Called { .. } => input(&id, tool, elsewhere, out),
+            ToolStep::Asked => event(out, "tool-approval-request", |event| {
+                event.put("approvalId", &format!("{id}-approval")).put("toolCallId", &id);
+            }),
+            ToolStep::Progress(progress) => event(out, "data-tool-progress", |event| {
+                event.put("id", &id).nest("data", |fields| {
+                    fields.put_some("text", progress.text.as_ref()).put_some("current", progress.current);
+                    fields.put_some("total", progress.total);
+                });
+                event.put("transient", &true);
+            }),
+            ToolStep::Output(text) => event(out, "data-tool-output", |event| {
+                event.nest("data", |fields| {
+                    fields.put("toolCallId", &id).put("delta", text);
+                });
+                event.put("transient", &true);
+            }),
+            ToolStep::Answered(false, _) => {
+                event(out, "tool-output-denied", |event| {
+                    event.put("toolCallId", &id);
+                });
+                self.denied.insert(id);
+            }
+            ToolStep::Closed if self.denied.contains(&id) => {}
+            ToolStep::Closed if tool.question.is_some() && tool.state == ToolState::Cancelled => {
+                event(out, "tool-output-denied", |event| {
+                    event.put("toolCallId", &id);
+                });
+            }
+            ToolStep::Closed => event(out, "tool-output-error", |event| {
+                event.put("toolCallId", &id).put("errorText", tool.state.as_str()).put("dynamic", &true);
+            }),
+            ToolStep::Answered(true, _) | ToolStep::Executing | ToolStep::Result { .. } => {}
+        }
+    }
+}
+
+fn named(event: &mut Object<'_>, id: &str, tool: &ToolView, elsewhere: bool) {
+    event.put("toolCallId", id).put("toolName", tool.name.as_str());
+    event.put_some("providerExecuted", elsewhere.then_some(true)).put("dynamic", &true);
+}
+
+fn input(id: &str, tool: &ToolView, elsewhere: bool, out: &mut Vec<u8>) {
+    let text = &tool.arguments.text;
+    let is_json = text.trim().is_empty() || Json::parse(text).is_some();
+    let kind = if is_json { "tool-input-available" } else { "tool-input-error" };
+    event(out, kind, |event| {
+        named(event, id, tool, elsewhere);
+        event.put_arguments("input", text);
+        event.put_some("errorText", (!is_json).then_some("the arguments are not JSON"));
+    });
+}
+
+fn result(id: &str, tool: &ToolView, elsewhere: bool, out: &mut Vec<u8>) {
+    let Some(result) = &tool.result else { return };
+    if tool.is_error {
+        return event(out, "tool-output-error", |event| {
+            event.put("toolCallId", id).put("errorText", &result.to_text());
+            ran(event, tool, elsewhere);
+        });
+    }
+    event(out, "tool-output-available", |event| {
+        event.put("toolCallId", id).put("output", result);
+        ran(event, tool, elsewhere);
+    });
+}
+
+fn ran(event: &mut Object<'_>, tool: &ToolView, elsewhere: bool) {
+    event.put_some("providerExecuted", (elsewhere && !tool.server).then_some(true)).put("dynamic", &true);
+}

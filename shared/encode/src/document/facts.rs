@@ -1,0 +1,194 @@
+//! What documents say about runs, calls and agents, in words: the same ones in each format. Texts of the view are in
+//! them as they are; whoever writes them escapes them.
+
+use model::event::{ErrorFact, RunStatus, ToolState, Usage};
+use model::flow::{Counts, Flow};
+use model::format;
+use model::preview::{self, Output};
+use model::view::{AgentView, PartView, RunView, ToolView, View};
+
+/// What the document is called.
+pub(super) fn title(view: &View, name: &str) -> String {
+    view.title
+        .as_deref()
+        .map(preview::one_line)
+        .filter(|title| !title.is_empty())
+        .unwrap_or_else(|| name.to_owned())
+}
+
+/// How a run stands, with which model, how long it took, what it cost.
+pub(super) fn run(run: &RunView) -> Vec<String> {
+    let mut facts: Vec<String> =
+        [&run.name, &run.model].into_iter().flatten().map(|it| preview::one_line(it)).collect();
+    facts.retain(|fact| !fact.is_empty());
+    facts.push(status(run.status).to_owned());
+    facts.extend(run_took(run));
+    facts.extend(run.usage.into_iter().flat_map(tokens));
+    facts
+}
+
+fn tokens(usage: Usage) -> [String; 2] {
+    [
+        format!("{} tokens in", format::count(usage.input_tokens)),
+        format!("{} out", format::count(usage.output_tokens)),
+    ]
+}
+
+/// The line that stands for all steps of a run.
+pub(super) fn steps(flow: &Flow) -> String {
+    format!("Execution steps ({})", format::counted(flow.tools, "tool"))
+}
+
+/// What is to be said about the steps as a whole.
+pub(super) fn steps_more(flow: &Flow, run: &RunView) -> String {
+    let failed = (flow.failed > 0).then(|| format!("{} failed", flow.failed));
+    let agents = (flow.agents > 0).then(|| format::counted(flow.agents, "sub-agent"));
+    failed.into_iter().chain(agents).chain(run_took(run)).collect::<Vec<_>>().join(" · ")
+}
+
+/// How a run ended, when not well.
+pub(super) fn end(run: &RunView) -> Option<&'static str> {
+    match run.status {
+        RunStatus::Cancelled => Some("Cancelled"),
+        RunStatus::Interrupted => Some("The stream broke off before its end"),
+        RunStatus::Error => Some("The run failed"),
+        RunStatus::Running => Some("Still running when this was written"),
+        RunStatus::Complete => None,
+    }
+}
+
+/// A failure of the run that no note tells of.
+pub(super) fn untold_error(run: &RunView) -> Option<&ErrorFact> {
+    let is_told = |error: &&ErrorFact| {
+        let tells = |note: &model::view::Note| matches!(&note.body, model::view::NoteBody::Error(told) if told == *error);
+        run.notes.iter().any(tells)
+    };
+    run.error.as_ref().filter(|error| !is_told(error))
+}
+
+/// Whether trying again may help; empty where nobody said.
+pub(super) fn retry(error: &ErrorFact) -> String {
+    match (error.retryable, error.retry_after_ms) {
+        (Some(true), Some(ms)) => format!("Can be retried, after {}", format::duration(ms)),
+        (Some(true), None) => "Can be retried".to_owned(),
+        (Some(false), _) => "Permanent".to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
+/// The word for a status.
+pub(super) fn status(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Running => "running",
+        RunStatus::Complete => "complete",
+        RunStatus::Error => "error",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::Interrupted => "interrupted",
+    }
+}
+
+/// The head of a piece of reasoning.
+pub(super) fn thought(part: &PartView) -> String {
+    let measured = part.ended_at.map(|end| end.saturating_sub(part.started_at));
+    match part.duration_ms.or(measured).filter(|ms| *ms > 0) {
+        _ if part.hidden && part.body.text.is_empty() => "Thinking is hidden by the provider".to_owned(),
+        _ if part.ended_at.is_none() => "Thinking…".to_owned(),
+        Some(ms) => format!("Thought for {}", format::duration(ms)),
+        None => "Thought".to_owned(),
+    }
+}
+
+/// The name of a tool.
+pub(super) fn tool_name(tool: &ToolView) -> String {
+    let name = preview::one_line(&tool.name);
+    if name.is_empty() { "tool".to_owned() } else { name }
+}
+
+/// The arguments in one line.
+pub(super) fn arguments(tool: &ToolView) -> String {
+    let text = &tool.arguments.text;
+    if tool.state == ToolState::Writing { preview::tail(text) } else { preview::arguments(text) }
+}
+
+/// The result, where there is one that says something.
+pub(super) fn output(tool: &ToolView) -> Option<Output> {
+    let text = &tool.output.text;
+    let printed = || (!text.trim().is_empty()).then(|| Output { text: text.clone(), is_json: false });
+    tool.result.as_ref().map(Output::of).filter(|output| !output.is_empty()).or_else(printed)
+}
+
+/// The state of a call; for a result its kind and size.
+pub(super) fn state(tool: &ToolView, output: Option<&Output>) -> String {
+    match (tool.state, output) {
+        (ToolState::Complete, Some(output)) => output.summary(),
+        (ToolState::Complete, None) => "completed".to_owned(),
+        (state, _) => state.as_str().to_owned(),
+    }
+}
+
+/// How long a call took; for one that was interrupted, how long at least.
+pub(super) fn latency(tool: &ToolView) -> Option<String> {
+    if tool.state == ToolState::Interrupted {
+        let from = tool.executing_at.or(tool.pending_at)?;
+        let ms = tool.ended_at?.saturating_sub(from);
+        return (ms > 0).then(|| format!("≥ {}", format::duration(ms)));
+    }
+    tool.latency_ms().map(format::duration)
+}
+
+/// Where the time of a call went.
+pub(super) fn timing(tool: &ToolView) -> Vec<String> {
+    let waited = tool.executing_at.zip(tool.pending_at).map(|(to, from)| to.saturating_sub(from));
+    let queued =
+        tool.queued_ms.or(waited).filter(|ms| *ms > 0).map(|ms| format!("queued {}", format::duration(ms)));
+    let ran = latency(tool).map(|text| format!("ran {text}"));
+    let cut = Some(tool.left_out()).filter(|bytes| *bytes > 0);
+    let cut = cut.map(|bytes| format!("{} of the result left out", format::bytes(bytes)));
+    queued.into_iter().chain(ran).chain(cut).collect()
+}
+
+/// The name of a sub-agent.
+pub(super) fn agent_name(id: &str, agent: &AgentView) -> String {
+    let name = agent.name.as_deref().map(preview::one_line).unwrap_or_default();
+    if name.is_empty() { preview::one_line(id) } else { name }
+}
+
+/// How a sub-agent stands, what its calls came to, how long it took, what it used.
+pub(super) fn agent(agent: &AgentView, counts: Counts) -> Vec<String> {
+    let mut facts = vec![status(agent.status).to_owned()];
+    let calls = counts.done.saturating_add(counts.failed).saturating_add(counts.open);
+    if calls > 0 {
+        facts.push(format::counted(calls, "tool"));
+    }
+    if counts.failed > 0 {
+        facts.push(format!("{} failed", counts.failed));
+    }
+    facts.extend(took(agent.started_at, agent.ended_at));
+    facts.extend(agent.usage.into_iter().flat_map(tokens));
+    facts
+}
+
+/// A sign for a state, for texts without pictures.
+pub(super) fn sign(state: ToolState) -> &'static str {
+    match state {
+        ToolState::Writing => "…",
+        ToolState::Pending => "◷",
+        ToolState::Approval => "?",
+        ToolState::Executing => "◌",
+        ToolState::Complete => "✓",
+        ToolState::Error => "✗",
+        ToolState::Cancelled => "⊘",
+        ToolState::Interrupted => "⚠",
+    }
+}
+
+/// How long a run took; nothing where a call took longer: then it was recorded, and sent at once.
+fn run_took(run: &RunView) -> Option<String> {
+    let longest = run.tools.values().filter_map(ToolView::latency_ms).max().unwrap_or(0);
+    let is_measured = run.ended_at.is_some_and(|end| end.saturating_sub(run.started_at) >= longest);
+    took(run.started_at, run.ended_at.filter(|_| is_measured))
+}
+
+fn took(from: u64, to: Option<u64>) -> Option<String> {
+    to.map(|to| to.saturating_sub(from)).filter(|ms| *ms > 0).map(format::duration)
+}

@@ -1,0 +1,270 @@
+//! A conversation as one HTML file: no script, nothing loaded, a policy that would forbid both, and every text escaped.
+//! Looks like the page, with `<details>` where the page has buttons.
+
+use super::outline::{Agent, Block, RunSection, Section, outline};
+use super::{Steps, facts};
+use model::event::{ErrorFact, PartKind, RunStatus, ToolState};
+use model::format;
+use model::preview;
+use model::view::{MessageView, PartView, RunView, View};
+
+mod card;
+pub(super) mod escape;
+mod prose;
+
+use escape::{label, text};
+
+/// The look. It stands in the file between `<style>` and `</style>`, byte for byte.
+const STYLE: &str = include_str!("html/style.css");
+
+/// SHA-256 of [`STYLE`] in Base64: the only style that the file's policy lets in. A test says what it has to be.
+const STYLE_HASH: &str = "fAB28jewkG3QHVfax848Fa5JK8BihvsYLTWazIvtdtA=";
+
+/// The icons.
+const SPRITE: &str = include_str!("html/sprite.svg");
+
+/// See [`super::html()`].
+pub(super) fn document(view: &View, name: &str, steps: Steps) -> String {
+    let title = label(&facts::title(view, name));
+    let mut out = String::with_capacity(64 << 10);
+    out.push_str(
+        &[
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-",
+            STYLE_HASH,
+            "'; img-src data:; base-uri 'none'; form-action 'none'\">\n",
+            "<meta name=\"referrer\" content=\"no-referrer\">\n",
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+            "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
+            &title,
+            "</title>\n<style>",
+            STYLE,
+            "</style>\n</head>\n<body>\n",
+            SPRITE,
+            "<header>",
+            &icon("fan", "run"),
+            "<h1>",
+            &title,
+            "</h1>",
+        ]
+        .concat(),
+    );
+    element("span", "meta num", &about(view), &mut out);
+    out.push_str("</header>\n<main>\n");
+    for section in outline(view) {
+        match section {
+            Section::Message(message) => put_message(message, &mut out),
+            Section::Run(run) => put_run(&run, steps, &mut out),
+        }
+    }
+    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+/// When it began, and how much there is.
+fn about(view: &View) -> String {
+    let first =
+        view.runs.values().map(|run| run.started_at).chain(view.messages.values().map(|message| message.at));
+    let began = first.filter(|at| *at > 0).min().map(format::date);
+    let tools: usize = view.runs.values().map(|run| run.tools.len()).sum();
+    let tools = (tools > 0).then(|| format::counted(tools, "tool"));
+    let runs = (view.runs.len() > 1).then(|| format::counted(view.runs.len(), "run"));
+    began.into_iter().chain(runs).chain(tools).collect::<Vec<_>>().join(" · ")
+}
+
+fn put_message(message: &MessageView, out: &mut String) {
+    match message.role.as_str() {
+        "user" => {
+            out.push_str("<div class=\"user\">");
+            text(&message.text, out);
+            out.push_str("</div>\n");
+        }
+        "assistant" => put_prose(&message.text, out),
+        role => {
+            out.push_str("<details class=\"think\"><summary>");
+            out.push_str(
+                &[&icon("right", "chevron"), "<span>", &label(&preview::one_line(role)), "</span>"].concat(),
+            );
+            element("span", "pv", &preview::one_line(&message.text), out);
+            out.push_str("</summary><div class=\"think-text\">");
+            text(&message.text, out);
+            out.push_str("</div></details>\n");
+        }
+    }
+}
+
+fn put_run(section: &RunSection<'_>, steps: Steps, out: &mut String) {
+    let run = section.run;
+    out.push_str("<section class=\"turn\">\n");
+    let has_calls = section.flow.tools > 0 || section.flow.agents > 0;
+    if !has_calls {
+        put_blocks(&section.steps, out);
+    } else if !section.steps.is_empty() {
+        out.push_str(match steps {
+            Steps::Each => "<details class=\"steps\" open><summary>",
+            Steps::OneBlock => "<details class=\"steps\"><summary>",
+        });
+        out.push_str(&icon("right", "chevron"));
+        element("span", "", &facts::steps(&section.flow), out);
+        element("span", "meta num", &facts::steps_more(&section.flow, run), out);
+        out.push_str("</summary>\n");
+        put_blocks(&section.steps, out);
+        out.push_str("</details>\n");
+    }
+    put_blocks(&section.answer, out);
+    if section.is_last {
+        put_end(run, out);
+    }
+    out.push_str("</section>\n");
+}
+
+fn put_end(run: &RunView, out: &mut String) {
+    if let Some(error) = facts::untold_error(run) {
+        put_error(error, out);
+    }
+    out.push_str("<div class=\"end meta num\">");
+    if let Some(word) = facts::end(run) {
+        let (shape, class) = status_icon(run.status);
+        out.push_str(&[&icon(shape, class), "<span>", word, "</span>"].concat());
+    }
+    element("span", "", &facts::run(run).join(" · "), out);
+    out.push_str("</div>\n");
+}
+
+fn put_blocks(blocks: &[Block<'_>], out: &mut String) {
+    for block in blocks {
+        match block {
+            Block::Part(part) => put_part(part, out),
+            Block::Thinking(part) => put_thinking(part, out),
+            Block::Call(id, tool, bracket) => card::put_call(id, tool, *bracket, out),
+            Block::Agent(agent) => put_agent(agent, out),
+            Block::Error(error) => put_error(error, out),
+            Block::Event(name, value) => card::put_event(name, value, out),
+        }
+    }
+}
+
+fn put_part(part: &PartView, out: &mut String) {
+    match part.kind {
+        PartKind::File => put_file(&part.body.text, out),
+        PartKind::Refusal => {
+            out.push_str(&["<div class=\"refusal\">", &icon("slash", "gone")].concat());
+            put_prose(&part.body.text, out);
+            out.push_str("</div>\n");
+        }
+        PartKind::Text | PartKind::Thinking => put_prose(&part.body.text, out),
+    }
+    if part.body.cut > 0 {
+        element("div", "meta", &format!("{} left out", format::bytes(part.body.cut)), out);
+    }
+}
+
+fn put_prose(markdown: &str, out: &mut String) {
+    if !markdown.trim().is_empty() {
+        out.push_str("<div class=\"ans\">");
+        prose::put(markdown, out);
+        out.push_str("</div>\n");
+    }
+}
+
+fn put_thinking(part: &PartView, out: &mut String) {
+    if part.body.text.trim().is_empty() {
+        element("div", "think", &facts::thought(part), out);
+        out.push('\n');
+        return;
+    }
+    out.push_str("<details class=\"think\"><summary>");
+    out.push_str(&icon("right", "chevron"));
+    element("span", "num", &facts::thought(part), out);
+    out.push_str("</summary><div class=\"think-text\">");
+    text(&part.body.text, out);
+    out.push_str("</div></details>\n");
+}
+
+/// An image whose bytes are in its URL is shown; anything else is a link, if it may be followed.
+fn put_file(url: &str, out: &mut String) {
+    let url = url.trim();
+    if is_picture(url) {
+        out.push_str(&["<img class=\"file\" alt=\"\" src=\"", url, "\">\n"].concat());
+    } else if let Some(url) = preview::safe_link(url) {
+        out.push_str("<p>");
+        prose::open_link(&url, out);
+        text(&url, out);
+        out.push_str("</a></p>\n");
+    } else {
+        element("p", "meta", &format!("A file that is not shown ({})", format::bytes(url.len() as u64)), out);
+    }
+}
+
+/// Whether `url` is nothing but a picture in Base64, of a kind that cannot hold a script.
+pub(super) fn is_picture(url: &str) -> bool {
+    let kinds = [
+        "data:image/png;base64,",
+        "data:image/jpeg;base64,",
+        "data:image/gif;base64,",
+        "data:image/webp;base64,",
+    ];
+    let bytes = kinds.iter().find_map(|kind| url.strip_prefix(kind));
+    bytes.is_some_and(|bytes| bytes.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b)))
+}
+
+fn put_agent(agent: &Agent<'_>, out: &mut String) {
+    let (shape, class) = status_icon(agent.known.status);
+    out.push_str("<details class=\"card sub\" open><summary>");
+    out.push_str(&icon(shape, class));
+    element("span", "nm", &facts::agent_name(agent.id.as_str(), agent.known), out);
+    element("span", "pv task", &agent.known.task.as_deref().map(preview::one_line).unwrap_or_default(), out);
+    element("span", "st meta num", &facts::agent(agent.known, agent.counts).join(" · "), out);
+    out.push_str(
+        &["<span></span>", &icon("right", "chevron"), "</summary>\n<div class=\"inner\">\n"].concat(),
+    );
+    put_blocks(&agent.blocks, out);
+    out.push_str("</div></details>\n");
+}
+
+fn put_error(error: &ErrorFact, out: &mut String) {
+    out.push_str(&["<div class=\"failure\">", &icon("cross", "err"), "<div><div>"].concat());
+    element("span", "err what", &error.code, out);
+    out.push(' ');
+    text(&error.message, out);
+    out.push_str("</div>");
+    element("div", "meta num", &facts::retry(error), out);
+    out.push_str("</div></div>\n");
+}
+
+/// An element with nothing but text in it; nothing at all without text, but for cells of a card.
+fn element(name: &str, class: &str, content: &str, out: &mut String) {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    out.push_str(&["<", name, &class, ">"].concat());
+    text(content, out);
+    out.push_str(&["</", name, ">"].concat());
+}
+
+/// An icon of the sprite. Names and classes are ours.
+fn icon(name: &str, class: &str) -> String {
+    format!("<svg class=\"{class}\" aria-hidden=\"true\"><use href=\"#{name}\"/></svg>")
+}
+
+/// The icon of a state, and its class.
+fn tool_icon(state: ToolState) -> (&'static str, &'static str) {
+    match state {
+        ToolState::Writing => ("dots", "pend"),
+        ToolState::Pending => ("clock", "pend"),
+        ToolState::Approval => ("hand", "appr"),
+        ToolState::Executing => ("ring", "run"),
+        ToolState::Complete => ("check", "ok"),
+        ToolState::Error => ("cross", "err"),
+        ToolState::Cancelled => ("slash", "gone"),
+        ToolState::Interrupted => ("broken", "slow"),
+    }
+}
+
+fn status_icon(status: RunStatus) -> (&'static str, &'static str) {
+    match status {
+        RunStatus::Running => ("ring", "run"),
+        RunStatus::Complete => ("check", "ok"),
+        RunStatus::Error => ("cross", "err"),
+        RunStatus::Cancelled => ("slash", "gone"),
+        RunStatus::Interrupted => ("broken", "slow"),
+    }
+}

@@ -1,0 +1,196 @@
+//! Markdown of an answer as HTML, from the parser's events: a closed list of elements, text escaped, HTML in the text shown
+//! as the text that it is, links only where they may be followed, images never loaded.
+
+use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Parser, Tag, TagEnd};
+
+use super::escape::text;
+use crate::document::markdown::tame::{OPTIONS, is_break};
+use model::limits::MARKDOWN_DEPTH_MAX;
+use model::preview::safe_link;
+
+/// Adds `markdown` as HTML.
+pub(super) fn put(markdown: &str, out: &mut String) {
+    let mut writer = Writer { out, open: Vec::new(), columns: Vec::new(), column: 0, in_head: false };
+    let mut events = Parser::new_ext(markdown, OPTIONS).peekable();
+    while let Some(event) = events.next() {
+        let is_task = matches!(events.peek(), Some(Event::TaskListMarker(_)));
+        match event {
+            Event::Start(Tag::Item) if is_task => writer.start_task(),
+            event => writer.take(event),
+        }
+    }
+    while let Some(close) = writer.open.pop() {
+        writer.out.push_str(close);
+    }
+}
+
+/// The start of a link to a place that is safe.
+pub(super) fn open_link(url: &str, out: &mut String) {
+    out.push_str("<a rel=\"noopener noreferrer nofollow\" href=\"");
+    text(url, out);
+    out.push_str("\">");
+}
+
+struct Writer<'a> {
+    out: &'a mut String,
+    /// How the elements that are open are closed.
+    open: Vec<&'static str>,
+    columns: Vec<Alignment>,
+    column: usize,
+    in_head: bool,
+}
+
+impl Writer<'_> {
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(end) => self.end(end),
+            Event::InlineHtml(html) if is_break(&html) => self.out.push_str("<br>"),
+            Event::Text(content) | Event::Html(content) | Event::InlineHtml(content) => {
+                text(&content, self.out);
+            }
+            Event::Code(content) => self.code(&content),
+            // Neither is asked for; should they come, they are the text that they were.
+            Event::InlineMath(content) | Event::DisplayMath(content) | Event::FootnoteReference(content) => {
+                text(&content, self.out);
+            }
+            Event::SoftBreak => self.out.push('\n'),
+            Event::HardBreak => self.out.push_str("<br>"),
+            Event::Rule => self.out.push_str("<hr>"),
+            Event::TaskListMarker(true) => self.out.push_str("☑ "),
+            Event::TaskListMarker(false) => self.out.push_str("☐ "),
+        }
+    }
+
+    fn code(&mut self, content: &str) {
+        self.out.push_str("<code>");
+        text(content, self.out);
+        self.out.push_str("</code>");
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        if self.open.len() >= MARKDOWN_DEPTH_MAX {
+            self.open.push("");
+            return;
+        }
+        let (start, close): (&str, &'static str) = match tag {
+            Tag::Heading { level, .. } => match level as u8 {
+                1 | 2 => ("<h3>", "</h3>"),
+                3 => ("<h4>", "</h4>"),
+                4 => ("<h5>", "</h5>"),
+                _ => ("<h6>", "</h6>"),
+            },
+            Tag::BlockQuote(_) => ("<blockquote>", "</blockquote>"),
+            Tag::CodeBlock(kind) => return self.code_block(&kind),
+            Tag::HtmlBlock => ("<div class=\"raw\">", "</div>"),
+            Tag::List(first) => return self.list(first),
+            Tag::Item => ("<li>", "</li>"),
+            Tag::Emphasis => ("<em>", "</em>"),
+            Tag::Strong => ("<strong>", "</strong>"),
+            Tag::Strikethrough => ("<del>", "</del>"),
+            Tag::Link { dest_url, .. } => return self.link(&dest_url),
+            Tag::Image { dest_url, .. } => return self.image(&dest_url),
+            Tag::Table(columns) => {
+                self.columns = columns;
+                ("<div class=\"table\"><table>", "</table></div>")
+            }
+            Tag::TableHead => {
+                (self.in_head, self.column) = (true, 0);
+                ("<tr>", "</tr>")
+            }
+            Tag::TableRow => {
+                self.column = 0;
+                ("<tr>", "</tr>")
+            }
+            Tag::TableCell => return self.cell(),
+            // Everything else is switched off in the parser's options.
+            _ => ("<p>", "</p>"),
+        };
+        self.put(start, close);
+    }
+
+    /// An item whose box stands where others have their bullet.
+    fn start_task(&mut self) {
+        if self.open.len() >= MARKDOWN_DEPTH_MAX {
+            self.open.push("");
+        } else {
+            self.put("<li class=\"task\">", "</li>");
+        }
+    }
+
+    fn put(&mut self, start: &str, close: &'static str) {
+        self.out.push_str(start);
+        self.open.push(close);
+    }
+
+    fn end(&mut self, end: TagEnd) {
+        if end == TagEnd::TableHead {
+            self.in_head = false;
+        }
+        if let Some(close) = self.open.pop() {
+            self.out.push_str(close);
+        }
+        if matches!(end, TagEnd::Paragraph | TagEnd::Item | TagEnd::TableRow | TagEnd::CodeBlock) {
+            self.out.push('\n');
+        }
+    }
+
+    fn code_block(&mut self, kind: &CodeBlockKind<'_>) {
+        let words: &CowStr<'_> = match kind {
+            CodeBlockKind::Fenced(words) => words,
+            CodeBlockKind::Indented => &CowStr::Borrowed(""),
+        };
+        let language: String =
+            words.split([' ', ',', '{']).next().unwrap_or_default().chars().take(40).collect();
+        self.out.push_str("<div class=\"code\">");
+        if !language.is_empty() {
+            super::element("div", "code-head", &language, self.out);
+        }
+        self.put("<pre><code>", "</code></pre></div>");
+    }
+
+    fn list(&mut self, first: Option<u64>) {
+        match first {
+            Some(1) => self.put("<ol>", "</ol>"),
+            Some(first) => self.put(&format!("<ol start=\"{first}\">"), "</ol>"),
+            None => self.put("<ul>", "</ul>"),
+        }
+    }
+
+    fn link(&mut self, url: &str) {
+        match safe_link(url) {
+            Some(url) => {
+                open_link(&url, self.out);
+                self.open.push("</a>");
+            }
+            None => self.put("<span class=\"raw\">", "</span>"),
+        }
+    }
+
+    /// Its description, and a link to where it is: an image that is loaded tells its server who reads.
+    fn image(&mut self, url: &str) {
+        self.out.push_str("<span class=\"image\">");
+        match safe_link(url) {
+            Some(url) if !self.open.contains(&"</a>") => {
+                open_link(&url, self.out);
+                self.open.push("</a></span>");
+            }
+            _ => self.open.push("</span>"),
+        }
+    }
+
+    fn cell(&mut self) {
+        let align = self.columns.get(self.column).copied().unwrap_or(Alignment::None);
+        self.column = self.column.saturating_add(1);
+        let class = match align {
+            Alignment::None | Alignment::Left => "",
+            Alignment::Center => " class=\"center\"",
+            Alignment::Right => " class=\"right\"",
+        };
+        if self.in_head {
+            self.put(&format!("<th{class}>"), "</th>");
+        } else {
+            self.put(&format!("<td{class}>"), "</td>");
+        }
+    }
+}

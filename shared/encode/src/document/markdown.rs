@@ -1,0 +1,225 @@
+//! A conversation as Markdown: each step where it happened, or all of them in one block with one line for each.
+
+use super::outline::{Agent, Block, RunSection, Section, outline};
+use super::{Steps, facts};
+use model::event::{ErrorFact, PartKind, ToolState};
+use model::format;
+use model::json::Json;
+use model::preview::{self, PREVIEW_CHARS, cut, pretty};
+use model::view::{MessageView, PartView, ToolView, View};
+
+mod brief;
+pub(super) mod tame;
+
+use tame::{code, plain, tame};
+
+/// See [`super::markdown()`].
+pub(super) fn document(view: &View, name: &str, steps: Steps) -> String {
+    let mut out = format!("# {}\n", inline(&facts::title(view, name)));
+    for section in outline(view) {
+        match section {
+            Section::Message(message) => put_message(message, &mut out),
+            Section::Run(run) => put_run(&run, steps, &mut out),
+        }
+    }
+    out
+}
+
+fn put_message(message: &MessageView, out: &mut String) {
+    match message.role.as_str() {
+        "user" => heading("User", out),
+        "assistant" => heading("Assistant", out),
+        role => {
+            let mut inner = String::new();
+            paragraph(&tame(&message.text), &mut inner);
+            details(&preview::one_line(role), &inner, out);
+            return;
+        }
+    }
+    paragraph(&tame(&message.text), out);
+}
+
+fn heading(text: &str, out: &mut String) {
+    out.push_str("\n## ");
+    out.push_str(&inline(text));
+    out.push('\n');
+}
+
+fn put_run(section: &RunSection<'_>, steps: Steps, out: &mut String) {
+    heading("Assistant", out);
+    paragraph(&format!("*{}*", inline(&facts::run(section.run).join(" · "))), out);
+    match steps {
+        Steps::Each => put_blocks(&section.steps, out),
+        Steps::OneBlock if section.steps.is_empty() => {}
+        Steps::OneBlock => brief::put_steps(section, out),
+    }
+    put_blocks(&section.answer, out);
+    if section.is_last {
+        if let Some(error) = facts::untold_error(section.run) {
+            put_error(error, out);
+        }
+        if let Some(end) = facts::end(section.run) {
+            paragraph(&format!("*{end}.*"), out);
+        }
+    }
+}
+
+fn put_blocks(blocks: &[Block<'_>], out: &mut String) {
+    for block in blocks {
+        match block {
+            Block::Part(part) => put_part(part, out),
+            Block::Thinking(part) => {
+                let mut inner = String::new();
+                if !part.body.text.trim().is_empty() {
+                    paragraph(&quoted(&tame(&part.body.text)), &mut inner);
+                }
+                details(&facts::thought(part), &inner, out);
+            }
+            Block::Call(_, tool, _) => put_call(tool, out),
+            Block::Agent(agent) => put_agent(agent, out),
+            Block::Error(error) => put_error(error, out),
+            Block::Event(name, value) => details(&preview::one_line(name), &laid_out(value), out),
+        }
+    }
+}
+
+fn put_part(part: &PartView, out: &mut String) {
+    let text = &part.body.text;
+    match part.kind {
+        PartKind::File => paragraph(&file(text), out),
+        PartKind::Refusal => paragraph(&tame(&format!("**Refused:** {}", text.trim_start())), out),
+        PartKind::Text | PartKind::Thinking => paragraph(&tame(text), out),
+    }
+    if part.body.cut > 0 {
+        paragraph(&format!("*{} left out.*", format::bytes(part.body.cut)), out);
+    }
+}
+
+/// A file by its place; one that is all in its URL is only named.
+fn file(url: &str) -> String {
+    if let Some(url) = preview::safe_link(url) {
+        return format!("[File](<{}>)", url.replace(['<', '>', '\\'], ""));
+    }
+    let kind = url.strip_prefix("data:").and_then(|rest| rest.split([';', ',']).next()).unwrap_or("unknown");
+    format!("*File: {}, {}*", inline(&preview::one_line(kind)), format::bytes(url.len() as u64))
+}
+
+fn put_call(tool: &ToolView, out: &mut String) {
+    let output = facts::output(tool);
+    let mut head = vec![format!("{} {}", facts::sign(tool.state), facts::tool_name(tool))];
+    head.extend(Some(facts::arguments(tool)).filter(|arguments| !arguments.is_empty()));
+    head.push(facts::state(tool, output.as_ref()));
+    head.extend(facts::latency(tool));
+    let mut inner = String::new();
+    if let Some(question) = tool.question.as_deref().filter(|_| tool.state == ToolState::Approval) {
+        paragraph(&format!("**Waits for consent:** {}", inline(&preview::one_line(question))), &mut inner);
+    }
+    let arguments = tool.arguments.text.trim();
+    if !arguments.is_empty() && arguments != "{}" {
+        paragraph("Arguments", &mut inner);
+        inner.push('\n');
+        inner.push_str(&text_or_json(arguments));
+    }
+    if let Some(output) = output {
+        paragraph(if tool.is_error { "Error" } else { "Result" }, &mut inner);
+        inner.push('\n');
+        inner.push_str(&if output.is_json { text_or_json(&output.text) } else { code("", &output.text) });
+    }
+    for (word, json) in [("Files", &tool.files), ("Embeds", &tool.embeds)] {
+        if let Some(json) = json {
+            paragraph(word, &mut inner);
+            inner.push_str(&laid_out(json));
+        }
+    }
+    let timing = facts::timing(tool);
+    if timing.len() > 1 {
+        paragraph(&format!("*{}*", timing.join(" · ")), &mut inner);
+    }
+    details(&head.join(" · "), &inner, out);
+}
+
+fn put_agent(agent: &Agent<'_>, out: &mut String) {
+    let mut head = vec![format!("↳ {}", facts::agent_name(agent.id.as_str(), agent.known))];
+    head.extend(facts::agent(agent.known, agent.counts));
+    let mut inner = String::new();
+    if let Some(task) = agent.known.task.as_deref().filter(|task| !task.trim().is_empty()) {
+        paragraph(&quoted(&tame(task)), &mut inner);
+    }
+    put_blocks(&agent.blocks, &mut inner);
+    details(&head.join(" · "), &inner, out);
+}
+
+fn put_error(error: &ErrorFact, out: &mut String) {
+    let (code, message) = (inline(&preview::one_line(&error.code)), inline(&one_paragraph(&error.message)));
+    let retry = facts::retry(error);
+    let retry = if retry.is_empty() { retry } else { format!("\n\n*{retry}.*") };
+    paragraph(&quoted(&format!("**{code}** {message}{retry}")), out);
+}
+
+/// A block that is closed at first. The head is HTML, so Markdown in it is only text.
+fn details(head: &str, inner: &str, out: &mut String) {
+    out.push_str("\n<details>\n<summary>");
+    out.push_str(&super::html::escape::label(head));
+    out.push_str("</summary>\n");
+    out.push_str(inner);
+    out.push_str("\n</details>\n");
+}
+
+/// A paragraph, or whatever blocks `markdown` is, apart from what stands around it.
+fn paragraph(markdown: &str, out: &mut String) {
+    let markdown = markdown.trim_end();
+    if markdown.trim().is_empty() {
+        return;
+    }
+    out.push('\n');
+    out.push_str(markdown);
+    out.push('\n');
+}
+
+fn quoted(markdown: &str) -> String {
+    let lines = markdown.trim_end().lines();
+    lines.flat_map(|line| ["> ", line, "\n"]).collect()
+}
+
+/// `text` as the text of one line, with nothing in it that Markdown would act on.
+fn inline(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in plain(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '\n' => out.push(' '),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn one_paragraph(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn text_or_json(text: &str) -> String {
+    match Json::parse(text) {
+        Some(json) if text.starts_with(['{', '[']) => laid_out(&json).trim_start().to_owned(),
+        _ => code("", text),
+    }
+}
+
+fn laid_out(json: &Json) -> String {
+    let laid_out: String = pretty(json.as_str()).into_iter().map(|token| token.text).collect();
+    format!("\n{}", code("json", &laid_out))
+}
+
+/// The beginning of a text in one line, as a preview.
+fn beginning(text: &str) -> String {
+    let line = one_paragraph(text.get(..PREVIEW_CHARS.saturating_mul(8)).unwrap_or(text));
+    match cut(&line, PREVIEW_CHARS) {
+        (start, true) => format!("{}...", inline(start)),
+        (whole, false) => inline(whole),
+    }
+}

@@ -1,0 +1,67 @@
+//! All steps of a run in one block that is closed once the run is over, one line for each: what a chat shows that has
+//! room for the answer alone.
+
+use super::super::facts;
+use super::super::outline::{Block, RunSection};
+use super::{beginning, inline, paragraph, tame};
+use model::event::{PartKind, ToolState};
+use model::preview;
+use model::view::ToolView;
+
+/// The block of the steps.
+pub(super) fn put_steps(section: &RunSection<'_>, out: &mut String) {
+    let open = if section.run.is_running() { " open" } else { "" };
+    let tools = model::format::counted(section.flow.tools, "tool");
+    out.push_str(&["\n<details", open, ">\n<summary>🔍 Execution Steps (", &tools, ")</summary>\n"].concat());
+    put_lines(&section.steps, "", out);
+    out.push_str("\n</details>\n");
+}
+
+/// `mark` stands before each line: how deep the agent stands.
+fn put_lines(blocks: &[Block<'_>], mark: &str, out: &mut String) {
+    for block in blocks {
+        match block {
+            Block::Part(part) if part.kind == PartKind::File => {}
+            Block::Part(part) => {
+                let text = part.body.text.trim();
+                if !text.is_empty() {
+                    // Made tame as it stands here: what begins a block alone does not behind other words.
+                    paragraph(&tame(&format!("{mark}**🤖 AI:** {text}")), out);
+                }
+            }
+            Block::Thinking(part) => {
+                let text = beginning(&part.body.text);
+                if !text.is_empty() {
+                    paragraph(&format!("{mark}**💭 {}:** {text}", facts::thought(part)), out);
+                }
+            }
+            Block::Call(_, tool, _) => {
+                let name = inline(&facts::tool_name(tool));
+                paragraph(&format!("{mark}**🔧 {name}:** {}", outcome(tool)), out);
+            }
+            Block::Agent(agent) => {
+                let name = inline(&facts::agent_name(agent.id.as_str(), agent.known));
+                let task = agent.known.task.as_deref().map(beginning).unwrap_or_default();
+                paragraph(&format!("{mark}**🤖 Sub-agent: {name}** {task}"), out);
+                put_lines(&agent.blocks, &format!("{mark}↳ "), out);
+            }
+            Block::Error(error) => {
+                let code = inline(&preview::one_line(&error.code));
+                paragraph(&format!("{mark}**⚠ {code}:** {}", beginning(&error.message)), out);
+            }
+            Block::Event(..) => {}
+        }
+    }
+}
+
+/// The beginning of the result, or the state.
+fn outcome(tool: &ToolView) -> String {
+    let output = facts::output(tool).filter(|output| !output.is_command());
+    match (tool.state, output.map(|output| beginning(&output.text))) {
+        (ToolState::Complete, Some(text)) => text,
+        (ToolState::Complete, None) => "✓ completed".to_owned(),
+        (ToolState::Error, Some(text)) => format!("✗ {text}"),
+        (ToolState::Error, None) => "✗ failed".to_owned(),
+        (state, _) => format!("{} {}", facts::sign(state), state.as_str()),
+    }
+}

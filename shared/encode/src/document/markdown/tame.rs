@@ -1,0 +1,172 @@
+//! Foreign Markdown that cannot reach out of the place where it is put: no HTML, no links that run something, no fence
+//! that is left open, no control characters.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use model::preview::safe_link;
+
+/// Escaping may uncover more (a fence that a comment had swallowed); after this many rounds everything is escaped.
+const ROUNDS_MAX: usize = 8;
+
+/// The Markdown that is understood.
+pub(in crate::document) const OPTIONS: Options =
+    Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+
+/// `text` without control characters, with line feeds as its only line ends.
+pub(in crate::document) fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains(|c: char| c.is_control() && c != '\n' && c != '\t') {
+        return text.into();
+    }
+    let text = text.replace("\r\n", "\n");
+    let one = |c: char| match c {
+        '\n' | '\t' => c,
+        '\r' => '\n',
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    text.chars().map(one).collect::<String>().into()
+}
+
+/// `text` as Markdown that stays what it is and where it is.
+pub(in crate::document) fn tame(text: &str) -> String {
+    let mut text = plain(text).into_owned();
+    for _ in 0..ROUNDS_MAX {
+        let unsafe_places = places(&text);
+        if unsafe_places.is_empty() {
+            return closed(text);
+        }
+        text = escaped(&text, &unsafe_places);
+    }
+    closed(text.replace('<', "&lt;").replace('[', "&#91;"))
+}
+
+/// Where `text` has HTML, and where links begin that must not be followed.
+fn places(text: &str) -> Vec<Range<usize>> {
+    if !text.contains('<') && !text.contains(':') {
+        return Vec::new();
+    }
+    let parser = Parser::new_ext(text, OPTIONS);
+    // Links may be defined in one text and used in another one of the same document.
+    let defined = parser.reference_definitions().iter().filter(|(_, link)| !may_stay(&link.dest));
+    let mut places: Vec<Range<usize>> =
+        defined.map(|(_, link)| link.span.start..link.span.start.saturating_add(1)).collect();
+    let found = parser.into_offset_iter().filter_map(|(event, range)| match event {
+        Event::InlineHtml(html) if is_break(&html) => None,
+        Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::HtmlBlock) => {
+            text.get(range.clone()).is_some_and(|html| html.contains('<')).then_some(range)
+        }
+        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) if !may_stay(&dest_url) => {
+            // The bracket alone: without it there is no link.
+            Some(range.start..range.start.saturating_add(2))
+        }
+        _ => None,
+    });
+    places.extend(found);
+    places.extend(openings(text));
+    // A link starts before what is in it, so only definitions stand out of order.
+    places.sort_by_key(|place| place.start);
+    places
+}
+
+/// Each `<` outside of code that could open something: with what stands around the text (the mark of a quote on its next
+/// line) some readers take for HTML what is none by itself.
+fn openings(text: &str) -> Vec<Range<usize>> {
+    let mut in_code = false;
+    let mut found = Vec::new();
+    for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => in_code = true,
+            Event::End(TagEnd::CodeBlock) => in_code = false,
+            Event::Text(_) if !in_code => {
+                let signs = text.get(range.clone()).unwrap_or_default().match_indices('<');
+                let starts = signs.map(|(at, _)| range.start.saturating_add(at));
+                found.extend(starts.filter(|at| opens(text, *at)).map(|at| at..at.saturating_add(1)));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether what follows the sign at `at` could be the beginning of HTML.
+fn opens(text: &str, at: usize) -> bool {
+    let next = text.get(at.saturating_add(1)..).and_then(|rest| rest.chars().next());
+    next.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '!' | '?' | '/'))
+}
+
+/// Whether this is a line break: the one piece of HTML that models need (in cells of tables) and that cannot stay open.
+pub(in crate::document) fn is_break(html: &str) -> bool {
+    matches!(html, "<br>" | "<br/>" | "<br />")
+}
+
+/// Whether a link may stay: one that is safe, or one without a scheme, which leads nowhere out of a document.
+fn may_stay(url: &str) -> bool {
+    let head: String = url.chars().take_while(|c| !matches!(c, '/' | '?' | '#')).collect();
+    safe_link(url).is_some() || !head.contains([':', '&', '%']) && !url.starts_with("//")
+}
+
+/// `text` with each `<` and `[` of the places as a character.
+fn escaped(text: &str, places: &[Range<usize>]) -> String {
+    let mut out = String::with_capacity(text.len().saturating_add(text.len() / 8));
+    let mut places = places.iter().peekable();
+    let mut end = 0;
+    for (at, c) in text.char_indices() {
+        while let Some(place) = places.next_if(|place| place.start <= at) {
+            end = end.max(place.end);
+        }
+        match c {
+            '<' if at < end => out.push_str("&lt;"),
+            '[' if at < end => out.push_str("&#91;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Ends a block of code that is left open at the end, which would swallow what stands behind the text.
+fn closed(mut text: String) -> String {
+    let mut depth = 0_usize;
+    let mut fence = None;
+    for (event, range) in Parser::new_ext(&text, OPTIONS).into_offset_iter() {
+        match event {
+            Event::Start(tag) => {
+                if depth == 0 && matches!(tag, Tag::CodeBlock(CodeBlockKind::Fenced(_))) {
+                    fence = text.get(range).map(|block| (block.trim_start(), block));
+                }
+                depth = depth.saturating_add(1);
+            }
+            Event::End(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    let Some((block, whole)) = fence else { return text };
+    if !text.trim_end().ends_with(whole.trim_end()) {
+        return text;
+    }
+    let Some(sign) = block.chars().next() else { return text };
+    let opening: String = block.chars().take_while(|c| *c == sign).collect();
+    let last = block.trim_end().lines().skip(1).last().unwrap_or_default().trim();
+    let is_closed = last.len() >= opening.len() && last.chars().all(|c| c == sign);
+    if !is_closed {
+        text.push('\n');
+        text.push_str(&opening);
+    }
+    text
+}
+
+/// A block of code with a fence that nothing in it can close.
+pub(in crate::document) fn code(language: &str, text: &str) -> String {
+    let text = plain(text);
+    let mut longest = 0_usize;
+    let mut run = 0_usize;
+    for c in text.chars() {
+        run = if c == '`' { run.saturating_add(1) } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat(longest.saturating_add(1).max(3));
+    let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+    format!("{fence}{language}\n{text}{end}{fence}\n")
+}

@@ -1,0 +1,75 @@
+//! A conversation as a chat that Open WebUI imports: its settings, Chats, Import.
+
+use serde_json::{Map, Value, json};
+
+use super::{Options, stretch};
+use crate::document::facts;
+use model::flow::{Turn, turns};
+use model::view::View;
+
+/// `view` as the content of a file to import. `name` is the conversation's, for one that says no title.
+pub fn chat(view: &View, name: &str, options: Options) -> Value {
+    let mut chain = Chain::default();
+    let mut system: Vec<&str> = Vec::new();
+    let model = view.runs.values().rev().find_map(|run| run.model.as_deref()).unwrap_or("fanlight");
+    for turn in turns(view) {
+        match turn {
+            Turn::Message(message) => match message.role.as_str() {
+                "user" => chain.put("user", &message.text, message.at, json!({"models": [model]})),
+                "assistant" => {
+                    chain.put("assistant", &message.text, message.at, json!({"model": model, "done": true}));
+                }
+                "system" | "developer" => system.push(&message.text),
+                _ => {}
+            },
+            Turn::Run(part) => {
+                let items = part.run.items.get(part.items.clone()).unwrap_or_default();
+                let model = part.run.model.as_deref().unwrap_or(model);
+                let more = json!({"model": model, "modelName": model, "done": !part.run.is_running()});
+                chain.put("assistant", &stretch(part.run, items, options), part.run.started_at, more);
+            }
+        }
+    }
+    let began = chain.list.first().and_then(|message| message["timestamp"].as_u64()).unwrap_or(0);
+    let messages: Map<String, Value> = chain
+        .list
+        .iter()
+        .filter_map(|message| Some((message["id"].as_str()?.to_owned(), message.clone())))
+        .collect();
+    let current = chain.list.last().map(|message| message["id"].clone());
+    json!([{"chat": {
+        "title": facts::title(view, name),
+        "models": [model],
+        "params": if system.is_empty() { json!({}) } else { json!({"system": system.join("\n\n")}) },
+        "history": {"messages": messages, "currentId": current},
+        "messages": chain.list,
+        "tags": [],
+        "timestamp": began.saturating_mul(1000),
+    }}])
+}
+
+/// Messages, each the child of the one before.
+#[derive(Default)]
+struct Chain {
+    list: Vec<Value>,
+}
+
+impl Chain {
+    fn put(&mut self, role: &str, content: &str, at: u64, more: Value) {
+        if content.trim().is_empty() {
+            return;
+        }
+        let id = format!("m{}", self.list.len().saturating_add(1));
+        let parent = self.list.last_mut().map(|last| {
+            last["childrenIds"] = json!([id]);
+            last["id"].clone()
+        });
+        let mut message = json!({
+            "id": id, "parentId": parent, "childrenIds": [], "role": role, "content": content, "timestamp": at / 1000,
+        });
+        if let (Value::Object(message), Value::Object(more)) = (&mut message, more) {
+            message.extend(more);
+        }
+        self.list.push(message);
+    }
+}

@@ -1,0 +1,212 @@
+//! A conversation as events for the emitter of an Open WebUI function, while it goes on.
+//!
+//! ```text
+//! {"type":"replace","data":{"content":"…"}}        the newest run so far, as a whole
+//! {"type":"status","data":{"description":"…","done":false}}
+//! {"type":"source","data":{"source":{"name":"🔧 …"},"document":["…"],"metadata":[{"source":"…","full_result":"…"}]}}
+//! {"type":"chat:message:error","data":{"error":{"content":"…"}}}
+//! ```
+
+use serde_json::{Value, json};
+
+use super::{Form, Options, content};
+use crate::{Encode, EncodeOptions};
+use model::envelope::Envelope;
+use model::event::{Class, Kind, RunStatus, ToolState};
+use model::fold::{complete, fold};
+use model::ids::RunId;
+use model::preview;
+use model::view::{ToolView, View};
+
+/// Longest result in a content that is sent again and again, in bytes; the whole is in the export.
+const BYTES_MAX: usize = 16 << 10;
+
+/// Longest result in the document of a source, in characters; its metadata has up to [`BYTES_MAX`] of it.
+const DOCUMENT_CHARS_MAX: usize = 500;
+
+/// Shortest time between two contents of a text that grows, in milliseconds.
+const PAUSE_MS: u64 = 100;
+
+/// Longest content that is sent at once when a state changes, in bytes; longer ones wait for their pause.
+const BYTES_AT_ONCE_MAX: usize = 256 << 10;
+
+/// A content of so many bytes may come once a millisecond: 1 MB a second, however long it is.
+const BYTES_EACH_MS: u64 = 1_000;
+
+/// The stream of these events, for a function that reads it line by line.
+pub(crate) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
+    Box::new(Sse::default())
+}
+
+#[derive(Debug, Default)]
+struct Sse {
+    live: Live,
+}
+
+impl Encode for Sse {
+    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let mut told = Vec::new();
+        self.live.event(envelope, &mut told);
+        put(&told, out);
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        let mut told = Vec::new();
+        self.live.end(&mut told);
+        put(&told, out);
+    }
+}
+
+fn put(told: &[Value], out: &mut Vec<u8>) {
+    for event in told {
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(event.to_string().as_bytes());
+        out.extend_from_slice(b"\n\n");
+    }
+}
+
+/// Turns events into events for Open WebUI.
+#[derive(Debug, Default)]
+pub struct Live {
+    form: Form,
+    view: View,
+    run: Option<RunId>,
+    /// The content that was sent last.
+    sent: String,
+    sent_at: u64,
+    /// Whether something came since.
+    is_stale: bool,
+}
+
+impl Live {
+    /// For content of that form.
+    pub fn new(form: Form) -> Self {
+        Self { form, ..Self::default() }
+    }
+
+    /// Takes the next event; adds what Open WebUI is to be told.
+    pub fn event(&mut self, envelope: &Envelope, out: &mut Vec<Value>) {
+        let mut envelope = envelope.clone();
+        complete(&self.view, &mut envelope.event);
+        let before = self.tool(&envelope).map(|tool| tool.state);
+        let was_over = self.agent_is_over(&envelope);
+        fold(&mut self.view, &envelope, &mut |_change| {});
+        let kind = &envelope.event.kind;
+        if kind.class() == Class::Ephemeral || envelope.event.run.is_none() {
+            return;
+        }
+        if self.run.as_ref() != Some(&envelope.event.run) && matches!(kind, Kind::RunStart(_))
+            || self.run.is_none()
+        {
+            self.run = Some(envelope.event.run.clone());
+            self.sent.clear();
+        }
+        if self.run.as_ref() != Some(&envelope.event.run) {
+            return;
+        }
+        self.is_stale = true;
+        let pause = self.sent.len() as u64 / BYTES_EACH_MS;
+        let pause = match kind {
+            Kind::RunEnd(_) => 0,
+            // What a state says must not wait for the next event, which may be long in coming.
+            kind if kind.class() == Class::Critical && self.sent.len() < BYTES_AT_ONCE_MAX => 0,
+            _ => pause.max(PAUSE_MS),
+        };
+        if envelope.at.saturating_sub(self.sent_at) >= pause {
+            self.replace(envelope.at, out);
+        }
+        // Who only learns later what a sub-agent used says once more that it ended.
+        if !was_over || !matches!(envelope.event.kind, Kind::AgentEnd(_)) {
+            self.tell(&envelope, before, out);
+        }
+    }
+
+    fn agent_is_over(&self, envelope: &Envelope) -> bool {
+        let run = self.view.runs.get(&envelope.event.run);
+        let agent = run.zip(envelope.event.agent.as_ref()).and_then(|(run, id)| run.agents.get(id));
+        agent.is_some_and(|agent| agent.status != RunStatus::Running)
+    }
+
+    /// There are no more events.
+    pub fn end(&mut self, out: &mut Vec<Value>) {
+        let at = self.sent_at;
+        self.replace(at, out);
+    }
+
+    fn replace(&mut self, at: u64, out: &mut Vec<Value>) {
+        let run = self.run.as_ref().and_then(|id| self.view.runs.get(id));
+        let Some(run) = run.filter(|_| self.is_stale) else { return };
+        self.is_stale = false;
+        self.sent_at = at;
+        let content = content(run, Options { form: self.form, bytes_max: BYTES_MAX });
+        if content != self.sent {
+            out.push(json!({"type": "replace", "data": {"content": content}}));
+            self.sent = content;
+        }
+    }
+
+    fn tool(&self, envelope: &Envelope) -> Option<&ToolView> {
+        let id = match &envelope.event.kind {
+            Kind::ToolState(change) => &change.tool,
+            Kind::ToolResult(result) => &result.tool,
+            _ => return None,
+        };
+        self.view.runs.get(&envelope.event.run)?.tools.get(id)
+    }
+
+    /// The line about what goes on.
+    fn tell(&self, envelope: &Envelope, before: Option<ToolState>, out: &mut Vec<Value>) {
+        let mut status = |description: String, done: bool| {
+            out.push(json!({"type": "status", "data": {"description": description, "done": done}}));
+        };
+        match &envelope.event.kind {
+            Kind::Status { text } => status(preview::one_line(text), false),
+            Kind::ToolState(_) | Kind::ToolResult(_) => {
+                let Some(tool) = self.tool(envelope).filter(|tool| Some(tool.state) != before) else {
+                    return;
+                };
+                let name = super::facts::tool_name(tool);
+                match tool.state {
+                    ToolState::Executing => status(format!("Executing {name}…"), false),
+                    ToolState::Approval => status(format!("{name} waits for consent"), false),
+                    ToolState::Error => status(format!("{name} failed"), false),
+                    _ => {}
+                }
+                if matches!(envelope.event.kind, Kind::ToolResult(_)) {
+                    out.push(source(&name, tool));
+                }
+            }
+            Kind::AgentStart(start) => {
+                let name = start.name.as_deref().map(preview::one_line).unwrap_or_default();
+                status(format!("Sub-agent: {name}…"), false);
+            }
+            // That of the sub-agent, not of the answer: pages show the newest line alone.
+            Kind::AgentEnd(_) => status("Sub-agent completed".to_owned(), true),
+            Kind::RunEnd(end) => {
+                let word = super::facts::status(end.status);
+                let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+                status(format!("{}{rest}", first.to_uppercase()), true);
+                if end.status == RunStatus::Error {
+                    let error = self.view.runs.get(&envelope.event.run).and_then(|run| run.error.as_ref());
+                    let text =
+                        error.map_or_else(|| "The run failed".to_owned(), |error| error.message.clone());
+                    out.push(json!({"type": "chat:message:error", "data": {"error": {"content": text}}}));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a call gave back, as a source of the answer.
+fn source(name: &str, tool: &ToolView) -> Value {
+    let output = super::facts::output(tool).map_or_else(String::new, |output| output.text);
+    let text = if tool.is_error { super::failed(&output) } else { output };
+    let document: String = text.chars().take(DOCUMENT_CHARS_MAX).collect();
+    let whole = super::shortened(&text, BYTES_MAX);
+    json!({"type": "source", "data": {
+        "source": {"name": format!("🔧 {name}")},
+        "document": [document],
+        "metadata": [{"source": name, "full_result": whole}],
+    }})
+}

@@ -1,0 +1,151 @@
+//! A view as a document is laid out: messages and runs in order, each run as steps and answer, sub-agents nested. Borrows
+//! from the view; nothing is escaped yet.
+
+use std::collections::VecDeque;
+
+use model::event::{ErrorFact, PartKind};
+use model::flow::{Bracket, Counts, Flow, Rank, Row, Stretch, Turn, turns};
+use model::ids::{AgentId, ToolCallId};
+use model::json::Json;
+use model::view::{AgentView, Item, MessageView, NoteBody, PartView, RunView, ToolView, View};
+
+/// Agents that are nested deeper stand beside those of this depth: a document that nests thousands of levels is one that
+/// no reader can open.
+const DEPTH_MAX: usize = 12;
+
+/// A message, or what a run did.
+pub(super) enum Section<'a> {
+    /// A message of the history.
+    Message(&'a MessageView),
+    /// A run, or a stretch of it.
+    Run(RunSection<'a>),
+}
+
+/// See [`Section::Run`].
+pub(super) struct RunSection<'a> {
+    /// The run.
+    pub(super) run: &'a RunView,
+    /// What led to the answer.
+    pub(super) steps: Vec<Block<'a>>,
+    /// The answer, and what came behind the last step.
+    pub(super) answer: Vec<Block<'a>>,
+    /// How many calls failed and so on.
+    pub(super) flow: Flow,
+    /// Whether this is the end of the run.
+    pub(super) is_last: bool,
+}
+
+/// One thing that happened.
+pub(super) enum Block<'a> {
+    /// A text, a refusal or a file.
+    Part(&'a PartView),
+    /// Reasoning.
+    Thinking(&'a PartView),
+    /// A call, and what it stands beside.
+    Call(&'a ToolCallId, &'a ToolView, Option<Bracket>),
+    /// A sub-agent with all it did.
+    Agent(Agent<'a>),
+    /// A failure.
+    Error(&'a ErrorFact),
+    /// An event of the agent's own, or a foreign one.
+    Event(&'a str, &'a Json),
+}
+
+/// See [`Block::Agent`].
+pub(super) struct Agent<'a> {
+    /// Its id.
+    pub(super) id: &'a AgentId,
+    /// What is known of it.
+    pub(super) known: &'a AgentView,
+    /// Its calls.
+    pub(super) counts: Counts,
+    /// What it did.
+    pub(super) blocks: Vec<Block<'a>>,
+}
+
+/// The sections of `view`.
+pub(super) fn outline(view: &View) -> Vec<Section<'_>> {
+    let section = |turn| match turn {
+        Turn::Message(message) => Section::Message(message),
+        Turn::Run(stretch) => Section::Run(run_section(&stretch)),
+    };
+    turns(view).into_iter().map(section).collect()
+}
+
+fn run_section<'a>(stretch: &Stretch<'a>) -> RunSection<'a> {
+    let run = stretch.run;
+    let flow = Flow::of_stretch(run, stretch.items.clone());
+    let rows = flow.lane(None);
+    let is_step = |row: &Row| match row.item {
+        Item::Tool(_) | Item::Agent(_) => true,
+        Item::Note(_) => false,
+        Item::Part(_) => row.rank == Rank::Step,
+    };
+    let last_step = rows.iter().rposition(is_step);
+    let (mut steps, mut answer) = (Vec::new(), Vec::new());
+    for (at, row) in rows.iter().enumerate() {
+        let is_behind = last_step.is_none_or(|last| at > last);
+        // The agent's own events stand with the steps wherever they came: an answer is not taken apart by them.
+        let is_answer = row.rank == Rank::Kept && (is_behind || matches!(row.item, Item::Part(_)));
+        let place = if is_answer { &mut answer } else { &mut steps };
+        put(run, &flow, row, 1, &mut VecDeque::new(), place);
+    }
+    RunSection { run, steps, answer, flow, is_last: stretch.is_last }
+}
+
+/// Adds the block of `row`. Agents that are too deep to be nested here go to `deeper`.
+fn put<'a>(
+    run: &'a RunView,
+    flow: &Flow,
+    row: &Row,
+    depth: usize,
+    deeper: &mut VecDeque<&'a AgentId>,
+    into: &mut Vec<Block<'a>>,
+) {
+    match &row.item {
+        Item::Part(id) => {
+            let Some(part) = run.parts.get(id) else { return };
+            let is_thinking = part.kind == PartKind::Thinking;
+            into.push(if is_thinking { Block::Thinking(part) } else { Block::Part(part) });
+        }
+        Item::Tool(id) => {
+            let Some((_, id, tool)) = run.tools.get_full(id) else { return };
+            into.push(Block::Call(id, tool, row.bracket));
+        }
+        Item::Agent(id) => {
+            let Some((_, id, _)) = run.agents.get_full(id) else { return };
+            if depth > DEPTH_MAX {
+                deeper.push_back(id);
+                return;
+            }
+            let mut beside = VecDeque::new();
+            put_agent(run, flow, id, depth, &mut beside, into);
+            while let Some(id) = beside.pop_front() {
+                put_agent(run, flow, id, depth, &mut beside, into);
+            }
+        }
+        Item::Note(number) => {
+            let Some(note) = run.notes.get(*number) else { return };
+            into.push(match &note.body {
+                NoteBody::Error(error) => Block::Error(error),
+                NoteBody::Custom { name, value } | NoteBody::Raw { name, value } => Block::Event(name, value),
+            });
+        }
+    }
+}
+
+fn put_agent<'a>(
+    run: &'a RunView,
+    flow: &Flow,
+    id: &'a AgentId,
+    depth: usize,
+    deeper: &mut VecDeque<&'a AgentId>,
+    into: &mut Vec<Block<'a>>,
+) {
+    let Some(known) = run.agents.get(id) else { return };
+    let mut blocks = Vec::new();
+    for row in flow.lane(Some(id)) {
+        put(run, flow, row, depth.saturating_add(1), deeper, &mut blocks);
+    }
+    into.push(Block::Agent(Agent { id, known, counts: flow.counts(id), blocks }));
+}

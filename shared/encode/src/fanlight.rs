@@ -1,0 +1,25 @@
+//! The native dialect: one envelope in each line, as it is.
+
+use super::{Encode, EncodeOptions};
+use model::envelope::Envelope;
+
+/// An encoder for one stream.
+pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
+    Box::new(Native)
+}
+
+#[derive(Debug)]
+struct Native;
+
+impl Encode for Native {
+    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let before = out.len();
+        // Nothing in an envelope can fail to be written; half a line would be worse than none.
+        if serde_json::to_writer(&mut *out, envelope).is_err() {
+            return out.truncate(before);
+        }
+        out.push(b'\n');
+    }
+
+    fn end(&mut self, _out: &mut Vec<u8>) {}
+}

@@ -1,0 +1,121 @@
+//! Forge: named events; tokens and thoughts come with all the text so far, so a replaced text heals with the next one.
+//! Arguments come whole. What sub-agents do is left out. A run that broke off just ends.
+
+use super::object::named_event;
+use super::{Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep};
+use model::event::{ErrorFact, PartKind, RunStatus, ToolState};
+use model::ids::ToolCallId;
+use model::view::{RunView, ToolView};
+
+/// An encoder for one stream.
+pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
+    Box::new(Serial::new(Teller::new(Forge { is_open: false })))
+}
+
+/// The event that shows that a stream is alive, at `now` in milliseconds since 1970.
+pub(super) fn ping(now: u64) -> String {
+    format!("event: ping\ndata: {{\"timestamp\":{}}}\n\n", now / 1000)
+}
+
+#[derive(Debug)]
+struct Forge {
+    /// A run goes on.
+    is_open: bool,
+}
+
+impl Tell for Forge {
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+        if let Fact::RunStart = fact {
+            self.is_open = true;
+        }
+        if scene.agent.is_some() {
+            return;
+        }
+        match fact {
+            Fact::Tool(id, tool, step) => call(id, tool, step, out),
+            Fact::Error(error) => fail(error, out),
+            _ if !self.is_open => {}
+            Fact::Part(_, part, PartStep::Delta(text)) => more(scene.run, part.kind, text, out),
+            Fact::Part(_, part, PartStep::Replaced) => more(scene.run, part.kind, "", out),
+            Fact::RunEnd => {
+                self.is_open = false;
+                end(scene.run, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, _out: &mut Vec<u8>) {}
+}
+
+fn more(run: &RunView, kind: PartKind, text: &str, out: &mut Vec<u8>) {
+    match kind {
+        PartKind::Text | PartKind::Refusal => named_event(out, "token", |event| {
+            event.put("token", text).put("cumulative", &run.answer());
+        }),
+        PartKind::Thinking => named_event(out, "thinking", |event| {
+            event.put("content", text).put("cumulative", &run.thinking());
+        }),
+        PartKind::File => {}
+    }
+}
+
+fn call(id: &ToolCallId, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
+    match step {
+        ToolStep::Called { .. } => stands(id, tool, "pending", out),
+        ToolStep::Executing => stands(id, tool, "executing", out),
+        ToolStep::Result { again: false } => {
+            stands(id, tool, "complete", out);
+            named_event(out, "tool_result", |event| {
+                event.put("tool_call_id", id.as_str()).put("result", &tool.result);
+                event.put("is_error", &tool.is_error).put("latency_ms", &tool.latency_ms());
+            });
+        }
+        // Nothing came back.
+        ToolStep::Closed => match tool.state {
+            ToolState::Complete => stands(id, tool, "complete", out),
+            ToolState::Error => stands(id, tool, "error", out),
+            _ => {}
+        },
+        _ => {}
+    }
+}
+
+fn stands(id: &ToolCallId, tool: &ToolView, status: &str, out: &mut Vec<u8>) {
+    named_event(out, "tool_call", |event| {
+        event.put("id", id.as_str()).put("tool_name", tool.name.as_str());
+        event.put_arguments("arguments", &tool.arguments.text).put("status", status);
+    });
+}
+
+fn end(run: &RunView, out: &mut Vec<u8>) {
+    match run.status {
+        RunStatus::Complete => named_event(out, "complete", |event| {
+            event.put("response", &run.answer());
+            match run.usage {
+                None => event.put("usage", &()),
+                Some(usage) => event.nest("usage", |counts| {
+                    counts.put("prompt_tokens", &usage.input_tokens);
+                    counts.put("completion_tokens", &usage.output_tokens);
+                }),
+            };
+        }),
+        RunStatus::Error => match &run.error {
+            Some(error) => fail(error, out),
+            None => fail(&fault("STREAM_ERROR", super::FAILED), out),
+        },
+        RunStatus::Cancelled => fail(&fault("CANCELLED", super::STOPPED_BY_PERSON), out),
+        RunStatus::Running | RunStatus::Interrupted => {}
+    }
+}
+
+fn fault(code: &str, message: &str) -> ErrorFact {
+    ErrorFact { code: code.into(), message: message.to_owned(), retryable: Some(false), retry_after_ms: None }
+}
+
+fn fail(error: &ErrorFact, out: &mut Vec<u8>) {
+    named_event(out, "error", |event| {
+        event.put("code", error.code.as_str()).put("message", &error.message);
+        event.put_some("retryable", error.retryable);
+    });
+}

@@ -1,0 +1,339 @@
+//! `LangGraph`'s platform: events named after the modes that the client asked for, with the messages of a graph of two nodes,
+//! `model` and `tools`. What sub-agents do is left out. The end of a run is the end of the stream; a run that broke off ends
+//! in the middle of a message.
+//!
+//! An answer of the model is one message: its text, its thinking and its calls, until a call of it is executed.
+
+use indexmap::IndexMap;
+use serde_json::{Value, json};
+
+use super::fact::progress_line;
+use super::{Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep};
+use model::event::{Message, PartKind, ToolState};
+use model::flow::GRAPH_STEP;
+use model::ids::{RunId, ToolCallId};
+use model::json::Json;
+use model::limits::MESSAGES_MAX;
+use model::unfold::unfold;
+use model::view::{MessageView, PartView, RunView, ToolView, TopItem, View};
+
+mod answer;
+mod modes;
+mod stop;
+
+use answer::{Answer, piece, tool_message};
+use modes::{Mode, Modes};
+use stop::interrupt_of;
+
+/// The node in which the model speaks.
+const MODEL: &str = "model";
+
+/// The node in which calls are executed.
+const TOOLS: &str = "tools";
+
+/// An encoder for one stream.
+pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
+    let modes = Modes::new(&options.modes);
+    let mut graph = Graph { thread: options.conversation.to_string(), ..Graph::of(modes) };
+    for message in &options.earlier {
+        graph.keep(message.clone());
+    }
+    graph.asks = options.caller.is_some().then(IndexMap::new);
+    Box::new(Serial::new(Teller::new(graph)))
+}
+
+/// The messages of a conversation as the state of a graph, for each of its items. The newest run is told as far as it is.
+pub fn messages(view: &View) -> Vec<Vec<Value>> {
+    view.items.iter().map(|item| messages_of(view, item)).collect()
+}
+
+fn messages_of(view: &View, item: &TopItem) -> Vec<Value> {
+    let mut one = View { items: vec![item.clone()], ..View::default() };
+    let run = match item {
+        TopItem::Message(id) => {
+            one.messages.extend(
+                view.messages.get(id).cloned().map(|it| (id.clone(), MessageView { within: None, ..it })),
+            );
+            RunId::none()
+        }
+        TopItem::Run(id) => {
+            one.runs.extend(view.runs.get(id).cloned().map(|run| (id.clone(), run)));
+            id.clone()
+        }
+    };
+    let (mut teller, mut nowhere) = (Teller::new(Graph::of(Modes::kept())), Vec::new());
+    for envelope in unfold(&one) {
+        teller.event(&envelope, &mut nowhere);
+    }
+    let mut graph = teller.into_inner();
+    if let Some(known) = one.runs.get(&run) {
+        let scene = Scene { run_id: &run, run: known, agent: None, at: known.started_at };
+        graph.close(&scene, None, &mut nowhere);
+    }
+    graph.settle(&mut nowhere);
+    graph.state
+}
+
+/// The calls of a run's main agent that wait for a person.
+pub fn waiting(run: &RunView) -> Vec<&ToolCallId> {
+    let waits =
+        |(_, tool): &(&ToolCallId, &ToolView)| tool.state == ToolState::Approval && tool.agent.is_none();
+    run.tools.iter().filter(waits).map(|(id, _)| id).collect()
+}
+
+/// The interrupt of a run that waits for a person; nothing where none of its calls does.
+pub fn interrupt(run: &RunView) -> Option<Value> {
+    let all = waiting(run).into_iter().filter_map(|id| Some((id, run.tools.get(id)?)));
+    interrupt_of(&all.map(|(id, tool)| (id.clone(), stop::request(tool))).collect())
+}
+
+/// The modes that can be asked for.
+pub(super) const MODES: &[&str] = Modes::NAMES;
+
+#[derive(Debug, Default)]
+struct Graph {
+    thread: String,
+    modes: Modes,
+    /// Steps of the run so far.
+    step: u64,
+    /// Answers of the model so far.
+    answers: u64,
+    /// The answer that goes on.
+    open: Option<Answer>,
+    /// Results that came before the end of the answer with their calls.
+    late: Vec<Value>,
+    /// The messages so far, where somebody wants the whole state.
+    state: Vec<Value>,
+    /// The step that speaks, as the graph itself has named it.
+    told_step: Option<Value>,
+    /// Calls that wait for a person, where whoever asked for the run is told of them together at its end.
+    asks: Option<IndexMap<ToolCallId, Value>>,
+}
+
+impl Tell for Graph {
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+        if scene.agent.is_some() {
+            return;
+        }
+        match fact {
+            Fact::Message(message) => self.message(message),
+            Fact::RunStart => self.start(scene, out),
+            Fact::Part(_, part, step) => self.part(scene, part, step, out),
+            Fact::Tool(id, tool, step) => self.tool(scene, id, tool, step, out),
+            Fact::Status(text) => self.custom(&json!({"_type": "status", "message": text}), out),
+            Fact::Error(error) => {
+                self.custom(&json!({"_type": "error", "code": error.code, "message": error.message}), out);
+            }
+            Fact::Custom(GRAPH_STEP, step) => self.told_step = Some(step.to_value()),
+            Fact::Custom(name, value) => {
+                self.custom(&json!({"_type": name, "value": value.to_value()}), out);
+            }
+            Fact::RunEnd => self.end_run(scene, out),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, _out: &mut Vec<u8>) {}
+}
+
+impl Graph {
+    fn of(modes: Modes) -> Self {
+        Self { modes, ..Self::default() }
+    }
+
+    fn message(&mut self, message: &Message) {
+        let kind = match message.role.as_str() {
+            "assistant" => "ai",
+            "system" | "developer" => "system",
+            _ => "human",
+        };
+        self.keep(
+            json!({"content": message.text, "additional_kwargs": {}, "response_metadata": {}, "type": kind,
+            "name": null, "id": message.message}),
+        );
+    }
+
+    fn keep(&mut self, message: Value) {
+        let keeps = self.modes.wants(Mode::Values) || self.modes.wants(Mode::Kept);
+        if keeps && self.state.len() < MESSAGES_MAX {
+            self.state.push(message);
+        }
+    }
+
+    fn start(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+        (self.step, self.open, self.told_step) = (0, None, None);
+        self.late.clear();
+        event(out, "metadata", &json!({"run_id": scene.run_id, "attempt": 1}));
+        self.values(out);
+    }
+
+    fn part(&mut self, scene: &Scene<'_>, part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
+        let text = match step {
+            PartStep::Delta(text) => text.to_owned(),
+            PartStep::Replaced if !part.body.text.is_empty() => format!("\n\n{}", part.body.text),
+            _ => return,
+        };
+        let fields = match part.kind {
+            PartKind::Text | PartKind::Refusal => json!({"content": text}),
+            PartKind::Thinking => json!({"additional_kwargs": {"reasoning_content": text}}),
+            PartKind::File => return,
+        };
+        let answer = self.answer(scene, out);
+        match part.kind {
+            PartKind::Thinking => answer.thinking.push_str(&text),
+            _ => answer.text.push_str(&text),
+        }
+        self.tell_piece(scene, &fields, out);
+    }
+
+    fn tool(
+        &mut self,
+        scene: &Scene<'_>,
+        id: &ToolCallId,
+        tool: &ToolView,
+        step: ToolStep<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        match step {
+            ToolStep::Start => {
+                let index = self.answer(scene, out).begin_call(id, &tool.name);
+                self.tell_call(scene, (index, id), Some(tool.name.as_str()), "", out);
+            }
+            ToolStep::Args(text) => {
+                let Some(index) = self.open.as_mut().and_then(|open| open.add(id, text)) else { return };
+                self.tell_call(scene, (index, id), None, text, out);
+            }
+            ToolStep::Called { .. } => {
+                if let Some(open) = &mut self.open {
+                    open.written(id, &tool.arguments.text);
+                    self.close_if_due(scene, out);
+                }
+            }
+            ToolStep::Asked => self.ask(scene, id, tool, out),
+            ToolStep::Answered(..) => {
+                self.asks.as_mut().and_then(|asks| asks.shift_remove(id));
+            }
+            ToolStep::Executing => {
+                self.executes(scene, out);
+                self.step = self.step.saturating_add(1);
+                let input =
+                    json!({"name": tool.name, "args": arguments(tool), "id": id, "type": "tool_call"});
+                self.task(scene, id.as_str(), TOOLS, &input, out);
+            }
+            ToolStep::Progress(progress) => {
+                let phase = progress.phase.as_deref().unwrap_or("progress");
+                let message = progress_line(progress);
+                let mut value = json!({"_type": "tool_progress", "tool": tool.name, "tool_call_id": id,
+                    "phase": phase, "message": message, "timestamp": scene.at});
+                if let (Some(detail), Some(fields)) = (&progress.data, value.as_object_mut()) {
+                    fields.insert("data".into(), detail.to_value());
+                }
+                self.custom(&value, out);
+            }
+            ToolStep::Result { again: false } => self.result(scene, id, tool, out),
+            _ => {}
+        }
+    }
+
+    fn result(&mut self, scene: &Scene<'_>, id: &ToolCallId, tool: &ToolView, out: &mut Vec<u8>) {
+        self.executes(scene, out);
+        let text = tool.result.as_ref().map(Json::to_text).unwrap_or_default();
+        let message = tool_message(scene, id, tool, &text);
+        if self.modes.wants(Mode::Tuples) {
+            event(out, "messages", &json!([message, self.about(scene, TOOLS)]));
+        }
+        if self.modes.wants(Mode::Messages) {
+            event(out, "messages/complete", &json!([message]));
+        }
+        let result = json!({"messages": [message]});
+        self.task_result(scene, (id.as_str(), TOOLS), &result, tool.is_error.then_some(&*text), out);
+        self.late.push(message);
+        if self.open.is_none() {
+            self.settle(out);
+        }
+    }
+
+    /// The answer that goes on; begins one where there is none.
+    fn answer(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) -> &mut Answer {
+        if self.open.is_none() {
+            self.settle(out);
+            (self.step, self.answers) = (self.step.saturating_add(1), self.answers.saturating_add(1));
+            let id = format!("{}-a{}", scene.run_id, self.answers);
+            if self.modes.wants(Mode::Messages) {
+                let about = self.about(scene, MODEL);
+                event(out, "messages/metadata", &json!({id.clone(): {"metadata": about}}));
+            }
+            self.task(scene, &id, MODEL, &json!({"messages": self.state}), out);
+            self.open = Some(Answer::new(id));
+        }
+        self.open.get_or_insert_default()
+    }
+
+    /// Calls are executed: the answer that made them is over, once all of its calls are written.
+    fn executes(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+        if let Some(open) = &mut self.open {
+            open.is_due = true;
+            self.close_if_due(scene, out);
+        }
+    }
+
+    fn close_if_due(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+        if self.open.as_ref().is_some_and(|open| open.is_due && open.is_written()) {
+            self.close(scene, None, out);
+        }
+    }
+
+    /// The answer is over. The last of a run says what the run took.
+    fn close(&mut self, scene: &Scene<'_>, usage: Option<&Value>, out: &mut Vec<u8>) {
+        let Some(open) = self.open.take() else { return };
+        let about = open.about_end(scene);
+        let whole = open.whole(&about, usage);
+        if self.modes.wants(Mode::Tuples) {
+            let last = json!({"content": "", "response_metadata": about, "usage_metadata": usage,
+                "chunk_position": "last"});
+            event(out, "messages", &json!([piece(&open.id, &last), self.about(scene, MODEL)]));
+        }
+        if self.modes.wants(Mode::Messages) {
+            event(out, "messages/complete", &json!([whole]));
+        }
+        let update = json!({"messages": [whole]});
+        self.task_result(scene, (&open.id, MODEL), &update, None, out);
+        if self.modes.wants(Mode::Updates) {
+            event(out, "updates", &json!({MODEL: update}));
+        }
+        self.keep(whole);
+        self.values(out);
+        self.settle(out);
+    }
+
+    /// Tells what tools gave back as a step of the graph.
+    fn settle(&mut self, out: &mut Vec<u8>) {
+        if self.late.is_empty() {
+            return;
+        }
+        let late = std::mem::take(&mut self.late);
+        if self.modes.wants(Mode::Updates) {
+            event(out, "updates", &json!({TOOLS: {"messages": late}}));
+        }
+        for message in late {
+            self.keep(message);
+        }
+        self.values(out);
+    }
+}
+
+fn arguments(tool: &ToolView) -> Value {
+    serde_json::from_str(&tool.arguments.text).unwrap_or_else(|_| json!({}))
+}
+
+/// One event.
+fn event(out: &mut Vec<u8>, name: &str, value: &Value) {
+    out.extend_from_slice(b"event: ");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\ndata: ");
+    out.extend_from_slice(value.to_string().as_bytes());
+    out.extend_from_slice(b"\n\n");
+}
+
+#[cfg(test)]
+mod tests;

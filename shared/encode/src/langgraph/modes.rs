@@ -1,0 +1,164 @@
+//! The modes of a stream, and what is told in each.
+
+use compact_str::CompactString;
+use serde_json::{Value, json};
+
+use super::{Graph, MODEL, event, piece};
+use crate::Scene;
+use model::format;
+use model::ids::ToolCallId;
+
+/// What a client wants to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Pieces of messages, each with what the graph says beside it.
+    Tuples,
+    /// The same in the older way: all of a message so far.
+    Messages,
+    /// What each step changed.
+    Updates,
+    /// The whole state after each step.
+    Values,
+    /// What tools and agents say on their own.
+    Custom,
+    /// When each node begins and ends.
+    Tasks,
+    /// The same with the steps.
+    Debug,
+    /// Nothing is told, and the messages are kept.
+    Kept,
+}
+
+/// The modes that were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Modes(Vec<Mode>);
+
+impl Modes {
+    /// Their names.
+    pub(super) const NAMES: &[&str] =
+        &["messages-tuple", "messages", "updates", "values", "custom", "tasks", "debug"];
+
+    /// Those of the names that there are; what agents of chats use where none was asked for.
+    pub(super) fn new(names: &[CompactString]) -> Self {
+        let modes = names.iter().filter_map(|name| match name.as_str() {
+            "messages-tuple" => Some(Mode::Tuples),
+            "messages" => Some(Mode::Messages),
+            "updates" => Some(Mode::Updates),
+            "values" => Some(Mode::Values),
+            "custom" => Some(Mode::Custom),
+            "tasks" => Some(Mode::Tasks),
+            "debug" => Some(Mode::Debug),
+            _ => None,
+        });
+        let modes: Vec<_> = modes.collect();
+        Self(if modes.is_empty() { vec![Mode::Tuples, Mode::Updates, Mode::Custom] } else { modes })
+    }
+
+    /// Nothing is told, and the messages are kept.
+    pub(super) fn kept() -> Self {
+        Self(vec![Mode::Kept])
+    }
+
+    pub(super) fn wants(&self, mode: Mode) -> bool {
+        self.0.contains(&mode)
+    }
+}
+
+impl Graph {
+    /// What the graph says beside a message.
+    pub(super) fn about(&self, scene: &Scene<'_>, node: &str) -> Value {
+        let mut about = json!({"langgraph_node": node, "langgraph_step": self.step,
+            "langgraph_path": ["__pregel_pull", node], "langgraph_checkpoint_ns": format!("{node}:{}", scene.run_id),
+            "run_id": scene.run_id, "thread_id": self.thread, "ls_model_name": scene.run.model, "tags": []});
+        let told = self.told_step.as_ref().and_then(Value::as_object);
+        if let (Some(about), Some(told)) = (about.as_object_mut(), told) {
+            about.extend(told.clone());
+        }
+        about
+    }
+
+    /// A piece of the answer that goes on.
+    pub(super) fn tell_piece(&self, scene: &Scene<'_>, fields: &Value, out: &mut Vec<u8>) {
+        let Some(open) = &self.open else { return };
+        if self.modes.wants(Mode::Tuples) {
+            event(out, "messages", &json!([piece(&open.id, fields), self.about(scene, MODEL)]));
+        }
+        if self.modes.wants(Mode::Messages) {
+            event(out, "messages/partial", &json!([open.growing()]));
+        }
+    }
+
+    /// A piece of a call: in the message, and beside it as clients of Bernard's graph read it.
+    pub(super) fn tell_call(
+        &self,
+        scene: &Scene<'_>,
+        (index, id): (usize, &ToolCallId),
+        name: Option<&str>,
+        text: &str,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(open) = &self.open else { return };
+        let given = name.map(|_| id);
+        let chunk =
+            json!({"name": name, "args": text, "id": given, "index": index, "type": "tool_call_chunk"});
+        if self.modes.wants(Mode::Tuples) {
+            let mut about = self.about(scene, MODEL);
+            let function = json!({"name": name.or(open.name_of(id)), "arguments": text});
+            if let Some(about) = about.as_object_mut() {
+                let call = json!([{"id": id, "type": "function", "function": function}]);
+                about.insert("tool_calls".into(), call);
+            }
+            let fields = json!({"tool_call_chunks": [chunk]});
+            event(out, "messages", &json!([piece(&open.id, &fields), about]));
+        }
+        if self.modes.wants(Mode::Messages) {
+            event(out, "messages/partial", &json!([open.growing()]));
+        }
+    }
+
+    pub(super) fn custom(&self, value: &Value, out: &mut Vec<u8>) {
+        if self.modes.wants(Mode::Custom) {
+            event(out, "custom", value);
+        }
+    }
+
+    /// The whole state.
+    pub(super) fn values(&self, out: &mut Vec<u8>) {
+        if self.modes.wants(Mode::Values) {
+            event(out, "values", &json!({"messages": self.state}));
+        }
+    }
+
+    /// A node begins.
+    pub(super) fn task(&self, scene: &Scene<'_>, id: &str, node: &str, input: &Value, out: &mut Vec<u8>) {
+        let payload = json!({"id": id, "name": node, "input": input, "triggers": []});
+        self.tell_task(scene, "task", &payload, out);
+    }
+
+    /// A node is done.
+    pub(super) fn task_result(
+        &self,
+        scene: &Scene<'_>,
+        (id, node): (&str, &str),
+        result: &Value,
+        error: Option<&str>,
+        out: &mut Vec<u8>,
+    ) {
+        let payload = json!({"id": id, "name": node, "error": error, "result": result, "interrupts": []});
+        self.tell_task(scene, "task_result", &payload, out);
+    }
+
+    fn tell_task(&self, scene: &Scene<'_>, kind: &str, payload: &Value, out: &mut Vec<u8>) {
+        if self.modes.wants(Mode::Tasks) {
+            event(out, "tasks", payload);
+        }
+        if self.modes.wants(Mode::Debug) {
+            let timestamp = format::iso(scene.at);
+            event(
+                out,
+                "debug",
+                &json!({"step": self.step, "timestamp": timestamp, "type": kind, "payload": payload}),
+            );
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! How a graph stops: with a question, at its end, or in the middle.
+
+use indexmap::IndexMap;
+use serde_json::{Value, json};
+
+use super::modes::Mode;
+use super::{Graph, arguments, event};
+use crate::Scene;
+use model::event::RunStatus;
+use model::ids::ToolCallId;
+use model::view::ToolView;
+
+/// What is asked of a person about a call.
+pub(super) fn request(tool: &ToolView) -> Value {
+    json!({"name": tool.name, "args": arguments(tool), "description": tool.question})
+}
+
+/// One interrupt for all calls that wait, with the id of the first: in the words of the library's middleware, and for a
+/// single call in those of the agent inbox as well.
+pub(super) fn interrupt_of(asks: &IndexMap<ToolCallId, Value>) -> Option<Value> {
+    let (id, first) = asks.first()?;
+    let of = |ask: &Value, name: &str| ask.get(name).cloned().unwrap_or_default();
+    let reviews = asks.values().map(
+        |ask| json!({"action_name": of(ask, "name"), "allowed_decisions": ["approve", "edit", "reject"]}),
+    );
+    let reviews: Vec<_> = reviews.collect();
+    let requests: Vec<_> = asks.values().collect();
+    let mut value = json!({"action_requests": requests, "review_configs": reviews});
+    if let Some(fields) = value.as_object_mut().filter(|_| asks.len() == 1) {
+        let action = json!({"action": of(first, "name"), "args": of(first, "args")});
+        let config =
+            json!({"allow_accept": true, "allow_edit": true, "allow_respond": true, "allow_ignore": true});
+        fields.extend([
+            (String::from("action_request"), action),
+            (String::from("config"), config),
+            (String::from("description"), of(first, "description")),
+        ]);
+    }
+    Some(json!({"value": value, "id": id}))
+}
+
+impl Graph {
+    /// A call waits for a person: the graph stops with a question.
+    pub(super) fn ask(&mut self, scene: &Scene<'_>, id: &ToolCallId, tool: &ToolView, out: &mut Vec<u8>) {
+        self.executes(scene, out);
+        match &mut self.asks {
+            Some(asks) => drop(asks.insert(id.clone(), request(tool))),
+            None => self.interrupt(&IndexMap::from([(id.clone(), request(tool))]), out),
+        }
+    }
+
+    fn interrupt(&self, asks: &IndexMap<ToolCallId, Value>, out: &mut Vec<u8>) {
+        let Some(interrupt) = interrupt_of(asks) else { return };
+        let ask = json!({"__interrupt__": [interrupt]});
+        if self.modes.wants(Mode::Updates) {
+            event(out, "updates", &ask);
+        }
+        if self.modes.wants(Mode::Values) && (self.asks.is_some() || !self.modes.wants(Mode::Updates)) {
+            event(out, "values", &ask);
+        }
+    }
+
+    /// The run is over, well or not.
+    pub(super) fn end_run(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+        let run = scene.run;
+        match run.status {
+            RunStatus::Complete => {
+                let usage = run.usage.map(|usage| {
+                    json!({"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
+                        "total_tokens": usage.input_tokens.saturating_add(usage.output_tokens)})
+                });
+                // What only waits has said all that it says for now.
+                let waits = self.asks.as_ref().is_some_and(|asks| !asks.is_empty());
+                if !waits && (usage.is_some() || (self.answers == 0 && self.late.is_empty())) {
+                    self.answer(scene, out);
+                }
+                self.close(scene, usage.as_ref(), out);
+                self.settle(out);
+                if let Some(asks) = &self.asks {
+                    self.interrupt(asks, out);
+                }
+            }
+            _ if self.modes.wants(Mode::Kept) => self.close(scene, None, out),
+            RunStatus::Error | RunStatus::Cancelled => {
+                let fault = run.error.as_ref().filter(|_| run.status == RunStatus::Error);
+                let (code, text) = match fault {
+                    Some(fault) => (fault.code.as_str(), fault.message.as_str()),
+                    None if run.status == RunStatus::Error => ("Error", "the run failed"),
+                    None => ("UserInterrupt", "the run was cancelled"),
+                };
+                event(out, "error", &json!({"error": code, "message": text}));
+            }
+            RunStatus::Running | RunStatus::Interrupted => {
+                self.answer(scene, out);
+                self.tell_piece(scene, &json!({"content": ""}), out);
+            }
+        }
+        self.open = None;
+    }
+}

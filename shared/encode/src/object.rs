@@ -1,0 +1,97 @@
+//! Writes JSON objects field by field, in the order in which the dialect's own servers do, straight into the stream.
+
+use serde::Serialize;
+
+/// An object that is being written.
+#[derive(Debug)]
+pub struct Object<'a> {
+    out: &'a mut Vec<u8>,
+    is_empty: bool,
+}
+
+impl<'a> Object<'a> {
+    /// Writes one object into `out`.
+    pub fn write(out: &'a mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+        out.push(b'{');
+        fill(&mut Object { out, is_empty: true });
+        out.push(b'}');
+    }
+
+    /// Adds a field.
+    pub fn put<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
+        self.key(key);
+        let before = self.out.len();
+        if serde_json::to_writer(&mut *self.out, value).is_err() {
+            self.out.truncate(before);
+            self.out.extend_from_slice(b"null");
+        }
+        self
+    }
+
+    /// Adds a field where there is a value.
+    pub fn put_some<T: Serialize>(&mut self, key: &str, value: Option<T>) -> &mut Self {
+        match value {
+            Some(value) => self.put(key, &value),
+            None => self,
+        }
+    }
+
+    /// Adds a field with an object of its own.
+    pub fn nest(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) -> &mut Self {
+        self.key(key);
+        Object::write(self.out, fill);
+        self
+    }
+
+    /// Adds a field with a list of one object.
+    pub fn nest_one(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) -> &mut Self {
+        self.key(key);
+        self.out.push(b'[');
+        Object::write(self.out, fill);
+        self.out.push(b']');
+        self
+    }
+
+    /// Adds arguments as JSON where they are JSON, else as a string: they are what a model wrote. None at all are an
+    /// object without fields.
+    pub fn put_arguments(&mut self, key: &str, text: &str) -> &mut Self {
+        if text.trim().is_empty() {
+            return self.nest(key, |_nothing| {});
+        }
+        match model::Json::parse(text) {
+            Some(json) => self.put(key, &json),
+            None => self.put(key, text),
+        }
+    }
+
+    fn key(&mut self, key: &str) {
+        if !std::mem::replace(&mut self.is_empty, false) {
+            self.out.push(b',');
+        }
+        // Keys are plain words of the dialects.
+        self.out.push(b'"');
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.extend_from_slice(b"\":");
+    }
+}
+
+/// One server-sent event without a name.
+pub fn data_event(out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    out.extend_from_slice(b"data: ");
+    Object::write(out, fill);
+    out.extend_from_slice(b"\n\n");
+}
+
+/// One server-sent event with a name.
+pub fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut Object<'_>)) {
+    out.extend_from_slice(b"event: ");
+    out.extend_from_slice(name.as_bytes());
+    out.push(b'\n');
+    data_event(out, fill);
+}
+
+/// One line.
+pub fn data_line(out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    Object::write(out, fill);
+    out.push(b'\n');
+}

@@ -1,0 +1,284 @@
+//! OpenAI chat completions, for any client of that API; and Bernard's form of it, which also tells what tools do and
+//! give back.
+//!
+//! Both carry one assistant's answer: what sub-agents say and call is left out. A run that broke off has no
+//! `finish_reason`, and no `[DONE]` follows it.
+//!
+//! A caller takes each call in the answer as its own to execute, so it is told its own alone; see [`Caller`].
+
+use std::collections::HashMap;
+
+use super::{
+    Caller, Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
+};
+use model::event::{PartKind, RunStatus, ToolState, Usage};
+use model::ids::ToolCallId;
+use model::view::{PartView, RunView, ToolView};
+
+mod bernard;
+mod whole;
+
+pub(super) use bernard::encoder as bernard;
+pub use whole::completion;
+
+/// Told of a run that names no model; clients expect one.
+const MODEL: &str = "fanlight";
+
+/// Between two texts.
+const APART: &str = "\n\n";
+
+/// An encoder for one stream.
+pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
+    let caller = options.caller.clone();
+    Box::new(Serial::new(Teller::new(Chat { caller, ..Chat::default() })))
+}
+
+/// What has been said so far.
+#[derive(Debug, Default)]
+struct Chat {
+    /// A run goes on.
+    is_open: bool,
+    /// A run broke off, so that the stream as a whole is not done.
+    is_broken: bool,
+    /// The place of each call in the message.
+    calls: HashMap<ToolCallId, usize>,
+    caller: Option<Caller>,
+    /// Text was said, and none of it ends with white space.
+    runs_on: bool,
+}
+
+impl Tell for Chat {
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+        if let Fact::RunStart = fact {
+            return self.start(scene, out);
+        }
+        if !self.is_open || scene.agent.is_some() {
+            return;
+        }
+        match fact {
+            Fact::Part(_, part, PartStep::Start) => self.set_apart(scene, part, out),
+            Fact::Part(_, part, PartStep::Delta(text)) => {
+                if part.kind == PartKind::Text {
+                    self.runs_on = !text.ends_with(char::is_whitespace);
+                }
+                text_chunk(scene, part, text, out);
+            }
+            Fact::Part(_, part, PartStep::Replaced) => replaced(scene, part, out),
+            Fact::Part(_, part, PartStep::End) => image_chunk(scene, part, out),
+            Fact::Tool(id, tool, step) => self.call(scene, id, tool, step, out),
+            Fact::RunEnd => self.end_run(scene, out),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if !self.is_open && !self.is_broken {
+            out.extend_from_slice(b"data: [DONE]\n\n");
+        }
+    }
+}
+
+impl Chat {
+    fn start(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+        let (is_broken, caller) = (self.is_broken, self.caller.take());
+        *self = Self { is_open: true, is_broken, caller, ..Self::default() };
+        delta_chunk(scene, out, |delta| {
+            delta.put("role", "assistant").put("content", "");
+        });
+    }
+
+    /// Texts with calls between them would run into one another where the calls are not told.
+    fn set_apart(&mut self, scene: &Scene<'_>, part: &PartView, out: &mut Vec<u8>) {
+        if part.kind == PartKind::Text && self.caller.is_some() && std::mem::take(&mut self.runs_on) {
+            text_chunk(scene, part, APART, out);
+        }
+    }
+
+    fn call(
+        &mut self,
+        scene: &Scene<'_>,
+        id: &ToolCallId,
+        tool: &ToolView,
+        step: ToolStep<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let next = self.calls.len();
+        match step {
+            ToolStep::Start if self.is_meant(tool) => {
+                let index = *self.calls.entry(id.clone()).or_insert(next);
+                call_chunk(scene, out, |call| {
+                    call.put("index", &index).put("id", id.as_str()).put("type", "function");
+                    call.nest("function", |function| {
+                        function.put("name", tool.name.as_str()).put("arguments", "");
+                    });
+                });
+            }
+            ToolStep::Args(text) => {
+                let Some(index) = self.calls.get(id) else { return };
+                call_chunk(scene, out, |call| {
+                    call.put("index", index).nest("function", |function| {
+                        function.put("arguments", text);
+                    });
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a call is one for the reader.
+    fn is_meant(&self, tool: &ToolView) -> bool {
+        self.caller.as_ref().is_none_or(|caller| caller.tools.contains(&tool.name))
+    }
+
+    fn end_run(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+        self.is_open = false;
+        self.is_broken |= end_run(scene, self.caller.as_ref(), out);
+    }
+}
+
+/// Says how a run ended. True when it broke off, which has no words in this dialect.
+fn end_run(scene: &Scene<'_>, caller: Option<&Caller>, out: &mut Vec<u8>) -> bool {
+    let run = scene.run;
+    let usage_chunk = |scene: &Scene<'_>, out: &mut Vec<u8>| {
+        if caller.is_none_or(|caller| caller.wants_usage) {
+            usage_chunk(scene, out);
+        }
+    };
+    match run.status {
+        RunStatus::Complete => chunk(scene, out, |choice| {
+            choice.nest("delta", |_nothing| {});
+            choice.put("finish_reason", finish_reason(run));
+        }),
+        RunStatus::Error => {
+            usage_chunk(scene, out);
+            error_event(run, out);
+            return false;
+        }
+        _ => {
+            usage_chunk(scene, out);
+            return true;
+        }
+    }
+    usage_chunk(scene, out);
+    false
+}
+
+/// More of the main agent's text.
+fn text_chunk(scene: &Scene<'_>, part: &PartView, text: &str, out: &mut Vec<u8>) {
+    let field = match part.kind {
+        PartKind::Text => "content",
+        PartKind::Thinking => "reasoning_content",
+        PartKind::Refusal => "refusal",
+        // An address is of use only as a whole.
+        PartKind::File => return,
+    };
+    delta_chunk(scene, out, |delta| {
+        delta.put(field, text);
+    });
+}
+
+/// What was said cannot be taken back: what stands now follows, set apart.
+fn replaced(scene: &Scene<'_>, part: &PartView, out: &mut Vec<u8>) {
+    if !part.body.text.is_empty() {
+        text_chunk(scene, part, &format!("\n\n{}", part.body.text), out);
+    }
+}
+
+/// A file, once its address is whole. Other parts need no end.
+fn image_chunk(scene: &Scene<'_>, part: &PartView, out: &mut Vec<u8>) {
+    if part.kind != PartKind::File || part.body.text.is_empty() {
+        return;
+    }
+    delta_chunk(scene, out, |delta| {
+        delta.nest_one("images", |image| {
+            image.put("type", "image_url").nest("image_url", |url| {
+                url.put("url", &part.body.text);
+            });
+        });
+    });
+}
+
+fn call_chunk(scene: &Scene<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    delta_chunk(scene, out, |delta| {
+        delta.nest_one("tool_calls", fill);
+    });
+}
+
+fn delta_chunk(scene: &Scene<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    chunk(scene, out, |choice| {
+        choice.nest("delta", fill).put("finish_reason", &());
+    });
+}
+
+/// A chunk with one choice.
+fn chunk(scene: &Scene<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    data_event(out, |chunk| {
+        head(scene, chunk);
+        chunk.nest_one("choices", |choice| {
+            choice.put("index", &0);
+            fill(choice);
+        });
+    });
+}
+
+fn head(scene: &Scene<'_>, chunk: &mut Object<'_>) {
+    chunk.put("id", &chunk_id(scene)).put("object", "chat.completion.chunk");
+    chunk.put("created", &(scene.at / 1000)).put("model", scene.run.model.as_deref().unwrap_or(MODEL));
+}
+
+fn chunk_id(scene: &Scene<'_>) -> String {
+    format!("chatcmpl-{}", scene.run_id)
+}
+
+fn usage_chunk(scene: &Scene<'_>, out: &mut Vec<u8>) {
+    let Some(usage) = scene.run.usage else { return };
+    data_event(out, |chunk| {
+        head(scene, chunk);
+        chunk.put::<[(); 0]>("choices", &[]).nest("usage", |object| fill_usage(object, usage));
+    });
+}
+
+fn fill_usage(object: &mut Object<'_>, usage: Usage) {
+    let total = usage.input_tokens.saturating_add(usage.output_tokens);
+    object.put("prompt_tokens", &usage.input_tokens).put("completion_tokens", &usage.output_tokens);
+    object.put("total_tokens", &total);
+    if usage.cached_tokens > 0 {
+        object.nest("prompt_tokens_details", |details| {
+            details.put("cached_tokens", &usage.cached_tokens);
+        });
+    }
+    if usage.reasoning_tokens > 0 {
+        object.nest("completion_tokens_details", |details| {
+            details.put("reasoning_tokens", &usage.reasoning_tokens);
+        });
+    }
+}
+
+fn error_event(run: &RunView, out: &mut Vec<u8>) {
+    let (code, message) = match &run.error {
+        Some(error) => (error.code.as_str(), error.message.as_str()),
+        None => ("error", "the run failed"),
+    };
+    data_event(out, |event| {
+        event.nest("error", |error| {
+            error.put("message", message).put("type", code).put("code", code);
+        });
+    });
+}
+
+/// The reason in the API's own words. Calls that were left to the caller come before what the model said.
+fn finish_reason(run: &RunView) -> &'static str {
+    if run.tools.values().any(|tool| tool.agent.is_none() && tool.state == ToolState::Pending) {
+        return "tool_calls";
+    }
+    match run.finish_reason.as_deref() {
+        Some(
+            "length" | "max_tokens" | "max_output_tokens" | "MAX_TOKENS" | "model_context_window_exceeded",
+        ) => "length",
+        Some("content_filter" | "refusal" | "SAFETY" | "content-filter") => "content_filter",
+        _ => "stop",
+    }
+}
+
+#[cfg(test)]
+mod tests;

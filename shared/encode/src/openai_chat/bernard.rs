@@ -1,0 +1,127 @@
+//! Bernard's form of chat completions: calls come whole, and the stream also has progress objects and the results.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{call_chunk, chunk_id, delta_chunk, end_run, image_chunk, replaced, text_chunk};
+use crate::fact::progress_line;
+use crate::{
+    Caller, Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
+};
+use model::ids::ToolCallId;
+use model::json::Json;
+use model::view::ToolView;
+
+/// An encoder for one stream.
+pub(crate) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
+    let caller = options.caller.clone();
+    Box::new(Serial::new(Teller::new(Bernard { caller, ..Bernard::default() })))
+}
+
+/// The phase of a tool that failed.
+const FAILURE: &str = "error";
+
+/// What has been said so far.
+#[derive(Debug, Default)]
+struct Bernard {
+    /// A run goes on.
+    is_open: bool,
+    /// A run broke off, so that the stream as a whole is not done.
+    is_broken: bool,
+    /// The place of each call in the message. Bernard itself counts none, but OpenAI's own helpers need it.
+    calls: HashMap<ToolCallId, usize>,
+    caller: Option<Caller>,
+    /// Calls whose tools said themselves that they failed.
+    failed: HashSet<ToolCallId>,
+}
+
+impl Tell for Bernard {
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+        if let Fact::RunStart = fact {
+            let (is_broken, caller) = (self.is_broken, self.caller.take());
+            *self = Self { is_open: true, is_broken, caller, ..Self::default() };
+            return;
+        }
+        if scene.agent.is_some() {
+            return;
+        }
+        match fact {
+            Fact::Tool(id, tool, step) => self.call(scene, id, tool, step, out),
+            _ if !self.is_open => {}
+            Fact::Part(_, part, PartStep::Delta(text)) => text_chunk(scene, part, text, out),
+            Fact::Part(_, part, PartStep::Replaced) => replaced(scene, part, out),
+            Fact::Part(_, part, PartStep::End) => image_chunk(scene, part, out),
+            Fact::RunEnd => {
+                self.is_open = false;
+                self.is_broken |= end_run(scene, self.caller.as_ref(), out);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if !self.is_open && !self.is_broken {
+            out.extend_from_slice(b"data: [DONE]\n\n");
+        }
+    }
+}
+
+impl Bernard {
+    fn call(
+        &mut self,
+        scene: &Scene<'_>,
+        id: &ToolCallId,
+        tool: &ToolView,
+        step: ToolStep<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let next = self.calls.len();
+        match step {
+            ToolStep::Called { .. } if self.is_open => {
+                let index = *self.calls.entry(id.clone()).or_insert(next);
+                call_chunk(scene, out, |call| {
+                    call.put("index", &index).put("id", id.as_str()).put("type", "function");
+                    call.nest("function", |function| {
+                        function.put("name", tool.name.as_str()).put("arguments", &tool.arguments.text);
+                    });
+                });
+            }
+            ToolStep::Progress(progress) => {
+                let phase = progress.phase.as_deref().unwrap_or("progress");
+                if phase == FAILURE {
+                    self.failed.insert(id.clone());
+                }
+                progress_event(scene, tool, (phase, progress.data.as_ref()), &progress_line(progress), out);
+            }
+            ToolStep::Result { again: false } => {
+                let text = tool.result.as_ref().map(Json::to_text).unwrap_or_default();
+                if tool.is_error && !self.failed.contains(id) {
+                    progress_event(scene, tool, (FAILURE, None), &text, out);
+                }
+                delta_chunk(scene, out, |delta| {
+                    delta.put("role", "tool").put("tool_call_id", id.as_str()).put("content", &text);
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+fn progress_event(
+    scene: &Scene<'_>,
+    tool: &ToolView,
+    (phase, detail): (&str, Option<&Json>),
+    message: &str,
+    out: &mut Vec<u8>,
+) {
+    data_event(out, |event| {
+        event.put("type", "tool_progress").put("request_id", &chunk_id(scene));
+        event.nest("data", |fields| {
+            fields.put("_type", "tool_progress").put("tool", tool.name.as_str()).put("phase", phase);
+            fields.put("message", message);
+            if let Some(detail) = detail {
+                fields.put("data", detail);
+            }
+            fields.put("timestamp", &scene.at);
+        });
+    });
+}

@@ -1,0 +1,73 @@
+//! A chat completion in one piece, for callers that do not stream.
+
+use super::{Caller, MODEL, fill_usage, finish_reason};
+use crate::Object;
+use model::Json;
+use model::event::PartKind;
+use model::ids::{RunId, ToolCallId};
+use model::view::{Item, RunView, ToolView};
+
+/// The run as the answer to one request. Only the calls that are the caller's to execute are in it.
+pub fn completion(id: &RunId, run: &RunView, caller: &Caller) -> Vec<u8> {
+    let mut out = Vec::new();
+    let calls: Vec<(&ToolCallId, &ToolView)> = run
+        .tools
+        .iter()
+        .filter(|(_, tool)| tool.agent.is_none() && caller.tools.contains(&tool.name))
+        .collect();
+    Object::write(&mut out, |answer| {
+        answer.put("id", &format!("chatcmpl-{id}")).put("object", "chat.completion");
+        answer.put("created", &(run.started_at / 1000)).put("model", run.model.as_deref().unwrap_or(MODEL));
+        answer.nest_one("choices", |choice| {
+            choice.put("index", &0).nest("message", |message| fill_message(message, run, &calls));
+            choice.put("logprobs", &()).put("finish_reason", finish_reason(run));
+        });
+        if let Some(usage) = run.usage {
+            answer.nest("usage", |object| fill_usage(object, usage));
+        }
+    });
+    out
+}
+
+fn fill_message(message: &mut Object<'_>, run: &RunView, calls: &[(&ToolCallId, &ToolView)]) {
+    message.put("role", "assistant");
+    let (text, refusal) = (said(run, PartKind::Text), said(run, PartKind::Refusal));
+    if text.is_empty() && (!calls.is_empty() || !refusal.is_empty()) {
+        message.put("content", &());
+    } else {
+        message.put("content", &text);
+    }
+    message.put("refusal", &Some(refusal).filter(|text| !text.is_empty()));
+    message
+        .put_some("reasoning_content", Some(said(run, PartKind::Thinking)).filter(|text| !text.is_empty()));
+    if !calls.is_empty() {
+        let calls: Vec<Json> = calls.iter().map(|(id, tool)| call(id, tool)).collect();
+        message.put("tool_calls", &calls);
+    }
+}
+
+/// What the main agent said, texts set apart as in a stream.
+fn said(run: &RunView, kind: PartKind) -> String {
+    let mut said = String::new();
+    for item in &run.items {
+        let Item::Part(id) = item else { continue };
+        let Some(part) = run.parts.get(id).filter(|part| part.kind == kind && part.agent.is_none()) else {
+            continue;
+        };
+        if kind == PartKind::Text && !said.is_empty() && !said.ends_with(char::is_whitespace) {
+            said.push_str(super::APART);
+        }
+        said.push_str(&part.body.text);
+    }
+    said
+}
+
+fn call(id: &ToolCallId, tool: &ToolView) -> Json {
+    let mut out = Vec::new();
+    Object::write(&mut out, |call| {
+        call.put("id", id.as_str()).put("type", "function").nest("function", |function| {
+            function.put("name", tool.name.as_str()).put("arguments", &tool.arguments.text);
+        });
+    });
+    Json::parse(&String::from_utf8_lossy(&out)).unwrap_or_else(|| Json::of(&()))
+}

@@ -1,0 +1,113 @@
+//! Ralph: objects with a `type`, each an SSE event named `message`, with the line ends of its server. Calls come whole, and
+//! a call that is complete says its arguments once more: its client shows those. The dialect has no thinking, and what
+//! sub-agents do is left out. Each run begins with the status that the server begins with. Nothing comes after `done` or
+//! `error`.
+
+use super::object::Object;
+use super::{Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep};
+use model::Json;
+use model::event::{PartKind, RunStatus};
+use model::view::ToolView;
+
+/// What the server says before the first word of the model.
+const GREETING: &str = "Thinking...";
+
+/// An encoder for one stream.
+pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
+    Box::new(Serial::new(Teller::new(Ralph::default())))
+}
+
+#[derive(Debug, Default)]
+struct Ralph {
+    /// A run goes on.
+    is_open: bool,
+    /// A run broke off or failed, so that the stream as a whole is not done.
+    is_broken: bool,
+    /// Nothing but the greeting was said of the run: an agent that has the same greeting need not say it again.
+    is_greeted: bool,
+}
+
+impl Tell for Ralph {
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+        if let Fact::RunStart = fact {
+            (self.is_open, self.is_greeted) = (true, true);
+            return status(GREETING, out);
+        }
+        if scene.agent.is_some() {
+            return;
+        }
+        let is_greeted = std::mem::take(&mut self.is_greeted);
+        match fact {
+            Fact::Status(GREETING) if is_greeted => {}
+            Fact::Tool(id, tool, step) => call(id.as_str(), tool, step, out),
+            _ if !self.is_open => {}
+            Fact::Status(text) => status(text, out),
+            Fact::Error(error) => status(&error.message, out),
+            Fact::Part(_, part, PartStep::Delta(text)) => {
+                if matches!(part.kind, PartKind::Text | PartKind::Refusal) {
+                    message(text, out);
+                }
+            }
+            Fact::Part(_, part, PartStep::Replaced) if part.kind == PartKind::Text && part.body.len > 0 => {
+                message(&format!("\n\n{}", part.body.text), out);
+            }
+            Fact::RunEnd => {
+                self.is_open = false;
+                self.is_broken |= scene.run.status != RunStatus::Complete;
+                if scene.run.status == RunStatus::Error {
+                    let text = scene.run.error.as_ref().map_or(super::FAILED, |error| &error.message);
+                    told(out, "error", |event| {
+                        event.put("message", text);
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if !self.is_open && !self.is_broken {
+            told(out, "done", |_nothing| {});
+        }
+    }
+}
+
+fn status(text: &str, out: &mut Vec<u8>) {
+    told(out, "status", |event| {
+        event.put("content", text);
+    });
+}
+
+fn message(text: &str, out: &mut Vec<u8>) {
+    told(out, "message", |event| {
+        event.put("content", text);
+    });
+}
+
+fn call(id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
+    let (kind, key) = match step {
+        ToolStep::Called { .. } => ("tool_call_start", None),
+        // A call that was complete and failed after all fails, as the server has it.
+        ToolStep::Result { .. } if tool.is_error => ("tool_call_error", Some("error")),
+        ToolStep::Result { again: false } => ("tool_call_complete", Some("result")),
+        _ => return,
+    };
+    told(out, kind, |event| {
+        event.put("tool_call_id", id).put("tool_name", tool.name.as_str());
+        if kind != "tool_call_error" {
+            event.put_arguments("tool_args", &tool.arguments.text);
+        }
+        if let Some(key) = key {
+            event.put(key, &tool.result.as_ref().map(Json::to_text).unwrap_or_default());
+        }
+    });
+}
+
+fn told(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut Object<'_>)) {
+    out.extend_from_slice(b"event: message\r\ndata: ");
+    Object::write(out, |event| {
+        event.put("type", kind);
+        fill(event);
+    });
+    out.extend_from_slice(b"\r\n\r\n");
+}

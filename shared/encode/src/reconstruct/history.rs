@@ -1,0 +1,354 @@
+//! A view as a sequence of steps, before any API's rules: what was said, and what each model answer called.
+
+use std::collections::BTreeSet;
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+use super::{PARTIAL_ANSWER, Partial};
+use model::event::{PartKind, RunStatus, ToolState};
+use model::flow::NEXT_ANSWER;
+use model::flow::{Stretch, Turn, turns};
+use model::ids::ToolCallId;
+use model::json::Json;
+use model::view::{Item, NoteBody, PartView, RunView, ToolView, View};
+
+/// The dialect of runs that the hub itself does.
+const RUNNER: &str = "runner";
+
+/// What becomes of a call that has no result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unfinished {
+    /// It is left out.
+    #[default]
+    LeaveOut,
+    /// It is answered with what is known of it.
+    Answer,
+}
+
+/// A piece of the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// A message of the history, with its role as it came and a text that is not blank.
+    Message(CompactString, String),
+    /// One answer of the model.
+    Step(Step),
+    /// The response before this broke off.
+    BrokeOff(Partial),
+}
+
+/// One answer of a model: a text, calls, or both.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Step {
+    /// The thinking that the provider signed: only that is taken back.
+    pub thinking: Vec<Thinking>,
+    /// The text; blank where there is none.
+    pub text: String,
+    /// The calls, each with its result.
+    pub calls: Vec<Call>,
+}
+
+impl Step {
+    /// A text that stood behind a call comes to stand beside what was said before it.
+    fn part_texts(&mut self) {
+        if !self.calls.is_empty() && !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push_str("\n\n");
+        }
+    }
+
+    /// Whether anything of it can be told.
+    fn is_there(&self) -> bool {
+        !self.calls.is_empty() || !self.text.trim().is_empty()
+    }
+}
+
+/// Signed thinking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thinking {
+    /// The text; empty where the provider keeps it to itself.
+    pub text: String,
+    /// The provider's mark on it.
+    pub signature: String,
+}
+
+/// A call with its result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// Its id, unlike any other call's in the conversation.
+    pub id: ToolCallId,
+    /// The tool.
+    pub name: CompactString,
+    /// The arguments, always a JSON object.
+    pub arguments: Json,
+    /// What it gave back, never blank.
+    pub result: String,
+    /// Whether it failed.
+    pub is_error: bool,
+}
+
+/// What was said in `view`, in order, and whether the newest response is only a part of one.
+pub fn history(view: &View, unfinished: Unfinished) -> (Vec<Said>, Option<Partial>) {
+    let mut writer = Writer { unfinished, said: Vec::new(), ids: BTreeSet::new() };
+    let mut partial = None;
+    for turn in turns(view) {
+        match turn {
+            Turn::Message(message) => {
+                // A tool's message has no call to stand behind: results stand in the runs.
+                let is_result = matches!(message.role.as_str(), "tool" | "function");
+                if !is_result && !message.text.trim().is_empty() {
+                    writer.said.push(Said::Message(message.role.clone(), message.text.clone()));
+                }
+            }
+            Turn::Run(stretch) => partial = writer.stretch(&stretch),
+        }
+    }
+    (writer.said, partial)
+}
+
+struct Writer {
+    unfinished: Unfinished,
+    said: Vec<Said>,
+    /// Ids of calls so far.
+    ids: BTreeSet<ToolCallId>,
+}
+
+impl Writer {
+    /// What the main agent did in a stretch. Says whether the run's last response is only a part of one.
+    fn stretch(&mut self, stretch: &Stretch<'_>) -> Option<Partial> {
+        let run = stretch.run;
+        // Whose own notes say where its answers end.
+        let is_told = run.own && run.dialect.as_deref() == Some(RUNNER);
+        let mut step = Step::default();
+        // When the first call of the step was over; nothing while none is.
+        let mut first_end: Option<u64> = None;
+        // A failure after which the run went on: known once it does.
+        let mut failed = false;
+        let before = self.said.len();
+        for item in run.items.iter().skip(stretch.items.start).take(stretch.items.len()) {
+            match item {
+                Item::Part(id) => {
+                    let Some(part) = run.parts.get(id).filter(|part| part.agent.is_none()) else { continue };
+                    self.go_on(&mut failed, &mut step);
+                    if !step.calls.is_empty() && !is_told {
+                        // The model goes on after its calls: to an API that is its next answer.
+                        self.put(std::mem::take(&mut step));
+                        first_end = None;
+                    }
+                    if part.kind == PartKind::Thinking {
+                        step.thinking.extend(thinking(part));
+                    } else {
+                        step.part_texts();
+                        add_text(&mut step.text, part);
+                    }
+                }
+                Item::Tool(id) => {
+                    let Some(tool) = run.tools.get(id).filter(|tool| tool.agent.is_none()) else { continue };
+                    let Some((result, is_error)) = answer(run, tool, self.unfinished) else { continue };
+                    self.go_on(&mut failed, &mut step);
+                    if !is_told && first_end.is_some_and(|end| tool.started_at > end) {
+                        // Written when a result was there: an answer of its own, not a call beside it.
+                        self.put(std::mem::take(&mut step));
+                        first_end = None;
+                    }
+                    let end = tool.ended_at.unwrap_or(u64::MAX);
+                    first_end = Some(first_end.map_or(end, |first| first.min(end)));
+                    step.calls.push(Call {
+                        id: self.unique(stretch.id.as_str(), id),
+                        name: tool.name.clone(),
+                        arguments: arguments(&tool.arguments.text),
+                        result,
+                        is_error,
+                    });
+                }
+                Item::Note(number) => match run.notes.get(*number).map(|note| &note.body) {
+                    Some(NoteBody::Custom { name, .. }) if is_told && name == NEXT_ANSWER => {
+                        self.put(std::mem::take(&mut step));
+                    }
+                    Some(NoteBody::Custom { name, value }) if is_told && name == PARTIAL_ANSWER => {
+                        self.put(std::mem::take(&mut step));
+                        self.broke_off(told(value));
+                    }
+                    Some(NoteBody::Error(_)) if run.own => {
+                        failed = self.said.len() > before || step.is_there();
+                    }
+                    _ => {}
+                },
+                Item::Agent(_) => {}
+            }
+        }
+        self.put(step);
+        if !stretch.is_last {
+            return None;
+        }
+        let partial = partial(run)?;
+        if !run.is_running() && self.said.len() > before {
+            self.broke_off(partial);
+        }
+        Some(partial)
+    }
+
+    fn put(&mut self, step: Step) {
+        if step.is_there() {
+            self.said.push(Said::Step(step));
+        }
+    }
+
+    /// The run goes on; where it had failed, behind what broke off then.
+    fn go_on(&mut self, failed: &mut bool, step: &mut Step) {
+        if std::mem::take(failed) {
+            self.put(std::mem::take(step));
+            self.broke_off(Partial { is_partial: true, completion_percentage: None });
+        }
+    }
+
+    /// Says that what was said last broke off, unless that was said.
+    fn broke_off(&mut self, partial: Partial) {
+        if !matches!(self.said.last(), Some(Said::BrokeOff(_))) {
+            self.said.push(Said::BrokeOff(partial));
+        }
+    }
+
+    /// `id`, or another one where a call of an earlier run had it.
+    fn unique(&mut self, run: &str, id: &ToolCallId) -> ToolCallId {
+        let mut unique = id.clone();
+        let mut more = 1_u64;
+        while unique.as_str().is_empty() || !self.ids.insert(unique.clone()) {
+            unique = super::names::other_id(&format!("{run}/{id}"), more);
+            more = more.saturating_add(1);
+        }
+        unique
+    }
+}
+
+/// What the note of an answer that broke off says.
+fn told(value: &Json) -> Partial {
+    let percent = value.to_value().get("completion_percentage").and_then(serde_json::Value::as_u64);
+    let completion_percentage = percent.and_then(|percent| u8::try_from(percent).ok());
+    Partial { is_partial: true, completion_percentage }
+}
+
+/// Whether the last response of `run` is only a part of one.
+fn partial(run: &RunView) -> Option<Partial> {
+    let is_open = |item: &Item| {
+        let Item::Part(id) = item else { return false };
+        run.parts.get(id).is_some_and(|part| part.agent.is_none() && part.kind == PartKind::Text)
+    };
+    let is_partial = match run.status {
+        RunStatus::Complete => false,
+        RunStatus::Running => run.open.iter().any(is_open),
+        RunStatus::Error | RunStatus::Cancelled | RunStatus::Interrupted => true,
+    };
+    is_partial.then(|| Partial { is_partial: true, completion_percentage: percentage(run) })
+}
+
+/// How much of the response there is, as the agent itself said it last.
+fn percentage(run: &RunView) -> Option<u8> {
+    run.notes.iter().rev().filter(|note| note.agent.is_none()).find_map(|note| {
+        let (NoteBody::Custom { value, .. } | NoteBody::Raw { value, .. }) = &note.body else { return None };
+        if !value.as_str().contains("completion_percentage") {
+            return None;
+        }
+        let value = value.to_value();
+        let said =
+            value.get("completion_percentage").or_else(|| value.pointer("/payload/completion_percentage"));
+        let percent = said?.as_f64().filter(|percent| (0.0..=100.0).contains(percent))?;
+        format!("{percent:.0}").parse().ok()
+    })
+}
+
+/// The part as the provider takes it back: signed, and whole.
+fn thinking(part: &PartView) -> Option<Thinking> {
+    let is_whole = part.ended_at.is_some() && part.body.cut == 0 && part.body.missing == 0;
+    let signature = part.signature.clone().filter(|_| is_whole)?;
+    Some(Thinking { text: part.body.text.clone(), signature })
+}
+
+fn add_text(text: &mut String, part: &PartView) {
+    if part.kind == PartKind::File {
+        // Neither API takes files from an assistant; where it is, the model may know.
+        let place = part.body.text.trim();
+        if place.starts_with("http://") || place.starts_with("https://") {
+            text.push_str("\n[file: ");
+            text.push_str(place);
+            text.push_str("]\n");
+        }
+        return;
+    }
+    text.push_str(&part.body.text);
+}
+
+/// What stands behind the call as its result, and whether it failed; nothing for a call that is left out.
+fn answer(run: &RunView, tool: &ToolView, unfinished: Unfinished) -> Option<(String, bool)> {
+    if tool.name.trim().is_empty() {
+        return None;
+    }
+    let is_finished = tool.result.is_some() || matches!(tool.state, ToolState::Complete | ToolState::Error);
+    if is_finished {
+        return Some((result(tool), tool.is_error));
+    }
+    // Arguments that stop in the middle are no definition.
+    let is_whole = tool.pending_at.is_some() && tool.state != ToolState::Writing;
+    if unfinished == Unfinished::LeaveOut || !is_whole {
+        return None;
+    }
+    let known = match tool.state {
+        ToolState::Cancelled => "The call was cancelled and gave no result.",
+        ToolState::Executing if run.is_running() => "The call has not given a result yet.",
+        _ if tool.executing_at.is_some() => {
+            "The call was interrupted before it gave a result. It may have had effects."
+        }
+        _ => "The call was not executed.",
+    };
+    Some((known.to_owned(), true))
+}
+
+/// What a finished call gave back, as text.
+fn result(tool: &ToolView) -> String {
+    let mut text = match &tool.result {
+        Some(json) => texts(json).unwrap_or_else(|| json.to_text().into_owned()),
+        None => tool.output.text.clone(),
+    };
+    if text.trim().is_empty() || text == "null" {
+        return if tool.is_error { "failed" } else { "completed" }.to_owned();
+    }
+    let left_out = tool.left_out();
+    if left_out > 0 {
+        text = format!("{text}\n[{left_out} bytes left out]");
+    }
+    text
+}
+
+/// The text of a result that is a list of text blocks, as tools of the Model Context Protocol give it back.
+fn texts(json: &Json) -> Option<String> {
+    if !json.as_str().contains("\"text\"") {
+        return None;
+    }
+    let value = json.to_value();
+    let blocks = value.as_array().or_else(|| value.get("content")?.as_array())?;
+    let text = |block: &serde_json::Value| {
+        (block.get("type")?.as_str()? == "text").then(|| block.get("text")?.as_str().map(str::to_owned))?
+    };
+    let texts: Option<Vec<String>> = blocks.iter().map(text).collect();
+    texts.map(|texts| texts.join("\n"))
+}
+
+/// `text` as a JSON object: itself, the object inside a string, or wrapped where it is anything else.
+fn arguments(text: &str) -> Json {
+    let empty = || Json::of(&serde_json::Map::new());
+    let is_object = |json: &Json| json.as_str().trim_start().starts_with('{');
+    match text.trim() {
+        "" | "null" | "\"\"" => empty(),
+        text => match Json::parse(text) {
+            Some(json) if is_object(&json) => json,
+            Some(json) => {
+                let inner = Json::parse(&json.to_text()).filter(is_object);
+                inner
+                    .or_else(|| Json::parse(&format!("{{\"arguments\":{}}}", json.as_str())))
+                    .unwrap_or_else(empty)
+            }
+            None => Json::parse(&format!("{{\"arguments\":{}}}", Json::string(text).as_str()))
+                .unwrap_or_else(empty),
+        },
+    }
+}

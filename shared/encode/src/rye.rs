@@ -1,0 +1,227 @@
+//! Rye's `transcript.jsonl`: a line for each event, with its thread. A run is a thread, a sub-agent is a child thread;
+//! readers pick theirs. Texts stream as deltas and come once more as a whole, which supersedes them; reasoning does so only
+//! where it broke off. A text that broke off says so, and how much there is of it.
+
+use std::collections::HashMap;
+
+use super::object::data_line;
+use super::{Encode, EncodeOptions, Fact, Object, PartStep, Scene, Tell, Teller, ToolStep};
+use model::Json;
+use model::dialect::rye::{COGNITION_FAILED, PARTIAL};
+use model::event::{Cost, Currency, ErrorFact, Message, PartKind, RunStatus, ToolState, Usage};
+use model::ids::PartId;
+use model::view::{PartView, RunView, ToolView};
+
+/// An encoder for one stream.
+pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
+    Box::new(Teller::new(Rye { conversation: options.conversation.to_string(), ..Rye::default() }))
+}
+
+#[derive(Debug, Default)]
+struct Rye {
+    conversation: String,
+    /// The number of the next turn of each thread.
+    turns: HashMap<String, u64>,
+    /// How many deltas each open text has had.
+    deltas: HashMap<(String, PartId), u64>,
+    /// How many calls of each thread were answered since its last whole text.
+    answered: HashMap<String, u64>,
+    /// How much there is of the answer that broke off, in each thread whose open texts did.
+    partial: HashMap<String, Json>,
+}
+
+impl Tell for Rye {
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+        let thread = thread(scene);
+        match fact {
+            Fact::Message(message) => self.message(scene, message, out),
+            Fact::RunStart => line(scene, &thread, "thread_started", out, |payload| {
+                let run = scene.run;
+                let directive = run.title.as_deref().or(run.name.as_deref()).unwrap_or(&thread);
+                payload.put("directive", directive).put("model", &run.model).nest("limits", |_none| {});
+            }),
+            Fact::AgentStart(id, agent) => {
+                let parent = agent.parent.as_ref().map_or(scene.run_id.as_str(), |parent| parent.as_str());
+                let directive = agent.task.as_deref().or(agent.name.as_deref()).unwrap_or(id.as_str());
+                line(scene, parent, "child_thread_started", out, |payload| {
+                    payload.put("child_thread_id", id.as_str()).put("child_directive", directive);
+                    payload.put("parent_thread_id", parent);
+                });
+            }
+            Fact::AgentEnd(_, agent) => ended(scene, &thread, (agent.status, agent.usage), out),
+            Fact::Part(id, part, step) => self.part(scene, id, part, step, out),
+            Fact::Tool(id, tool, step) => {
+                if matches!(step, ToolStep::Result { again: false }) {
+                    let answered = self.answered.entry(thread.clone()).or_default();
+                    *answered = answered.saturating_add(1);
+                }
+                call(scene, &thread, id.as_str(), tool, step, out);
+            }
+            Fact::Custom(PARTIAL, value) => {
+                self.partial.insert(thread, value.clone());
+            }
+            // The text that broke off says it.
+            Fact::Error(error) if error.code == COGNITION_FAILED => {}
+            Fact::Error(error) => failure(scene, &thread, error, out),
+            Fact::RunEnd => {
+                if let (RunStatus::Error, Some(error)) = (scene.run.status, &scene.run.error) {
+                    failure(scene, &thread, error, out);
+                }
+                let waits = scene.run.tools.values().any(|tool| tool.state == ToolState::Approval);
+                if waits && scene.run.status == RunStatus::Complete {
+                    line(scene, &thread, "thread_suspended", out, |payload| {
+                        payload.put("suspend_reason", "approval");
+                    });
+                } else {
+                    ended(scene, &thread, (scene.run.status, scene.run.usage), out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, _out: &mut Vec<u8>) {}
+}
+
+impl Rye {
+    fn message(&self, scene: &Scene<'_>, message: &Message, out: &mut Vec<u8>) {
+        let thread = if scene.run_id.is_none() { &self.conversation } else { scene.run_id.as_str() };
+        line(scene, thread, "cognition_in", out, |payload| {
+            payload.put("text", &message.text).put("role", message.role.as_str());
+        });
+    }
+
+    fn part(
+        &mut self,
+        scene: &Scene<'_>,
+        id: &PartId,
+        part: &PartView,
+        step: PartStep<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let thread = thread(scene);
+        let is_text = matches!(part.kind, PartKind::Text | PartKind::Refusal);
+        match (part.kind, step) {
+            (_, PartStep::Delta(text)) if is_text => {
+                let turn = *self.turns.entry(thread.clone()).or_insert(1);
+                let number = self.deltas.entry((thread.clone(), id.clone())).or_insert(0);
+                line(scene, &thread, "cognition_out_delta", out, |payload| {
+                    payload.put("text", text).put("turn", &turn).put("chunk_index", number);
+                    payload.put("is_final", &false);
+                });
+                *number = number.saturating_add(1);
+            }
+            (_, PartStep::End) if is_text => {
+                self.deltas.remove(&(thread.clone(), id.clone()));
+                self.whole(scene, &thread, part, out);
+            }
+            (PartKind::Thinking, PartStep::Delta(text)) => {
+                line(scene, &thread, "cognition_reasoning", out, |payload| {
+                    payload.put("text", text);
+                });
+            }
+            // All of it, once more: its pieces may be missing to whoever goes on from here.
+            (PartKind::Thinking, PartStep::End)
+                if !part.body.text.is_empty() && self.is_partial(scene, &thread) =>
+            {
+                line(scene, &thread, "cognition_reasoning", out, |payload| {
+                    payload.put("text", &part.body.text).put("is_partial", &true);
+                    payload.put("was_interrupted", &true);
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn is_partial(&self, scene: &Scene<'_>, thread: &str) -> bool {
+        is_broken(scene.run) || self.partial.contains_key(thread)
+    }
+
+    /// A text as a whole, or as much of it as there will be.
+    fn whole(&mut self, scene: &Scene<'_>, thread: &str, part: &PartView, out: &mut Vec<u8>) {
+        let is_partial = self.is_partial(scene, thread);
+        let partial = self.partial.remove(thread).map(|json| json.to_value());
+        let percentage = partial.as_ref().and_then(|partial| partial.get("completion_percentage"));
+        let calls = self.answered.remove(thread).unwrap_or_default();
+        let turn = self.turns.entry(thread.to_owned()).or_insert(1);
+        line(scene, thread, "cognition_out", out, |payload| {
+            payload.put("text", &part.body.text).put_some("model", scene.run.model.as_ref());
+            payload.put("turn", turn).put("tool_count", &calls).put("is_partial", &is_partial);
+            if is_partial {
+                let error = scene.run.error.as_ref().map(|error| &error.message);
+                payload.put("truncated", &true).put_some("error", error);
+                payload.put_some("completion_percentage", percentage.filter(|value| !value.is_null()));
+            }
+        });
+        *turn = turn.saturating_add(1);
+    }
+}
+
+/// Whether a run ended otherwise than it should have.
+fn is_broken(run: &RunView) -> bool {
+    !matches!(run.status, RunStatus::Running | RunStatus::Complete)
+}
+
+fn call(scene: &Scene<'_>, thread: &str, id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
+    match step {
+        ToolStep::Called { .. } => line(scene, thread, "tool_call_start", out, |payload| {
+            payload.put("tool", tool.name.as_str()).put("call_id", id);
+            payload.put_arguments("input", &tool.arguments.text);
+        }),
+        ToolStep::Result { again: false } => line(scene, thread, "tool_call_result", out, |payload| {
+            let (output, error) = match &tool.result {
+                Some(result) if tool.is_error => (None, Some(result.to_text())),
+                result => (result.as_ref().map(Json::to_text), None),
+            };
+            payload.put("call_id", id).put("output", &output).put("error", &error);
+            payload.put_some("duration_ms", tool.latency_ms());
+        }),
+        _ => {}
+    }
+}
+
+fn failure(scene: &Scene<'_>, thread: &str, error: &ErrorFact, out: &mut Vec<u8>) {
+    line(scene, thread, "error_classified", out, |payload| {
+        payload.put("error_code", error.code.as_str()).put("category", &error.message);
+        payload.put_some("retryable", error.retryable);
+    });
+}
+
+/// The end of a thread; there is none for one that broke off.
+fn ended(scene: &Scene<'_>, thread: &str, (status, usage): (RunStatus, Option<Usage>), out: &mut Vec<u8>) {
+    match status {
+        RunStatus::Complete => line(scene, thread, "thread_completed", out, |payload| {
+            payload.nest("cost", |cost| {
+                if let Some(usage) = usage {
+                    cost.put("input_tokens", &usage.input_tokens).put("output_tokens", &usage.output_tokens);
+                    cost.put_some("spend", usage.cost.and_then(dollars));
+                }
+            });
+        }),
+        RunStatus::Error => line(scene, thread, "thread_suspended", out, |payload| {
+            payload.put("suspend_reason", "error");
+        }),
+        RunStatus::Cancelled => line(scene, thread, "thread_cancelled", out, |payload| {
+            payload.put("reason", "cancelled");
+        }),
+        RunStatus::Running | RunStatus::Interrupted => {}
+    }
+}
+
+/// An amount as the number that Rye counts dollars in; nothing for other money.
+fn dollars(cost: Cost) -> Option<Json> {
+    if cost.currency() == Currency::USD { Json::parse(&cost.amount()) } else { None }
+}
+
+fn thread(scene: &Scene<'_>) -> String {
+    scene.agent.map_or(scene.run_id.as_str(), |agent| agent.as_str()).to_owned()
+}
+
+fn line(scene: &Scene<'_>, thread: &str, kind: &str, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    // Seconds, with the milliseconds behind the point: written as digits, since no float holds them exactly.
+    let timestamp = Json::parse(&format!("{}.{:03}", scene.at / 1000, scene.at % 1000));
+    data_line(out, |line| {
+        line.put("timestamp", &timestamp).put("thread_id", thread).put("event_type", kind);
+        line.nest("payload", fill);
+    });
+}

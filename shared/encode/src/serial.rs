@@ -1,0 +1,141 @@
+//! One run after the other, for dialects that know only one at a time: events of a run that begins while another goes
+//! on wait for that one's end.
+
+use std::collections::{HashSet, VecDeque};
+
+use super::Encode;
+use model::envelope::Envelope;
+use model::event::{Event, Kind, RunEnd, RunStatus};
+use model::ids::RunId;
+use model::limits::RUNS_MAX;
+
+/// Most events that wait. Beyond it the run that holds them up is given up: it has lost its publisher, or it would
+/// keep its readers from all others.
+const WAITING_MAX: usize = 10_000;
+
+/// Puts the runs of a conversation one behind the other.
+#[derive(Debug)]
+pub struct Serial<E> {
+    inner: E,
+    current: Option<RunId>,
+    /// Runs that have ended. What the caller gives back for their calls need not wait.
+    over: HashSet<RunId>,
+    /// Runs that were given up; nothing more is told of them.
+    left: HashSet<RunId>,
+    waiting: VecDeque<Envelope>,
+}
+
+impl<E: Encode> Serial<E> {
+    /// An encoder around `inner`.
+    pub fn new(inner: E) -> Self {
+        let (over, left) = (HashSet::new(), HashSet::new());
+        Self { inner, current: None, over, left, waiting: VecDeque::new() }
+    }
+
+    /// Whether `event` may be told now.
+    fn admits(&self, event: &Event) -> bool {
+        let starts = matches!(event.kind, Kind::RunStart(_));
+        match &self.current {
+            _ if event.kind.is_of_conversation() => true,
+            _ if !starts && (self.over.contains(&event.run) || self.left.contains(&event.run)) => true,
+            Some(current) => *current == event.run || is_of_no_run(event),
+            None => !is_of_no_run(event),
+        }
+    }
+
+    fn tell(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let event = &envelope.event;
+        if self.left.contains(&event.run) || event.kind.is_of_conversation() {
+            if !self.left.contains(&event.run) {
+                self.inner.event(envelope, out);
+            }
+            return;
+        }
+        if is_of_no_run(event) && self.current.as_ref() != Some(&event.run) {
+            let run = self.current.clone().unwrap_or_else(RunId::none);
+            let event = Event { run, ..event.clone() };
+            return self.inner.event(&Envelope { event, ..envelope.clone() }, out);
+        }
+        let starts = matches!(event.kind, Kind::RunStart(_));
+        if starts || !self.over.contains(&event.run) {
+            self.over.remove(&event.run);
+            self.current.get_or_insert_with(|| event.run.clone());
+        }
+        self.inner.event(envelope, out);
+        if matches!(event.kind, Kind::RunEnd(_)) && self.current.as_ref() == Some(&event.run) {
+            self.current = None;
+            if self.over.len() >= RUNS_MAX {
+                self.over.clear();
+            }
+            self.over.insert(event.run.clone());
+        }
+    }
+
+    /// Tells what has waited, as far as it may be told.
+    fn go_on(&mut self, out: &mut Vec<u8>) {
+        loop {
+            let mut has_ended = false;
+            for envelope in std::mem::take(&mut self.waiting) {
+                if !has_ended && self.admits(&envelope.event) {
+                    self.tell(&envelope, out);
+                    has_ended = self.current.is_none() && matches!(envelope.event.kind, Kind::RunEnd(_));
+                } else {
+                    self.waiting.push_back(envelope);
+                }
+            }
+            if !has_ended {
+                return;
+            }
+        }
+    }
+
+    /// Ends the run that goes on, as one that broke off.
+    fn give_up(&mut self, last: &Envelope, out: &mut Vec<u8>) {
+        let Some(run) = self.current.take() else {
+            self.waiting.pop_front();
+            return;
+        };
+        let end = RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() };
+        let event = Event::new(&run, Kind::RunEnd(end));
+        self.inner.event(&Envelope { event, ..last.clone() }, out);
+        if self.left.len() >= RUNS_MAX {
+            self.left.clear();
+        }
+        self.left.insert(run);
+        self.go_on(out);
+    }
+}
+
+impl<E: Encode> Encode for Serial<E> {
+    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        if !self.admits(&envelope.event) {
+            self.waiting.push_back(envelope.clone());
+            if self.waiting.len() > WAITING_MAX {
+                self.give_up(envelope, out);
+            }
+            return;
+        }
+        let had = self.current.is_some();
+        self.tell(envelope, out);
+        if had != self.current.is_some() && !self.waiting.is_empty() {
+            self.go_on(out);
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        // A run that never ended must not keep the rest from being told.
+        while let Some(last) = self.waiting.back().cloned() {
+            self.give_up(&last, out);
+        }
+        self.inner.end(out);
+    }
+}
+
+/// Whether `event` is about the conversation and may stand in any run.
+fn is_of_no_run(event: &Event) -> bool {
+    let is_note = matches!(
+        event.kind,
+        Kind::Status { .. } | Kind::Error(_) | Kind::Custom { .. } | Kind::Raw { .. } | Kind::Unknown(_)
+    );
+    event.run.is_none() && is_note
+}

@@ -1,0 +1,359 @@
+//! Tells facts from events: folds each event and says what is new, so that encoders never see a second start, text
+//! that they have had, or an end with something open.
+
+use super::{Encode, Fact, PartStep, Scene, ToolStep};
+use model::envelope::Envelope;
+use model::event::{ErrorFact, Event, Kind, RunStatus, ToolState};
+use model::flow::is_bookkeeping;
+use model::fold::fold;
+use model::ids::{AgentId, RunId};
+use model::json::Json;
+use model::view::{Item, RunView, Streamed, ToolView, View};
+
+/// What a dialect makes of facts.
+pub trait Tell: std::fmt::Debug + Send {
+    /// Says `fact` in the dialect, if the dialect can.
+    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>);
+
+    /// There is no more.
+    fn end(&mut self, out: &mut Vec<u8>);
+}
+
+/// An encoder that tells facts.
+#[derive(Debug)]
+pub struct Teller<T> {
+    view: View,
+    tell: T,
+    /// The last failure. Whether it ended its run is known only with what comes next.
+    held: Option<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    run: RunId,
+    agent: Option<AgentId>,
+    error: ErrorFact,
+    at: u64,
+}
+
+impl<T: Tell> Teller<T> {
+    /// An encoder around `tell`.
+    pub fn new(tell: T) -> Self {
+        Self { view: View::default(), tell, held: None }
+    }
+
+    /// The dialect, with all that it was told.
+    pub(super) fn into_inner(self) -> T {
+        self.tell
+    }
+}
+
+impl<T: Tell> Encode for Teller<T> {
+    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let event = &envelope.event;
+        let before = Before::of(&self.view, event);
+        fold(&mut self.view, envelope, &mut |_change| {});
+        let at = envelope.producer_at.unwrap_or(envelope.at);
+        let nowhere = RunView::default();
+        if let Kind::Message(message) = &event.kind {
+            let scene = Scene { run_id: &event.run, run: &nowhere, agent: None, at };
+            return self.tell.fact(&scene, Fact::Message(message), out);
+        }
+        if event.kind.is_of_conversation() || matches!(event.kind, Kind::Rate { .. }) {
+            return;
+        }
+        let Some(run) = self.view.runs.get(&event.run) else { return };
+        let scene = Scene { run_id: &event.run, run, agent: event.agent.as_ref(), at };
+        let is_end_by_failure = matches!(event.kind, Kind::RunEnd(_)) && run.status == RunStatus::Error;
+        if let Some(held) = self.held.take_if(|held| held.run == event.run)
+            && !is_end_by_failure
+        {
+            held.tell(run, &mut self.tell, out);
+        }
+        if let Kind::Error(error) = &event.kind {
+            let (run, agent, error) = (event.run.clone(), event.agent.clone(), error.clone());
+            let other = self.held.replace(Held { run, agent, error, at });
+            if let Some(other) = other
+                && let Some(run) = self.view.runs.get(&other.run)
+            {
+                other.tell(run, &mut self.tell, out);
+            }
+        }
+        let is_live = run.is_running() || before.is_running || !before.has_run;
+        before.tell(&scene, event, &mut |scene, fact| {
+            // What else comes after the end of its run has no place that a client would know.
+            if is_live || matches!(fact, Fact::Tool(_, _, ToolStep::Result { .. })) {
+                self.tell.fact(scene, fact, out);
+            }
+        });
+        let is_over = !run.is_running() && matches!(event.kind, Kind::RunEnd(_) | Kind::ToolResult(_));
+        if let Some(run) = self.view.runs.get_mut(&event.run).filter(|_| is_over) {
+            forget_texts(run);
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if let Some(held) = self.held.take()
+            && let Some(run) = self.view.runs.get(&held.run)
+        {
+            held.tell(run, &mut self.tell, out);
+        }
+        self.tell.end(out);
+    }
+}
+
+impl Held {
+    fn tell<T: Tell>(&self, run: &RunView, tell: &mut T, out: &mut Vec<u8>) {
+        if !run.is_running() && run.status == RunStatus::Error {
+            return;
+        }
+        let scene = Scene { run_id: &self.run, run, agent: self.agent.as_ref(), at: self.at };
+        tell.fact(&scene, Fact::Error(&self.error), out);
+    }
+}
+
+/// A run that is over is only looked up any more: a conversation of many runs must not be kept whole for each reader.
+fn forget_texts(run: &mut RunView) {
+    for part in run.parts.values_mut() {
+        part.body.text = String::new();
+    }
+    for tool in run.tools.values_mut() {
+        // A call that somebody else executes gets its result later, and dialects say the arguments with it.
+        if tool.state.is_final() {
+            tool.arguments.text = String::new();
+        }
+        tool.output.text = String::new();
+        tool.result = None;
+    }
+}
+
+/// How things stood before an event.
+struct Before<'a> {
+    has_run: bool,
+    is_running: bool,
+    /// Whether the agent of the event was there and, if so, had ended.
+    agent: Option<bool>,
+    /// Whether the part of the event was there and, if so, had ended.
+    part: Option<bool>,
+    tool: Option<ToolBefore>,
+    /// What of the event's text is new; for a text that replaces another, what it adds to that.
+    fresh: Option<&'a str>,
+    /// What was open, in order; only for the end of a run.
+    open: Vec<Item>,
+}
+
+struct ToolBefore {
+    is_told: bool,
+    state: ToolState,
+    is_called: bool,
+}
+
+impl<'a> Before<'a> {
+    fn of(view: &View, event: &'a Event) -> Self {
+        let run = view.runs.get(&event.run);
+        let agent = run.and_then(|run| event.agent.as_ref().and_then(|agent| run.agents.get(agent)));
+        let part = run.and_then(|run| part_of(&event.kind).and_then(|part| run.parts.get(part)));
+        let tool = run.and_then(|run| tool_of(&event.kind).and_then(|tool| run.tools.get(tool)));
+        let is_running = run.is_some_and(RunView::is_running);
+        let nothing = Streamed::default();
+        let fresh = match &event.kind {
+            Kind::PartDelta { off, text, .. } => {
+                Some(part.map_or(&nothing, |part| &part.body).fresh(*off, text))
+            }
+            Kind::ToolArgs { off, text, .. } => {
+                Some(tool.map_or(&nothing, |tool| &tool.arguments).fresh(*off, text))
+            }
+            Kind::ToolOutput { off, text, .. } => {
+                Some(tool.map_or(&nothing, |tool| &tool.output).fresh(*off, text))
+            }
+            Kind::PartReplace { text, .. } if is_running || part.is_none() => {
+                text.strip_prefix(part.map_or("", |part| &part.body.text))
+            }
+            Kind::ToolCall { arguments: Some(text), .. } => {
+                text.strip_prefix(tool.map_or("", |tool| &tool.arguments.text))
+            }
+            _ => None,
+        };
+        let open = match (&event.kind, run) {
+            (Kind::RunEnd(_), Some(run)) => {
+                run.items.iter().filter(|item| run.open.contains(*item)).cloned().collect()
+            }
+            _ => Vec::new(),
+        };
+        Self {
+            has_run: run.is_some(),
+            is_running,
+            agent: agent.map(|agent| agent.ended_at.is_some()),
+            part: part.map(|part| part.ended_at.is_some()),
+            tool: tool.map(ToolBefore::of),
+            fresh,
+            open,
+        }
+    }
+
+    /// Says what `event` changed.
+    fn tell(&self, scene: &Scene<'_>, event: &Event, tell: &mut dyn FnMut(&Scene<'_>, Fact<'_>)) {
+        let run = scene.run;
+        if matches!(event.kind, Kind::RunEnd(_)) && self.has_run {
+            if self.is_running {
+                self.tell_end(scene, tell);
+            }
+            return;
+        }
+        let say = &mut |fact: Fact<'_>| tell(scene, fact);
+        if !self.has_run || (!self.is_running && matches!(event.kind, Kind::RunStart(_))) {
+            say(Fact::RunStart);
+        }
+        if let Some(id) = scene.agent.filter(|_| self.agent.is_none())
+            && let Some(agent) = run.agents.get(id)
+        {
+            say(Fact::AgentStart(id, agent));
+        }
+        match &event.kind {
+            Kind::RunUpdate(update) => say(Fact::RunUpdate(update)),
+            Kind::RunEnd(_) => say(Fact::RunEnd),
+            // Whoever only tells later what it used tells no second end.
+            Kind::AgentEnd(_) if self.agent == Some(true) => {}
+            Kind::AgentEnd(_) => {
+                if let Some((id, agent)) = scene.agent.and_then(|id| run.agents.get_key_value(id)) {
+                    say(Fact::AgentEnd(id, agent));
+                }
+            }
+            Kind::Status { text } => say(Fact::Status(text)),
+            // Told when it is known that the run goes on.
+            Kind::Error(_) => {}
+            // The hub keeps it for itself.
+            Kind::Custom { name, .. } if is_bookkeeping(name) => {}
+            Kind::Custom { name, value } => say(Fact::Custom(name, value)),
+            Kind::Raw { name, value } => say(Fact::Raw(name, value)),
+            Kind::Unknown(unknown) => say(Fact::Raw(&unknown.k, &Json::of(&unknown.fields))),
+            kind => {
+                self.tell_part(scene, kind, say);
+                self.tell_tool(scene, kind, say);
+            }
+        }
+    }
+
+    fn tell_part(&self, scene: &Scene<'_>, kind: &Kind, say: &mut dyn FnMut(Fact<'_>)) {
+        let Some((id, part)) = part_of(kind).and_then(|id| scene.run.parts.get_key_value(id)) else { return };
+        if self.part.is_none() {
+            say(Fact::Part(id, part, PartStep::Start));
+        }
+        match (kind, self.fresh) {
+            (Kind::PartReplace { .. }, None) => say(Fact::Part(id, part, PartStep::Replaced)),
+            (_, Some(text)) if !text.is_empty() => say(Fact::Part(id, part, PartStep::Delta(text))),
+            (Kind::PartEnd(_), _) if self.part != Some(true) => say(Fact::Part(id, part, PartStep::End)),
+            _ => {}
+        }
+    }
+
+    fn tell_tool(&self, scene: &Scene<'_>, kind: &Kind, say: &mut dyn FnMut(Fact<'_>)) {
+        let Some((id, tool)) = tool_of(kind).and_then(|id| scene.run.tools.get_key_value(id)) else { return };
+        let mut say = |step| say(Fact::Tool(id, tool, step));
+        let before = self.tool.as_ref();
+        let was_told = before.is_some_and(|tool| tool.is_told);
+        let was_called = before.is_some_and(|tool| tool.is_called);
+        let state = before.map_or(ToolState::Writing, |tool| tool.state);
+        if is_told(tool) && !was_told {
+            say(ToolStep::Start);
+            if !tool.arguments.text.is_empty() {
+                say(ToolStep::Args(&tool.arguments.text));
+            }
+        }
+        let writes = matches!(kind, Kind::ToolArgs { .. } | Kind::ToolCall { .. });
+        if let Some(text) = self.fresh.filter(|text| writes && was_told && !was_called && !text.is_empty()) {
+            say(ToolStep::Args(text));
+        }
+        if tool.pending_at.is_some() && !was_called {
+            let is_whole = matches!(kind, Kind::ToolCall { arguments: Some(_), .. });
+            say(ToolStep::Called { corrected: was_told && is_whole && self.fresh.is_none() });
+        }
+        let became = |wanted| tool.state == wanted && state != wanted;
+        if became(ToolState::Approval) {
+            say(ToolStep::Asked);
+        }
+        if let Kind::ApprovalAnswer { approved, text, .. } = kind {
+            say(ToolStep::Answered(*approved, text.as_deref()));
+        }
+        if became(ToolState::Executing) {
+            say(ToolStep::Executing);
+        }
+        match (kind, self.fresh) {
+            (Kind::ToolProgress(progress), _) => say(ToolStep::Progress(progress)),
+            (Kind::ToolOutput { .. }, Some(text)) if !text.is_empty() => say(ToolStep::Output(text)),
+            (Kind::ToolResult(_), _) => {
+                let again = state.is_final() && !matches!(state, ToolState::Interrupted);
+                say(ToolStep::Result { again });
+            }
+            _ if tool.state.is_final() && !state.is_final() => say(ToolStep::Closed),
+            _ => {}
+        }
+    }
+
+    /// The end of the run, and before it that of all that the run has left open, each as a fact of its own agent.
+    fn tell_end(&self, scene: &Scene<'_>, say: &mut dyn FnMut(&Scene<'_>, Fact<'_>)) {
+        let run = scene.run;
+        let closed = || self.open.iter().filter(|item| !run.open.contains(*item));
+        for item in closed() {
+            match item {
+                Item::Part(id) => {
+                    if let Some(part) = run.parts.get(id) {
+                        let scene = Scene { agent: part.agent.as_ref(), ..*scene };
+                        say(&scene, Fact::Part(id, part, PartStep::End));
+                    }
+                }
+                // Without a name nobody was told of it.
+                Item::Tool(id) => {
+                    if let Some(tool) = run.tools.get(id).filter(|tool| !tool.name.is_empty()) {
+                        let scene = Scene { agent: tool.agent.as_ref(), ..*scene };
+                        say(&scene, Fact::Tool(id, tool, ToolStep::Closed));
+                    }
+                }
+                Item::Agent(_) | Item::Note(_) => {}
+            }
+        }
+        for item in closed().collect::<Vec<_>>().into_iter().rev() {
+            if let Item::Agent(id) = item
+                && let Some(agent) = run.agents.get(id)
+            {
+                say(&Scene { agent: Some(id), ..*scene }, Fact::AgentEnd(id, agent));
+            }
+        }
+        say(scene, Fact::RunEnd);
+    }
+}
+
+impl ToolBefore {
+    fn of(tool: &ToolView) -> Self {
+        Self { is_told: is_told(tool), state: tool.state, is_called: tool.pending_at.is_some() }
+    }
+}
+
+/// A call is told when its name is known, at the latest when it is written.
+fn is_told(tool: &ToolView) -> bool {
+    !tool.name.is_empty() || tool.state > ToolState::Writing
+}
+
+fn part_of(kind: &Kind) -> Option<&model::PartId> {
+    match kind {
+        Kind::PartStart { part, .. } | Kind::PartDelta { part, .. } | Kind::PartReplace { part, .. } => {
+            Some(part)
+        }
+        Kind::PartEnd(end) => Some(&end.part),
+        _ => None,
+    }
+}
+
+fn tool_of(kind: &Kind) -> Option<&model::ToolCallId> {
+    match kind {
+        Kind::ToolStart(start) => Some(&start.tool),
+        Kind::ToolArgs { tool, .. } | Kind::ToolCall { tool, .. } | Kind::ToolOutput { tool, .. } => {
+            Some(tool)
+        }
+        Kind::ToolState(change) => Some(&change.tool),
+        Kind::ToolResult(result) => Some(&result.tool),
+        Kind::ToolProgress(progress) => Some(&progress.tool),
+        Kind::ApprovalRequest { tool, .. } | Kind::ApprovalAnswer { tool, .. } => Some(tool),
+        _ => None,
+    }
+}

@@ -1,0 +1,294 @@
+//! The answer of a call on its way into the run that the call belongs to.
+
+use std::collections::BTreeSet;
+
+use compact_str::CompactString;
+
+use dialects::{Decode, DecodeOptions, Decoded, by_status, decoder};
+use model::anomaly::AnomalyCode;
+use model::envelope::Envelope;
+use model::event::{ErrorFact, Event, Kind, RunStatus, RunUpdate};
+use model::ids::{ConversationId, RunId, ToolCallId};
+
+mod listen;
+mod response;
+
+use super::api::Api;
+use super::turns::Words;
+pub(super) use listen::HandedOver;
+use listen::Listener;
+use response::Sniffer;
+
+/// Reads the answer of one call: the decoder of the API's dialect, whose events are made to belong to the run of the
+/// call. The end of the run is held back; [`super::Joiner::heard`] decides it.
+#[derive(Debug)]
+pub struct Answer {
+    conversation: ConversationId,
+    run: RunId,
+    ticket: Ticket,
+    decoder: Box<dyn Decode>,
+    decoded: Decoded,
+    listener: Listener,
+    sniffer: Option<Sniffer>,
+    /// The model that was told with the run.
+    model: Option<CompactString>,
+    status: u16,
+    retry_after_ms: Option<u64>,
+    /// How the model call ended, as far as the stream said.
+    end: Option<Verdict>,
+    has_failed: bool,
+    /// The end of the stream was heard before that of the body.
+    is_settled: bool,
+    /// The caller went away or the upstream broke off: that the stream has no end is then no news.
+    is_broken: bool,
+}
+
+/// Which call of which loop an answer answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ticket {
+    pub(super) agent_loop: u64,
+    pub(super) call: u64,
+}
+
+/// What becomes of the run after an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The caller has to do something and will be back.
+    GoesOn,
+    /// It is over.
+    Ends(RunStatus),
+}
+
+/// How an answer ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Its body came to its end.
+    Whole,
+    /// The caller went away.
+    Cancelled,
+    /// There was none, or it broke off: the upstream refused, was silent too long, cut the connection.
+    Failed(ErrorFact),
+}
+
+/// What was heard of an answer, for [`super::Joiner::heard`].
+#[derive(Debug)]
+pub struct Heard {
+    pub(super) conversation: ConversationId,
+    pub(super) run: RunId,
+    pub(super) ticket: Ticket,
+    pub(super) verdict: Verdict,
+    /// What the model said, on top of what the request had put into its mouth.
+    pub(super) words: Words,
+    /// The calls that the caller has to carry out or to consent to.
+    pub(super) calls: Vec<HandedOver>,
+    /// All ids of calls that the answer used.
+    pub(super) used: Vec<ToolCallId>,
+    /// The id of the answer, for APIs whose requests name the answer that they continue.
+    pub(super) response: Option<CompactString>,
+}
+
+/// What an answer needs to know to be read.
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub(super) api: Api,
+    pub(super) conversation: ConversationId,
+    pub(super) run: RunId,
+    pub(super) ticket: Ticket,
+    pub(super) model: Option<CompactString>,
+    /// A name that no other call has.
+    pub(super) name: CompactString,
+    /// Ids that calls of the run have already.
+    pub(super) used: BTreeSet<ToolCallId>,
+    /// What the request puts into the model's mouth.
+    pub(super) words: Words,
+}
+
+impl Answer {
+    pub(super) fn new(opening: Opening) -> Self {
+        let Opening { api, conversation, run, ticket, model, name, used, words } = opening;
+        let prefix = compact_str::format_compact!("{name}.");
+        let options = DecodeOptions {
+            run: run.clone(),
+            part_prefix: prefix.clone(),
+            run_goes_on: true,
+            ..DecodeOptions::default()
+        };
+        let decoder = decoder(api.dialect(), options.clone())
+            .unwrap_or_else(|| dialects::openai_chat::decoder(options));
+        Self {
+            conversation,
+            run,
+            ticket,
+            decoder,
+            decoded: Decoded::default(),
+            listener: Listener::new(prefix, used, words),
+            sniffer: (api == Api::OpenAiResponses).then(Sniffer::default),
+            model,
+            status: 200,
+            retry_after_ms: None,
+            end: None,
+            has_failed: false,
+            is_settled: false,
+            is_broken: false,
+        }
+    }
+
+    /// The conversation that its events go to.
+    pub fn conversation(&self) -> &ConversationId {
+        &self.conversation
+    }
+
+    /// The run that its events belong to.
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// The head of the answer is there: its HTTP status, and how long to wait before the next attempt if it says so.
+    pub fn begin(&mut self, status: u16, retry_after_ms: Option<u64>) {
+        (self.status, self.retry_after_ms) = (status, retry_after_ms);
+    }
+
+    /// The next bytes of the body, without its encoding (gzip and the like); any cut is fine.
+    pub fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
+        if let Some(sniffer) = &mut self.sniffer {
+            sniffer.feed(bytes);
+        }
+        self.decoder.feed(bytes, &mut self.decoded);
+        self.pass(out);
+    }
+
+    /// Whether the stream itself has said its end: callers go on then, however long the body takes to end. True once, until
+    /// [`Answer::settle`].
+    pub fn is_over(&self) -> bool {
+        // A message that another one follows in the same body counts as interrupted.
+        let is_said = !matches!(self.end, None | Some(Verdict::Ends(RunStatus::Interrupted)));
+        !self.is_settled && self.status < 400 && is_said
+    }
+
+    /// What was heard of an answer that is over before its body. What follows is still read, and decides nothing.
+    pub fn settle(&mut self, out: &mut Decoded) -> Heard {
+        self.is_settled = true;
+        let verdict = self.whole(out);
+        self.heard(verdict)
+    }
+
+    /// The body is over. Must be called, or the run never ends. Nothing where the answer was settled before.
+    pub fn end(mut self, ending: Ending, out: &mut Decoded) -> Option<Heard> {
+        // What came after the end that the stream itself gave is no matter of this run.
+        let is_whole = ending == Ending::Whole || self.end.is_some();
+        self.is_broken = !is_whole;
+        self.decoder.end(&mut self.decoded);
+        self.pass(out);
+        if self.is_settled {
+            return None;
+        }
+        let verdict = match ending {
+            _ if is_whole => self.whole(out),
+            Ending::Failed(fact) => {
+                self.fail(fact, out);
+                Verdict::Ends(RunStatus::Error)
+            }
+            _ => Verdict::Ends(RunStatus::Cancelled),
+        };
+        Some(self.heard(verdict))
+    }
+
+    fn heard(&mut self, verdict: Verdict) -> Heard {
+        let response = self.sniffer.take().and_then(Sniffer::into_id);
+        let (words, calls, used) = self.listener.heard();
+        let (conversation, run) = (self.conversation.clone(), self.run.clone());
+        Heard { conversation, run, ticket: self.ticket, verdict, words, calls, used, response }
+    }
+
+    /// What becomes of the run after a body that is all there.
+    fn whole(&mut self, out: &mut Decoded) -> Verdict {
+        if self.status >= 400 {
+            if !self.has_failed {
+                let code = compact_str::format_compact!("http_{}", self.status);
+                let message = format!("the upstream answered with status {}", self.status);
+                self.fail(ErrorFact { code, message, retryable: None, retry_after_ms: None }, out);
+            }
+            return Verdict::Ends(RunStatus::Error);
+        }
+        match self.end {
+            Some(Verdict::Ends(RunStatus::Interrupted)) | None if !self.has_failed => {
+                let fact = ErrorFact {
+                    code: CompactString::const_new("truncated"),
+                    message: String::from("the answer broke off before its end"),
+                    retryable: Some(true),
+                    retry_after_ms: None,
+                };
+                self.fail(fact, out);
+                Verdict::Ends(RunStatus::Interrupted)
+            }
+            None => Verdict::Ends(RunStatus::Error),
+            Some(verdict) => verdict,
+        }
+    }
+
+    fn fail(&mut self, mut fact: ErrorFact, out: &mut Decoded) {
+        self.has_failed = true;
+        self.complete(&mut fact);
+        out.push(&self.run, Kind::Error(fact));
+    }
+
+    /// Adds to a failure what the head of the answer said.
+    fn complete(&self, fact: &mut ErrorFact) {
+        fact.retryable = by_status(self.status, fact.retryable);
+        fact.retry_after_ms = fact.retry_after_ms.or(self.retry_after_ms);
+    }
+
+    /// Hands on what was decoded, as facts of the run.
+    fn pass(&mut self, out: &mut Decoded) {
+        let mut decoded = std::mem::take(&mut self.decoded);
+        for envelope in decoded.envelopes.drain(..) {
+            self.pass_one(envelope, out);
+        }
+        self.decoded = decoded;
+    }
+
+    fn pass_one(&mut self, envelope: Envelope, out: &mut Decoded) {
+        let Envelope { event, producer_at, .. } = envelope;
+        let Event { kind, agent, .. } = event;
+        let kind = match kind {
+            // The run began with the request.
+            Kind::RunStart(start) => match self.news(start.model) {
+                Some(model) => Kind::RunUpdate(RunUpdate { model: Some(model), ..RunUpdate::default() }),
+                None => return,
+            },
+            Kind::RunEnd(end) => {
+                self.end = Some(Verdict::Ends(end.status));
+                return;
+            }
+            Kind::RunUpdate(update) => {
+                if update.model.is_none() && update.title.is_none() {
+                    // Decoders that leave the run open say how the model call ended.
+                    self.end = Some(Verdict::GoesOn);
+                }
+                let model = self.news(update.model);
+                Kind::RunUpdate(RunUpdate { model, ..update })
+            }
+            Kind::Error(mut fact) => {
+                self.has_failed = true;
+                self.complete(&mut fact);
+                Kind::Error(fact)
+            }
+            Kind::Anomaly(odd) if self.is_broken && odd.code == AnomalyCode::Truncated => return,
+            kind => self.listener.hear(kind, agent.is_none()),
+        };
+        if kind == Kind::RunUpdate(RunUpdate::default()) {
+            return;
+        }
+        out.event_at(Event::new(&self.run, kind).by(agent), producer_at);
+    }
+
+    /// The model, when it is another than the one that is known.
+    fn news(&mut self, model: Option<CompactString>) -> Option<CompactString> {
+        let model = model.filter(|model| self.model.as_ref() != Some(model))?;
+        self.model = Some(model.clone());
+        Some(model)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! What the model said and which calls it left to its caller, overheard from the events of its answer.
+
+use std::collections::BTreeSet;
+
+use compact_str::CompactString;
+use indexmap::IndexMap;
+
+use crate::turns::Words;
+use model::event::{Kind, PartKind, ToolState};
+use model::ids::{PartId, ToolCallId};
+use model::limits::{ITEMS_PER_RUN_MAX, TEXT_CALL_BYTES_MAX};
+
+/// Listens to the events of one answer, and tells apart calls whose ids the run has had before.
+#[derive(Debug)]
+pub(super) struct Listener {
+    /// With what ids begin that the decoder made up.
+    prefix: CompactString,
+    words: Words,
+    /// Parts that are text of the answer.
+    texts: BTreeSet<PartId>,
+    /// The calls of the answer, by the decoder's ids.
+    calls: IndexMap<ToolCallId, Overheard>,
+    used: BTreeSet<ToolCallId>,
+}
+
+/// A call of the answer.
+#[derive(Debug)]
+struct Overheard {
+    tool: ToolCallId,
+    given: CompactString,
+    name: CompactString,
+    arguments: String,
+    is_main: bool,
+    stage: Stage,
+}
+
+/// How a call stands for the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Being written.
+    Writing,
+    /// The caller's to carry out.
+    HandedOver,
+    /// A person's to decide.
+    Asks,
+    /// The provider carries it out, or it is over.
+    NotOurs,
+}
+
+/// A call that the caller has to carry out, or that waits for a person's consent.
+#[derive(Debug, Clone)]
+pub(crate) struct HandedOver {
+    /// Its id in the events.
+    pub(crate) tool: ToolCallId,
+    /// The vendor's id; empty where the vendor gave none.
+    pub(crate) given: CompactString,
+    pub(crate) name: CompactString,
+    /// A person has to consent before anything happens.
+    pub(crate) asks: bool,
+}
+
+impl Listener {
+    pub(super) fn new(prefix: CompactString, used: BTreeSet<ToolCallId>, words: Words) -> Self {
+        Self { prefix, words, texts: BTreeSet::new(), calls: IndexMap::new(), used }
+    }
+
+    /// Listens to `kind` and gives it back with ids that the run has not had before.
+    pub(super) fn hear(&mut self, kind: Kind, is_main: bool) -> Kind {
+        match kind {
+            Kind::PartStart { part, kind } => {
+                if is_main && matches!(kind, PartKind::Text | PartKind::Refusal) && self.has_room() {
+                    self.texts.insert(part.clone());
+                }
+                Kind::PartStart { part, kind }
+            }
+            Kind::PartDelta { part, off, text } => {
+                if self.texts.contains(&part) {
+                    self.words.text(&text);
+                }
+                Kind::PartDelta { part, off, text }
+            }
+            Kind::ToolStart(mut start) => {
+                let given = start.given_id.take().unwrap_or_else(|| CompactString::new(start.tool.as_str()));
+                let given =
+                    if given.starts_with(self.prefix.as_str()) { CompactString::default() } else { given };
+                let stage = if start.server { Stage::NotOurs } else { Stage::Writing };
+                let tool = self.open(start.tool, given.clone(), start.name.clone(), is_main, stage);
+                start.given_id = (!given.is_empty() && given != tool.as_str()).then_some(given);
+                Kind::ToolStart(model::event::ToolStart { tool, ..start })
+            }
+            other => self.hear_of_call(other),
+        }
+    }
+
+    fn hear_of_call(&mut self, mut kind: Kind) -> Kind {
+        let id = match &mut kind {
+            Kind::ToolArgs { tool, .. }
+            | Kind::ToolCall { tool, .. }
+            | Kind::ToolOutput { tool, .. }
+            | Kind::ApprovalRequest { tool, .. }
+            | Kind::ApprovalAnswer { tool, .. } => tool,
+            Kind::ToolState(change) => &mut change.tool,
+            Kind::ToolResult(result) => &mut result.tool,
+            Kind::ToolProgress(progress) => &mut progress.tool,
+            Kind::AgentStart(start) => match &mut start.tool {
+                Some(tool) => tool,
+                None => return kind,
+            },
+            _ => return kind,
+        };
+        let Some(call) = self.calls.get_mut(id) else { return kind };
+        *id = call.tool.clone();
+        match &kind {
+            Kind::ToolArgs { text, .. } => call.add(text),
+            Kind::ToolCall { name, arguments, .. } => {
+                if let Some(name) = name {
+                    call.name.clone_from(name);
+                }
+                if let Some(arguments) = arguments {
+                    call.arguments.clear();
+                    call.add(arguments);
+                }
+                call.advance(Stage::HandedOver);
+            }
+            Kind::ApprovalRequest { .. } => call.advance(Stage::Asks),
+            Kind::ToolState(change) if change.state >= ToolState::Executing => call.advance(Stage::NotOurs),
+            Kind::ToolResult(_) => call.advance(Stage::NotOurs),
+            _ => {}
+        }
+        kind
+    }
+
+    fn has_room(&self) -> bool {
+        self.texts.len() < ITEMS_PER_RUN_MAX
+    }
+
+    /// The id of a new call in the run.
+    fn open(
+        &mut self,
+        id: ToolCallId,
+        given: CompactString,
+        name: CompactString,
+        is_main: bool,
+        stage: Stage,
+    ) -> ToolCallId {
+        let mut tool = id.clone();
+        let mut times = 1_u64;
+        while self.used.contains(&tool) {
+            times = times.saturating_add(1);
+            tool = ToolCallId::new(&format!("{id}.{times}"));
+        }
+        if self.calls.len() < ITEMS_PER_RUN_MAX {
+            self.used.insert(tool.clone());
+            let call =
+                Overheard { tool: tool.clone(), given, name, arguments: String::new(), is_main, stage };
+            self.calls.insert(id, call);
+        }
+        tool
+    }
+
+    /// What the model said, the calls that it left to its caller, and all ids of its calls.
+    pub(super) fn heard(&self) -> (Words, Vec<HandedOver>, Vec<ToolCallId>) {
+        let mut words = self.words.clone();
+        let mut handed_over = Vec::new();
+        let mut used = Vec::with_capacity(self.calls.len());
+        for call in self.calls.values() {
+            used.push(call.tool.clone());
+            if call.stage == Stage::NotOurs {
+                continue;
+            }
+            if call.is_main {
+                words.call(&call.given, &call.name, &call.arguments);
+            }
+            if call.stage != Stage::Writing {
+                let asks = call.stage == Stage::Asks;
+                let (tool, given, name) = (call.tool.clone(), call.given.clone(), call.name.clone());
+                handed_over.push(HandedOver { tool, given, name, asks });
+            }
+        }
+        (words, handed_over, used)
+    }
+}
+
+impl Overheard {
+    fn add(&mut self, text: &str) {
+        if self.arguments.len().saturating_add(text.len()) <= TEXT_CALL_BYTES_MAX {
+            self.arguments.push_str(text);
+        }
+    }
+
+    fn advance(&mut self, stage: Stage) {
+        if self.stage != Stage::NotOurs {
+            self.stage = stage;
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The id of an answer of the responses API, which its events do not need and the next request names.
+
+use compact_str::CompactString;
+use serde::Deserialize;
+
+use dialects::field::Field;
+use dialects::framing::{Body, FrameBody};
+
+/// Looks for the id, and looks no further once it is found.
+#[derive(Debug, Default)]
+pub(super) struct Sniffer {
+    body: Option<Body>,
+    id: Option<CompactString>,
+    is_done: bool,
+}
+
+/// An event of the stream, or the whole answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Outer<'a> {
+    #[serde(borrow)]
+    id: Field<'a>,
+    #[serde(borrow)]
+    object: Field<'a>,
+    #[serde(borrow)]
+    response: Field<'a>,
+}
+
+impl Sniffer {
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        if self.is_done {
+            return;
+        }
+        let (id, is_done) = (&mut self.id, &mut self.is_done);
+        self.body.get_or_insert_default().feed(bytes, &mut |frame| {
+            let (FrameBody::Event { data: text, .. } | FrameBody::Json(text)) = frame.body else { return };
+            let outer: Outer<'_> = Field::parse(text).unwrap_or_default().object();
+            let inner: Outer<'_> = outer.response.object();
+            let is_whole = outer.object.text().is_some_and(|object| object == "response");
+            let found = inner.id.word().or_else(|| outer.id.word().filter(|_| is_whole));
+            if let Some(found) = found {
+                *id = Some(CompactString::new(found));
+                *is_done = true;
+            }
+        });
+        if self.is_done {
+            self.body = None;
+        }
+    }
+
+    pub(super) fn into_id(self) -> Option<CompactString> {
+        self.id
+    }
+}

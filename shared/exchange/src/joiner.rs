@@ -1,0 +1,387 @@
+//! Which conversation and which run a call belongs to.
+
+use std::ops::Range;
+
+use super::answer::{Answer, Heard, Verdict};
+use super::request::Request;
+use super::turns::{Side, after, is_telling};
+use dialects::Decoded;
+use model::event::{RunStatus, ToolState};
+use model::ids::{ConversationId, RunId};
+use model::limits::{
+    CALLS_AWAITED_MAX, ITEMS_PER_RUN_MAX, LOOP_REMEMBERED_MS, LOOPS_REMEMBERED_MAX, OUTPUT_AWAITED_MS,
+    RESULTS_AWAITED_MS,
+};
+use model::view::View;
+
+mod asked;
+mod find;
+mod known;
+mod memory;
+mod outputs;
+mod steps;
+mod tell;
+mod title;
+
+pub use asked::Asked;
+use asked::hash;
+use find::{Found, Search};
+use memory::{Awaited, Head, Loop, Mark, Memory, State};
+use steps::Step;
+
+/// Headers in which clients name their session, in small letters; the first that is there counts.
+pub const SESSION_HEADERS: [&str; 9] = [
+    "x-claude-code-session-id",
+    "thread-id",
+    "conversation_id",
+    "session-id",
+    "session_id",
+    "x-session-id",
+    "x-session-affinity",
+    "x-opencode-session",
+    "x-amp-thread-id",
+];
+
+/// Runs of a conversation, from the last, that may get results after the hub was gone.
+const RUNS_RECALLED_MAX: usize = 16;
+
+/// What is known of a call beside its request.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    /// The name of the upstream; new conversations are named after it.
+    pub upstream: &'a str,
+    /// A fingerprint of the caller's key, never the key: calls with different ones are never joined by what they say.
+    pub caller: u64,
+    /// The conversation, when a header or the path names it. It wins over all else.
+    pub conversation: Option<ConversationId>,
+    /// What a header of [`SESSION_HEADERS`] says.
+    pub session: Option<&'a str>,
+    /// How many attempts came before this one, as the client counts them (`x-stainless-retry-count`).
+    pub attempts_before: Option<u32>,
+    /// What called this agent, when a header says so (`Fanlight-Parent`).
+    pub parent: Option<&'a str>,
+    /// A name that no other call has, ever; ids of runs, parts and messages are made of it.
+    pub name: &'a str,
+    /// When the request was there, in milliseconds since 1970.
+    pub at: u64,
+}
+
+/// Where a call belongs.
+#[derive(Debug)]
+pub struct Placement {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The run.
+    pub run: RunId,
+    /// Why there.
+    pub why: Why,
+    /// The call makes a conversation that the joiner did not know before.
+    pub is_new: bool,
+    /// What it branches off from.
+    pub fork_of: Option<Fork>,
+    /// The number of this attempt at the same request, from 1.
+    pub attempt: u32,
+    /// What is to be appended to the conversation before anything of the answer.
+    pub events: Decoded,
+    /// Those of them that are history, by their places: a hub that has the conversation already leaves them out, see
+    /// [`Placement::leave_out`]. Only where the conversation was named, since it may be there from a time that the joiner
+    /// does not remember. See [`Joiner::recall`].
+    pub history: Range<usize>,
+    /// The run of the loop that this ends: it waits no more.
+    pub ended: Option<RunId>,
+    /// Reads the answer.
+    pub answer: Answer,
+}
+
+/// Why a call belongs where it was put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It continues nothing that is known: a new loop (in a new conversation, unless that was named).
+    New,
+    /// It names the answer that it continues.
+    Previous,
+    /// It brings the results of calls that were waited for.
+    Awaited,
+    /// Its history is what was said before.
+    History,
+    /// The end of its history is what was said last.
+    Tail,
+    /// It is the same request once more.
+    Retry,
+    /// Its history is that of another conversation up to a point that this went past.
+    Fork,
+}
+
+/// Where a conversation branches off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fork {
+    /// The conversation that it branches off from.
+    pub conversation: ConversationId,
+    /// The run after which it does.
+    pub run: RunId,
+    /// How many messages both have in common.
+    pub messages: u64,
+}
+
+/// Events for a conversation.
+#[derive(Debug)]
+pub struct Placed {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The run that they are about.
+    pub run: RunId,
+    /// The run goes on without a word: its caller executes tools. Whoever watches over publishers that were lost must
+    /// leave it alone until [`Joiner`] says otherwise.
+    pub waits: bool,
+    /// What is to be appended.
+    pub events: Decoded,
+}
+
+/// Puts calls into conversations and runs. What it remembers is bounded; what it forgets costs nothing but that a loop
+/// goes on in a new conversation.
+#[derive(Debug, Default)]
+pub struct Joiner {
+    memory: Memory,
+    /// Calls so far.
+    calls: u64,
+    /// The ends of runs that were forgotten.
+    forgotten: Vec<Placed>,
+}
+
+impl Joiner {
+    /// Where `call`, which asks `request`, belongs. Every placement's answer must come back through
+    /// [`Joiner::heard`].
+    pub fn place(&mut self, call: &Call<'_>, request: &Request) -> Placement {
+        self.place_asked(call, request, Asked::of(request))
+    }
+
+    /// The same, where what `request` says has been worked out before, so that nobody else who wants this joiner waits for
+    /// it.
+    pub fn place_asked(&mut self, call: &Call<'_>, request: &Request, mut asked: Asked) -> Placement {
+        self.calls = self.calls.saturating_add(1);
+        self.make_room();
+        let conversation = named_conversation(call, request);
+        let scope = scope(call, conversation.as_ref());
+        let search = Search { memory: &self.memory, scope, call, request };
+        let named = search.named();
+        match (&named, &request.previous) {
+            (Some(named), _) => asked.go_on_from(named.point.head.full, named.point.head.turns),
+            (None, Some(unknown)) => asked.go_on_from(hash(unknown), 0),
+            (None, None) => {}
+        }
+        let found = search.find(&asked, named);
+        let step = Step { call, request, asked: &asked, scope, number: self.calls };
+        match found {
+            Found::Retry { id } => step.again(&mut self.memory, id),
+            Found::Join { id, from, why } => step.join(&mut self.memory, id, from, why),
+            Found::Fork { id, point, from } => {
+                step.branch(&mut self.memory, conversation, (id, &point), from)
+            }
+            Found::Nothing => step.open(&mut self.memory, conversation, None, 0),
+        }
+    }
+
+    /// The conversation that a call names and that the joiner knows nothing of: whoever has it from before should let it
+    /// be recalled, see [`Joiner::recall`].
+    pub fn unknown(&self, call: &Call<'_>, request: &Request) -> Option<ConversationId> {
+        let conversation = named_conversation(call, request)?;
+        let scope = scope(call, Some(&conversation));
+        self.memory.find(scope, Mark::Member).next().is_none().then_some(conversation)
+    }
+
+    /// What is known of `conversation` from a time before this joiner: calls without results may get them yet. Call it
+    /// before [`Joiner::place`].
+    pub fn recall(&mut self, conversation: &ConversationId, view: &View, at: u64) {
+        let scope = conversation_scope(conversation);
+        for (run, known) in view.runs.iter().rev().take(RUNS_RECALLED_MAX) {
+            let recalled = Loop::recalled(scope, conversation, (run, known));
+            if !recalled.awaited.is_empty() {
+                let id = self.memory.add(recalled);
+                self.memory.change(id, at, |_| ());
+            }
+        }
+    }
+
+    /// An answer is over, at `at`: ends its run, or says that its calls are executed now.
+    pub fn heard(&mut self, heard: Heard, at: u64) -> Placed {
+        let mut events = Decoded::default();
+        let id = heard.ticket.agent_loop;
+        let (conversation, run) = (heard.conversation.clone(), heard.run.clone());
+        let is_last = self.memory.get(id).map(|known| known.call == heard.ticket.call);
+        match is_last {
+            Some(true) => {
+                self.memory.change(id, at, |known| settle(known, heard, at, &mut events));
+            }
+            // Another attempt took its place: the run is that one's matter.
+            Some(false) => {}
+            None => {
+                let status = match heard.verdict {
+                    Verdict::GoesOn => RunStatus::Interrupted,
+                    Verdict::Ends(status) => status,
+                };
+                tell::end(&run, status, &mut events);
+            }
+        }
+        let waits = self.memory.get(id).is_some_and(|known| known.is_open && known.run == run);
+        Placed { conversation, run, waits, events }
+    }
+
+    /// Gives up runs whose results did not come in time, and forgets what is old. Call it about once a second.
+    pub fn tick(&mut self, now: u64) -> Vec<Placed> {
+        let is_late = |known: &Loop| match known.state {
+            State::Waiting(since) => {
+                let most = if known.may_be_over { OUTPUT_AWAITED_MS } else { RESULTS_AWAITED_MS };
+                now.saturating_sub(since) >= most
+            }
+            _ => false,
+        };
+        let late: Vec<u64> =
+            self.memory.all().filter(|(_, known)| is_late(known)).map(|(id, _)| id).collect();
+        let mut placed = std::mem::take(&mut self.forgotten);
+        for id in late {
+            placed.extend(self.memory.change(id, 0, |known| {
+                let mut events = Decoded::default();
+                if std::mem::take(&mut known.may_be_over) {
+                    for awaited in &known.awaited {
+                        tell::state(&known.run, awaited.call.tool.clone(), ToolState::Complete, &mut events);
+                    }
+                    tell::end(&known.run, RunStatus::Complete, &mut events);
+                    known.state = State::Done;
+                } else {
+                    tell::give_up(&known.run, RESULTS_AWAITED_MS, &mut events);
+                    known.state = State::GivenUp;
+                }
+                known.is_open = false;
+                Placed {
+                    conversation: known.conversation.clone(),
+                    run: known.run.clone(),
+                    waits: false,
+                    events,
+                }
+            }));
+        }
+        while let Some((touched, id)) = self.memory.oldest() {
+            if now.saturating_sub(touched) < LOOP_REMEMBERED_MS {
+                break;
+            }
+            self.forget(id);
+        }
+        placed.append(&mut self.forgotten);
+        placed
+    }
+
+    /// The hub stops: what still waits for results is interrupted.
+    pub fn close(&mut self) -> Vec<Placed> {
+        let ids: Vec<u64> = self.memory.all().map(|(id, _)| id).collect();
+        for id in ids {
+            self.forget(id);
+        }
+        std::mem::take(&mut self.forgotten)
+    }
+
+    /// How many loops are remembered.
+    pub fn remembered(&self) -> usize {
+        self.memory.len()
+    }
+
+    fn make_room(&mut self) {
+        while self.memory.len() >= LOOPS_REMEMBERED_MAX {
+            // Those that a call is on its way of are as few as connections.
+            let Some((_, id)) = self.memory.oldest() else { return };
+            self.forget(id);
+        }
+    }
+
+    fn forget(&mut self, id: u64) {
+        let is_ours = |gone: &Loop| gone.is_open && !gone.is_recalled;
+        let Some(gone) = self.memory.remove(id).filter(is_ours) else { return };
+        let mut events = Decoded::default();
+        let status = if gone.may_be_over { RunStatus::Complete } else { RunStatus::Interrupted };
+        tell::end(&gone.run, status, &mut events);
+        self.forgotten.push(Placed { conversation: gone.conversation, run: gone.run, waits: false, events });
+    }
+}
+
+/// What an answer makes of its loop.
+fn settle(known: &mut Loop, heard: Heard, at: u64, events: &mut Decoded) {
+    let Heard { mut verdict, words, calls, used, response, .. } = heard;
+    let judged = match verdict {
+        Verdict::GoesOn => known.ask.outputs.judge(&calls, |name| known.executed.contains(name)),
+        Verdict::Ends(_) => outputs::Verdict::No,
+    };
+    known.may_be_over = judged == outputs::Verdict::Perhaps;
+    if matches!(judged, outputs::Verdict::Forced | outputs::Verdict::Ends) {
+        // The caller has its answer. Should it be back with a result, the run goes on.
+        verdict = Verdict::Ends(RunStatus::Complete);
+    }
+    for call in
+        calls.iter().filter(|call| judged == outputs::Verdict::Ends && known.ask.outputs.is_named(&call.name))
+    {
+        tell::state(&known.run, call.tool.clone(), ToolState::Complete, events);
+    }
+    let room = ITEMS_PER_RUN_MAX.saturating_sub(known.used.len());
+    known.used.extend(used.into_iter().take(room));
+    if let Verdict::Ends(status) = verdict {
+        tell::end(&known.run, status, events);
+        known.is_open = false;
+        if status != RunStatus::Complete {
+            known.state = State::Failed;
+            return;
+        }
+    }
+    let ask = &known.ask;
+    let print = words.print(Side::Assistant);
+    known.head = Some(Head {
+        full: if words.is_empty() { ask.before } else { after(ask.before, print) },
+        asked: ask.before,
+        turns: ask.turns.saturating_add(usize::from(!words.is_empty())),
+        tail: after(ask.last, print),
+        said: words.is_telling().then_some(print),
+        response: response.as_deref().map(hash),
+    });
+    for call in &calls {
+        if verdict == Verdict::GoesOn && !call.asks && !known.may_be_over {
+            tell::state(&known.run, call.tool.clone(), ToolState::Executing, events);
+        }
+    }
+    let awaited = calls.into_iter().take(CALLS_AWAITED_MAX);
+    known.awaited = awaited.map(|call| Awaited { call, since: at }).collect();
+    known.state = if verdict == Verdict::GoesOn { State::Waiting(at) } else { State::Done };
+}
+
+/// The conversation that a call names itself: in so many words, or by its session.
+fn named_conversation(call: &Call<'_>, request: &Request) -> Option<ConversationId> {
+    if call.conversation.is_some() {
+        return call.conversation.clone();
+    }
+    let session = call.session.filter(|session| is_telling(session)).or(request.session.as_deref())?;
+    Some(conversation_name(call.upstream, session))
+}
+
+/// Where a call is looked for: in its conversation when it names one, else among the calls with the same key.
+fn scope(call: &Call<'_>, conversation: Option<&ConversationId>) -> u64 {
+    match conversation {
+        Some(conversation) => conversation_scope(conversation),
+        None => after(after(2, hash(call.upstream)), call.caller),
+    }
+}
+
+fn conversation_scope(conversation: &ConversationId) -> u64 {
+    after(1, hash(conversation.as_str()))
+}
+
+/// The conversation of `upstream` that `name` is the mark of.
+fn conversation_name(upstream: &str, name: &str) -> ConversationId {
+    const MOST: usize = 96;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let text: String = upstream.chars().chain(['-']).chain(name.chars()).map(plain).collect();
+    let short = if text.len() <= MOST {
+        text
+    } else {
+        format!("{upstream:.16}-{:016x}", hash(name)).chars().map(plain).collect()
+    };
+    ConversationId::parse(&short).expect("a short name of plain letters with a dash in it")
+}
+
+#[cfg(test)]
+mod tests;

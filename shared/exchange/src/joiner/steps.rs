@@ -1,0 +1,235 @@
+//! What a placement does to a loop: it opens one, goes on with one, tries again, or branches off.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::asked::{Asked, piece};
+use super::memory::{Loop, Mark, Memory, Point, State};
+use super::tell::{self, Teller};
+use super::title::title;
+use super::{Call, Fork, Placement, Why, conversation_name};
+use crate::answer::{Answer, Opening, Ticket};
+use crate::request::{Piece, Request};
+use crate::turns::{Side, Turn};
+use dialects::Decoded;
+use model::event::RunStatus;
+use model::ids::{ConversationId, RunId};
+
+/// A call that is being placed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step<'a> {
+    pub(super) call: &'a Call<'a>,
+    pub(super) request: &'a Request,
+    pub(super) asked: &'a Asked,
+    pub(super) scope: u64,
+    pub(super) number: u64,
+}
+
+/// What is known of a placement besides the loop.
+struct Outcome {
+    why: Why,
+    is_new: bool,
+    fork_of: Option<Fork>,
+    events: Decoded,
+    history: Range<usize>,
+    ended: Option<RunId>,
+}
+
+impl<'a> Step<'a> {
+    fn teller(&self) -> Teller<'a> {
+        Teller::new(self.request, self.asked)
+    }
+
+    /// A new loop, in `conversation` or one of its own. The turns before `from` are known from elsewhere.
+    pub(super) fn open(
+        self,
+        memory: &mut Memory,
+        conversation: Option<ConversationId>,
+        fork_of: Option<Fork>,
+        from: usize,
+    ) -> Placement {
+        let is_named = conversation.is_some();
+        let is_new = !is_named || memory.find(self.scope, Mark::Member).next().is_none();
+        let conversation =
+            conversation.unwrap_or_else(|| conversation_name(self.call.upstream, self.call.name));
+        // A branch inside the conversation that it branches off from repeats nothing.
+        let is_inside = fork_of.as_ref().is_some_and(|fork| fork.conversation == conversation);
+        let mut new = Loop::new(self.scope, conversation, self.call.name);
+        new.session = self.request.session.as_deref().map(super::hash);
+        let mut teller = self.teller();
+        teller.system(&mut new);
+        let (news, end) = (self.asked.news, self.asked.turns.len());
+        if is_new {
+            teller.history(&mut new, 0..news);
+        }
+        let history = 0..if is_named && is_new { teller.out.envelopes.len() } else { 0 };
+        teller.history(&mut new, if is_inside { from.max(news) } else { news }..end);
+        let title = is_new.then(|| self.title()).flatten();
+        teller.start(&mut new, title);
+        if let Some(fork) = &fork_of {
+            teller.fork(&new.run, fork);
+        }
+        if let Some(parent) = self.call.parent {
+            teller.parent(&new.run, parent);
+        }
+        teller.tools(&mut new);
+        teller.anomalies(&new.run);
+        new.note_executed(self.asked.executed());
+        new.ask = self.asked.to_remember(self.request, from);
+        let id = memory.add(new);
+        let why = if fork_of.is_some() { Why::Fork } else { Why::New };
+        self.placement(memory, id, Outcome { why, is_new, fork_of, events: teller.out, history, ended: None })
+    }
+
+    /// A new loop that branches off from another at a point that this went past.
+    pub(super) fn branch(
+        self,
+        memory: &mut Memory,
+        conversation: Option<ConversationId>,
+        (id, point): (u64, &Point),
+        from: usize,
+    ) -> Placement {
+        let fork_of = memory.get(id).map(|parent| Fork {
+            conversation: parent.conversation.clone(),
+            run: point.run.clone(),
+            messages: u64::try_from(point.head.turns).unwrap_or(u64::MAX),
+        });
+        self.open(memory, conversation, fork_of, from)
+    }
+
+    /// The loop goes on; the turns from `from` on are new.
+    pub(super) fn join(self, memory: &mut Memory, id: u64, from: usize, why: Why) -> Placement {
+        let gone_on = memory.change(id, self.call.at, |known| {
+            let before = known.run.clone();
+            let events = self.go_on(known, from);
+            (events, (known.run != before).then_some(before))
+        });
+        let (events, ended) = gone_on.unwrap_or_default();
+        self.placement(
+            memory,
+            id,
+            Outcome { why, is_new: false, fork_of: None, events, history: 0..0, ended },
+        )
+    }
+
+    fn go_on(self, known: &mut Loop, from: usize) -> Decoded {
+        known.pass();
+        known.attempt = 1;
+        if known.state != State::Failed {
+            known.ask.told.clear();
+        }
+        let waited = known.awaited.len();
+        let awaited: Vec<_> = known.awaited.iter().map(|awaited| awaited.call.name.clone()).collect();
+        let mut teller = self.teller();
+        let answered = teller.results(known, from, self.call.at);
+        let mut results = std::mem::take(&mut teller.out);
+        teller.system(known);
+        if self.begins_run(known, from, answered) {
+            teller.out.envelopes.append(&mut results.envelopes);
+            if std::mem::take(&mut known.is_open) {
+                let status = if answered == waited { RunStatus::Complete } else { RunStatus::Interrupted };
+                tell::end(&known.run, status, &mut teller.out);
+            }
+            known.run = RunId::new(self.call.name);
+            known.used.clear();
+            teller.news(known, from, &RunId::none());
+            teller.start(known, None);
+        } else {
+            if answered > 0 {
+                known.note_executed(awaited.iter());
+            }
+            teller.go_on(known);
+            teller.out.envelopes.append(&mut results.envelopes);
+            let run = known.run.clone();
+            teller.news(known, from, &run);
+        }
+        teller.tools(known);
+        teller.anomalies(&known.run);
+        known.note_executed(self.asked.executed());
+        known.ask = self.asked.to_remember(self.request, from);
+        teller.out
+    }
+
+    /// Whether the user has the word again. What stands in one message with results, or brings a file after them, is
+    /// said to the model by the loop itself.
+    fn begins_run(self, known: &Loop, from: usize, answered: usize) -> bool {
+        let news = || self.asked.turns.iter().zip(&self.asked.prints).skip(from);
+        let mut said =
+            news().filter(|(turn, print)| turn.side == Side::User && !known.ask.told.contains(print));
+        if answered == 0 {
+            return said.next().is_some();
+        }
+        let of_results: BTreeSet<usize> = news()
+            .filter(|(turn, _)| turn.side == Side::Results)
+            .flat_map(|(turn, _)| turn.pieces.iter().map(|(message, _)| *message))
+            .collect();
+        said.any(|(turn, _)| {
+            let is_apart = turn.pieces.iter().all(|(message, _)| !of_results.contains(message));
+            is_apart && !self.has_file(turn)
+        })
+    }
+
+    fn has_file(self, turn: &Turn) -> bool {
+        turn.pieces.iter().any(|place| matches!(piece(self.request, *place), Some(Piece::File(_))))
+    }
+
+    /// The last request of the loop once more.
+    pub(super) fn again(self, memory: &mut Memory, id: u64) -> Placement {
+        let events = memory.change(id, self.call.at, |known| {
+            known.attempt = known.attempt.saturating_add(1);
+            if !matches!(known.state, State::Failed | State::Asking) {
+                known.pass();
+            }
+            let mut teller = self.teller();
+            teller.go_on(known);
+            for awaited in std::mem::take(&mut known.awaited) {
+                tell::state(
+                    &known.run,
+                    awaited.call.tool,
+                    model::event::ToolState::Interrupted,
+                    &mut teller.out,
+                );
+            }
+            teller.retry(&known.run, known.attempt);
+            teller.out
+        });
+        let events = events.unwrap_or_default();
+        self.placement(
+            memory,
+            id,
+            Outcome { why: Why::Retry, is_new: false, fork_of: None, events, history: 0..0, ended: None },
+        )
+    }
+
+    fn placement(self, memory: &mut Memory, id: u64, outcome: Outcome) -> Placement {
+        let Outcome { why, is_new, fork_of, events, history, ended } = outcome;
+        let (_, words) = self.asked.before_answer();
+        let opened = memory.change(id, self.call.at, |known| {
+            (known.state, known.call, known.is_recalled) = (State::Asking, self.number, false);
+            let opening = Opening {
+                api: self.request.api,
+                conversation: known.conversation.clone(),
+                run: known.run.clone(),
+                ticket: Ticket { agent_loop: id, call: self.number },
+                model: self.request.model.clone(),
+                name: self.call.name.into(),
+                used: known.used.clone(),
+                words,
+            };
+            (known.attempt, opening)
+        });
+        let (attempt, opening) = opened.expect("the loop was found or added just before");
+        let (conversation, run) = (opening.conversation.clone(), opening.run.clone());
+        let answer = Answer::new(opening);
+        Placement { conversation, run, why, is_new, fork_of, attempt, events, history, ended, answer }
+    }
+
+    /// What the conversation is about: the beginning of what the user said first.
+    fn title(self) -> Option<String> {
+        let turn = self.asked.turns.iter().find(|turn| turn.side == Side::User)?;
+        title(turn.pieces.iter().filter_map(|place| match piece(self.request, *place) {
+            Some(Piece::Text(text)) => Some(text.as_str()),
+            _ => None,
+        }))
+    }
+}

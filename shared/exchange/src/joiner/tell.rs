@@ -1,0 +1,312 @@
+//! What a request adds to a conversation, as events.
+
+use std::ops::Range;
+
+use compact_str::CompactString;
+use serde::Serialize;
+
+use super::Fork;
+use super::asked::{Asked, piece};
+use super::memory::{Awaited, Loop};
+use crate::request::{Offered, Piece, Request, Role};
+use crate::turns::{Side, Turn};
+use dialects::Decoded;
+use model::anomaly::{Anomaly, AnomalyCode};
+use model::event::{
+    ErrorFact, Event, Kind, Message, RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolState,
+    ToolStateChange,
+};
+use model::ids::{MessageId, RunId, ToolCallId};
+use model::json::Json;
+use model::limits::{HISTORY_MESSAGES_MAX, NOTE_BYTES_MAX};
+
+/// Tells what a request adds.
+#[derive(Debug)]
+pub(super) struct Teller<'a> {
+    pub(super) request: &'a Request,
+    pub(super) asked: &'a Asked,
+    pub(super) out: Decoded,
+}
+
+/// The pieces of one message that belong to some turns.
+struct Spoken<'a> {
+    role: &'a Role,
+    pieces: Vec<&'a Piece>,
+}
+
+/// The number of an attempt, from 1.
+#[derive(Serialize)]
+struct Attempt {
+    attempt: u32,
+}
+
+/// What a branch has of the conversation that it leaves.
+#[derive(Serialize)]
+struct ForkNote<'a> {
+    conversation: &'a str,
+    run: &'a str,
+    messages: u64,
+}
+
+/// An offered tool, as it is told.
+#[derive(Serialize)]
+struct ToolNote<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<&'a Json>,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) fn new(request: &'a Request, asked: &'a Asked) -> Self {
+        Self { request, asked, out: Decoded::default() }
+    }
+
+    /// The system prompt, when it is new. One that changes replaces itself.
+    pub(super) fn system(&mut self, known: &mut Loop) {
+        if known.system.replace(self.asked.system).is_none_or(|told| told == self.asked.system) {
+            return;
+        }
+        if let Some(text) = &self.request.system {
+            let id = MessageId::new(&format!("{}-system", known.name));
+            self.message_as(id, "system", text.clone(), &RunId::none());
+        }
+    }
+
+    /// The turns in `range`, whoever's they are.
+    pub(super) fn history(&mut self, known: &mut Loop, range: Range<usize>) {
+        let turns = self.asked.turns.get(range).unwrap_or_default();
+        self.messages(known, self.spoken(turns.iter()), &RunId::none());
+    }
+
+    /// What is said in the turns from `from` on besides results, as far as it was not told with a request that failed.
+    pub(super) fn news(&mut self, known: &mut Loop, from: usize, run: &RunId) {
+        let turns = self.asked.turns.iter().zip(&self.asked.prints).skip(from);
+        let is_news =
+            |(turn, print): &(&Turn, &u64)| turn.side != Side::Results && !known.ask.told.contains(print);
+        let spoken = self.spoken(turns.filter(is_news).map(|(turn, _)| turn));
+        self.messages(known, spoken, run);
+    }
+
+    fn messages(&mut self, known: &mut Loop, spoken: Vec<Spoken<'a>>, run: &RunId) {
+        let left_out = spoken.len().saturating_sub(HISTORY_MESSAGES_MAX);
+        if left_out > 0 {
+            let detail = format!("{left_out} messages of the history, the oldest, are left out");
+            let odd = Kind::Anomaly(Anomaly { code: AnomalyCode::TooMany, detail });
+            self.out.push(run, odd);
+        }
+        for said in spoken.into_iter().skip(left_out) {
+            let text = said.text();
+            known.messages = known.messages.saturating_add(1);
+            if !text.is_empty() {
+                let id = MessageId::new(&format!("{}-m{}", known.name, known.messages));
+                self.message_as(id, said.role.as_str(), text, run);
+            }
+        }
+    }
+
+    fn spoken<'t>(&self, turns: impl Iterator<Item = &'t Turn>) -> Vec<Spoken<'a>> {
+        let mut spoken: Vec<(usize, Spoken<'a>)> = Vec::new();
+        for place in turns.flat_map(|turn| &turn.pieces) {
+            let (Some(message), Some(piece)) =
+                (self.request.messages.get(place.0), piece(self.request, *place))
+            else {
+                continue;
+            };
+            match spoken.last_mut() {
+                Some((at, said)) if *at == place.0 => said.pieces.push(piece),
+                _ => spoken.push((place.0, Spoken { role: &message.role, pieces: vec![piece] })),
+            }
+        }
+        spoken.into_iter().map(|(_, said)| said).collect()
+    }
+
+    fn message_as(&mut self, message: MessageId, role: &str, text: String, run: &RunId) {
+        let role = CompactString::new(role);
+        self.out.push(run, Kind::Message(Message { message, role, text }));
+    }
+
+    /// What calls gave back, to those that wait for it; the calls that are answered. Those that are not are closed.
+    pub(super) fn results(&mut self, known: &mut Loop, from: usize, at: u64) -> usize {
+        let mut open = std::mem::take(&mut known.awaited);
+        let before = open.len();
+        let renamed = self.renamed(&open, from);
+        let results: Vec<&Piece> = self.asked.results(self.request, from).collect();
+        for piece in results {
+            match piece {
+                Piece::Result { id, name, output, is_error } => {
+                    let Some(Awaited { call, since }) = take(&mut open, id, name, &renamed) else { continue };
+                    let exec_ms = (!call.asks).then(|| at.saturating_sub(since));
+                    let (output, is_error) = (output.clone(), *is_error);
+                    let result = ToolResult { exec_ms, ..ToolResult::new(call.tool, output, is_error) };
+                    self.out.push(&known.run, Kind::ToolResult(result));
+                }
+                Piece::Consent { id, approved, text } => {
+                    let Some(Awaited { call, .. }) = take(&mut open, id, "", &renamed) else { continue };
+                    let (approved, text) = (*approved, text.clone());
+                    self.out.push(&known.run, Kind::ApprovalAnswer { tool: call.tool, approved, text });
+                }
+                _ => {}
+            }
+        }
+        let answered = before.saturating_sub(open.len());
+        for Awaited { call, .. } in open {
+            state(&known.run, call.tool, ToolState::Interrupted, &mut self.out);
+        }
+        answered
+    }
+
+    /// The ids by which the client calls the calls, where it gave them other ids: the calls of the model's last turn, in
+    /// their order.
+    fn renamed(&self, open: &[Awaited], from: usize) -> Vec<(CompactString, ToolCallId)> {
+        let mut before = self.asked.turns.iter().take(from.max(self.asked.news));
+        let Some(answer) = before.rfind(|turn| turn.side == Side::Assistant) else {
+            return Vec::new();
+        };
+        let calls = &answer.words.calls;
+        if !calls.iter().map(|call| &call.name).eq(open.iter().map(|awaited| &awaited.call.name)) {
+            return Vec::new();
+        }
+        calls.iter().zip(open).map(|(call, awaited)| (call.id.clone(), awaited.call.tool.clone())).collect()
+    }
+
+    /// A run begins, or goes on that had ended.
+    pub(super) fn start(&mut self, known: &mut Loop, title: Option<String>) {
+        known.is_open = true;
+        known.model.clone_from(&self.request.model);
+        let start = RunStart {
+            model: self.request.model.clone(),
+            dialect: Some(CompactString::const_new(self.request.api.dialect())),
+            title,
+            name: None,
+        };
+        self.out.push(&known.run, Kind::RunStart(start));
+    }
+
+    /// The run goes on: told where it had ended, or where another model is asked.
+    pub(super) fn go_on(&mut self, known: &mut Loop) {
+        if !known.is_open {
+            self.start(known, None);
+        } else if self.request.model.is_some() && known.model != self.request.model {
+            known.model.clone_from(&self.request.model);
+            let model = self.request.model.clone();
+            self.out.push(&known.run, Kind::RunUpdate(RunUpdate { model, ..RunUpdate::default() }));
+        }
+    }
+
+    /// The tools that are offered, when they are others than before.
+    pub(super) fn tools(&mut self, known: &mut Loop) {
+        let is_new = std::mem::replace(&mut known.tools, self.asked.tools) != self.asked.tools;
+        if is_new && !self.request.tools.is_empty() {
+            let whole = tools_note(&self.request.tools, true);
+            let fits = whole.as_str().len() <= NOTE_BYTES_MAX;
+            let value = if fits { whole } else { tools_note(&self.request.tools, false) };
+            self.note(&known.run, "tools", value);
+        }
+    }
+
+    /// The same request comes once more.
+    pub(super) fn retry(&mut self, run: &RunId, attempt: u32) {
+        self.note(run, "retry", Json::of(&Attempt { attempt }));
+    }
+
+    /// Where the conversation branched off.
+    pub(super) fn fork(&mut self, run: &RunId, fork: &Fork) {
+        let note = ForkNote {
+            conversation: fork.conversation.as_str(),
+            run: fork.run.as_str(),
+            messages: fork.messages,
+        };
+        self.note(run, "fork", Json::of(&note));
+    }
+
+    /// Who started the agent, as its call says.
+    pub(super) fn parent(&mut self, run: &RunId, parent: &str) {
+        self.note(run, "parent", Json::string(parent));
+    }
+
+    fn note(&mut self, run: &RunId, name: &'static str, value: Json) {
+        let name = CompactString::const_new(name);
+        self.out.push(run, Kind::Custom { name, value });
+    }
+
+    /// What was odd about the request.
+    pub(super) fn anomalies(&mut self, run: &RunId) {
+        for odd in &self.request.anomalies {
+            self.out.push(run, Kind::Anomaly(odd.clone()));
+        }
+    }
+}
+
+/// The call that a result belongs to: by its id, by the id that the client gave it, by its name, and without either the
+/// oldest.
+fn take(
+    open: &mut Vec<Awaited>,
+    id: &str,
+    name: &str,
+    renamed: &[(CompactString, ToolCallId)],
+) -> Option<Awaited> {
+    let by_id = || open.iter().position(|awaited| !id.is_empty() && awaited.call.given == id);
+    let by_place = || {
+        let (_, tool) = renamed.iter().find(|(given, _)| !id.is_empty() && given == id)?;
+        open.iter().position(|awaited| awaited.call.tool == *tool)
+    };
+    let by_name = || open.iter().position(|awaited| !name.is_empty() && awaited.call.name == name);
+    let oldest = || (id.is_empty() && name.is_empty() && !open.is_empty()).then_some(0);
+    let at = by_id().or_else(by_place).or_else(by_name).or_else(oldest)?;
+    Some(open.remove(at))
+}
+
+fn tools_note(tools: &[Offered], with_schemas: bool) -> Json {
+    let notes = tools.iter().map(|Offered { name, description, schema }| ToolNote {
+        name,
+        description: description.as_deref(),
+        schema: schema.as_ref().filter(|_| with_schemas),
+    });
+    Json::of(&notes.collect::<Vec<_>>())
+}
+
+impl Spoken<'_> {
+    fn text(&self) -> String {
+        let texts: Vec<String> = self.pieces.iter().map(|piece| in_words(piece)).collect();
+        texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A piece of a message as a reader sees it where it is only history.
+fn in_words(piece: &Piece) -> String {
+    match piece {
+        Piece::Text(text) => text.clone(),
+        Piece::File(file) => file.placeholder(),
+        Piece::Call { name, arguments, .. } => format!("[called {name} {arguments}]"),
+        Piece::Result { output, is_error, .. } => {
+            let text = output.to_text();
+            if *is_error { format!("[failed] {text}") } else { text.into_owned() }
+        }
+        Piece::Consent { approved, .. } => String::from(if *approved { "[approved]" } else { "[declined]" }),
+    }
+}
+
+/// A call stands so now.
+pub(super) fn state(run: &RunId, tool: ToolCallId, state: ToolState, out: &mut Decoded) {
+    let change = ToolStateChange { tool, state, queued_ms: None, exec_ms: None };
+    out.push(run, Kind::ToolState(change));
+}
+
+/// Ends `run`.
+pub(super) fn end(run: &RunId, status: RunStatus, out: &mut Decoded) {
+    out.push(run, Kind::RunEnd(RunEnd { status, ..RunEnd::default() }));
+}
+
+/// Names why `run` is given up, and ends it.
+pub(super) fn give_up(run: &RunId, awaited_ms: u64, out: &mut Decoded) {
+    let fact = ErrorFact {
+        code: CompactString::const_new("no_result"),
+        message: format!("no results of its calls came in {} s", awaited_ms / 1_000),
+        retryable: None,
+        retry_after_ms: None,
+    };
+    out.event(Event::new(run, Kind::Error(fact)));
+    end(run, RunStatus::Interrupted, out);
+}

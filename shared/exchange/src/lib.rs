@@ -1,0 +1,32 @@
+//! Exchanges with model APIs: what a request says, and which conversation and run a call belongs to.
+//!
+//! An agent loop is many calls of a model. Each request repeats the history and brings the results of the tools that
+//! the answer before it asked for. The [`Joiner`] puts the calls of one loop into one conversation, with one run for
+//! each turn of the user, and tells from the requests what no answer contains: messages, offered tools, results.
+//!
+//! ```text
+//! request ── Request::read ──▶ Joiner::place ──▶ Placement { conversation, run, events, answer }
+//! answer  ── Answer::feed … Answer::settle or Answer::end ──▶ events, Heard ── Joiner::heard ──▶ Placed { events }
+//! clock   ── Joiner::tick ──▶ runs that are given up
+//! ```
+//!
+//! Nothing here waits, reads a clock or makes up names: times (milliseconds since 1970) and a fresh name for each call
+//! come in as arguments. It must never know who carries the call, nor what it costs to reach a server: bytes come in,
+//! events go out. The rules are in docs/integrations/proxy.md.
+//!
+//! Reading order: `api` (which API a path is) → `request` and `read` → `answer`, which the decoder of the API's dialect
+//! reads → `joiner` and `turns`; [`spans`] is the same for agents that are observed by OpenTelemetry.
+
+mod answer;
+mod api;
+mod joiner;
+mod read;
+mod request;
+mod turns;
+
+pub mod spans;
+
+pub use answer::{Answer, Ending, Heard};
+pub use api::Api;
+pub use joiner::{Asked, Call, Fork, Joiner, Placed, Placement, SESSION_HEADERS, Why};
+pub use request::{File, Offered, Piece, Request, Role, Said};

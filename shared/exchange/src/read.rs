@@ -1,0 +1,241 @@
+//! Reading bodies. Each API has a module that knows where things stand; what they have in common is here. Nothing fails:
+//! what is of another type than it should be is left out, and what nobody knows is an anomaly.
+
+use std::borrow::Cow;
+use std::hash::Hasher as _;
+
+use compact_str::CompactString;
+
+use super::api::Api;
+use super::request::{File, Offered, Piece, Request, Role, Said};
+use super::turns::is_telling;
+use dialects::field::{Field, Fields};
+use dialects::framing::excerpt;
+use model::anomaly::AnomalyCode;
+use model::json::Json;
+use model::limits::{OFFERED_TOOLS_MAX, SCHEMA_BYTES_MAX};
+use model::print::Printer;
+
+mod anthropic;
+mod chat;
+mod gemini;
+mod part;
+mod prompt;
+mod responses;
+
+/// Reads `body` into `request`.
+pub(super) fn read(body: &[u8], request: &mut Request) {
+    let text = String::from_utf8_lossy(body);
+    if matches!(text, Cow::Owned(_)) {
+        request.note(AnomalyCode::Malformed, String::from("the request is not in UTF-8"));
+    }
+    let Some(whole) = Field::parse(text.trim_start_matches('\u{feff}')).filter(|whole| whole.is_object())
+    else {
+        let begins = excerpt(&text);
+        request.note(AnomalyCode::Malformed, format!("the request is no JSON object: {begins}"));
+        return;
+    };
+    request.is_read = true;
+    let fields = whole.fields();
+    if let Some(model) = fields.get("model").word() {
+        request.model = Some(CompactString::new(model));
+    }
+    request.streaming |= match request.api {
+        // The one API that streams unless it is told not to.
+        Api::OllamaChat | Api::OllamaGenerate => fields.get("stream").as_json_text() != "false",
+        _ => fields.get("stream").is_true(),
+    };
+    request.user = fields.any(&["safety_identifier", "user"]).word().map(CompactString::new);
+    session(&fields, request);
+    request.forced = forced(&fields);
+    request.required = is_required(&fields);
+    match request.api {
+        Api::OpenAiChat | Api::OllamaChat | Api::Cohere => chat::read(&fields, request),
+        Api::OpenAiResponses => responses::read(&fields, request),
+        Api::Anthropic => anthropic::read(&fields, request),
+        Api::Gemini => gemini::read(&fields, request),
+        Api::OpenAiCompletions | Api::OllamaGenerate => prompt::read(&fields, request),
+    }
+}
+
+/// The session, where it has a place. Keys of prompt caches are none: some clients make them of the prompt alone.
+fn session(fields: &Fields<'_>, request: &mut Request) {
+    const NAMES: [&str; 3] = ["session_id", "thread_id", "conversation_id"];
+    let metadata = fields.get("metadata").fields();
+    let named = metadata.any(&NAMES).word().or_else(|| fields.any(&NAMES).word());
+    let found = named.or_else(|| {
+        // Anthropic's API has one field for all; clients write several ids into it.
+        let user = metadata.get("user_id").word()?;
+        if let Some(inner) = Field::parse(&user).filter(|inner| inner.is_object()) {
+            return inner.fields().any(&NAMES).word().map(|id| Cow::Owned(id.into_owned()));
+        }
+        user.split_once("_session_").map(|(_, id)| Cow::Owned(id.to_owned()))
+    });
+    request.session = found.filter(|id| is_telling(id)).map(CompactString::new);
+    if request.user.is_none() {
+        request.user = metadata.get("user_id").word().map(CompactString::new);
+    }
+}
+
+/// The one tool that must be called.
+fn forced(fields: &Fields<'_>) -> Option<CompactString> {
+    let choice = fields.any(&["tool_choice", "function_call"]).fields();
+    let named = choice.get("function").fields().get("name").word().or_else(|| choice.get("name").word());
+    if let Some(name) = named {
+        return Some(CompactString::new(name));
+    }
+    let calling = fields.get("toolConfig").fields().get("functionCallingConfig").fields();
+    match calling.get("allowedFunctionNames").list_of_texts().as_slice() {
+        [only] => Some(CompactString::new(only)),
+        _ => None,
+    }
+}
+
+/// Whether a tool must be called: `required` of OpenAI, `any` of Anthropic and Mistral, `ANY` of Gemini.
+fn is_required(fields: &Fields<'_>) -> bool {
+    let choice = fields.get("tool_choice");
+    let inner = choice.fields();
+    let calling = fields.get("toolConfig").fields().get("functionCallingConfig").fields();
+    let said = [choice, inner.get("type"), inner.get("mode"), calling.get("mode")];
+    said.into_iter()
+        .filter_map(Field::word)
+        .any(|word| matches!(&*word, "required" | "any" | "ANY" | "REQUIRED"))
+}
+
+/// Adds a message, unless nothing is in it.
+fn say(request: &mut Request, role: Role, pieces: Vec<Piece>) {
+    if !pieces.is_empty() {
+        request.messages.push(Said { role, pieces });
+    }
+}
+
+/// Adds to the system prompt.
+fn instruct(request: &mut Request, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    match &mut request.system {
+        Some(system) => {
+            system.push_str("\n\n");
+            system.push_str(text);
+        }
+        None => request.system = Some(text.to_owned()),
+    }
+}
+
+/// Instructions among the messages: those before all else are the system prompt, later ones stay in their place.
+fn system_message(request: &mut Request, pieces: Vec<Piece>) {
+    if !request.messages.is_empty() {
+        return say(request, Role::System, pieces);
+    }
+    for piece in pieces {
+        if let Piece::Text(text) = piece {
+            instruct(request, &text);
+        }
+    }
+}
+
+/// Adds a tool.
+fn offer(request: &mut Request, name: &str, description: Field<'_>, schema: Field<'_>) {
+    if request.tools.len() == OFFERED_TOOLS_MAX {
+        request.note(AnomalyCode::TooMany, format!("more than {OFFERED_TOOLS_MAX} tools"));
+    }
+    if name.is_empty() || request.tools.len() >= OFFERED_TOOLS_MAX {
+        return;
+    }
+    request.tools.push(Offered {
+        name: CompactString::new(name),
+        description: description.word().map(|text| beginning(&text, 1_024).to_owned()),
+        schema: Some(schema)
+            .filter(|schema| schema.is_object() && schema.as_json_text().len() <= SCHEMA_BYTES_MAX)
+            .map(Field::json),
+    });
+}
+
+/// Tools as OpenAI, Anthropic and those who copy them write them.
+fn tools(list: Field<'_>, request: &mut Request) {
+    for tool in list.list() {
+        let outer = tool.fields();
+        let inner = outer.get("function");
+        let fields = if inner.is_object() { inner.fields() } else { outer };
+        let name = fields.any(&["name", "server_label", "type"]).word().unwrap_or_default();
+        offer(request, &name, fields.get("description"), fields.any(&["parameters", "input_schema"]));
+    }
+}
+
+/// Something of a kind that this version does not know.
+fn unknown(request: &mut Request, what: &str, kind: &str) {
+    request.note(
+        AnomalyCode::Malformed,
+        format!("the request has {what} of an unknown kind {:?}", excerpt(kind)),
+    );
+}
+
+/// The beginning of `text`, at most `most` bytes and no half character.
+fn beginning(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
+}
+
+/// A call.
+fn call(id: Field<'_>, name: Field<'_>, arguments: Field<'_>) -> Piece {
+    Piece::Call {
+        id: CompactString::new(id.words().unwrap_or_default()),
+        name: CompactString::new(name.word().unwrap_or_default()),
+        arguments: arguments.words().unwrap_or_default().into_owned(),
+    }
+}
+
+/// What a call gave back: text where all of it is text, else the JSON with placeholders for files.
+fn result(id: Field<'_>, name: Field<'_>, output: Field<'_>, is_error: bool) -> Piece {
+    Piece::Result {
+        id: CompactString::new(id.words().unwrap_or_default()),
+        name: CompactString::new(name.word().unwrap_or_default()),
+        output: output_json(output),
+        is_error,
+    }
+}
+
+fn output_json(output: Field<'_>) -> Json {
+    if !output.is_list() {
+        return if output.is_some() { output.json() } else { Json::string("") };
+    }
+    let mut texts = Vec::new();
+    for part in output.list() {
+        match part::of_result(part) {
+            Some(text) => texts.push(text),
+            None => return output.json(),
+        }
+    }
+    Json::string(&texts.join("\n"))
+}
+
+/// A file of which `inside` stands in the request, or which is elsewhere.
+fn file(kind: &str, name: &str, inside: &str) -> File {
+    /// How much of both ends says which file it is.
+    const LOOKED_AT_BYTES: usize = 4 << 10;
+    let mut hasher = Printer::default();
+    hasher.write(name.as_bytes());
+    let bytes = inside.as_bytes();
+    hasher.write_usize(bytes.len());
+    hasher.write(bytes.get(..LOOKED_AT_BYTES).unwrap_or(bytes));
+    hasher.write(bytes.get(bytes.len().saturating_sub(LOOKED_AT_BYTES)..).unwrap_or_default());
+    // In base64 four letters are three bytes.
+    let size = u64::try_from(bytes.len() / 4 * 3).unwrap_or(u64::MAX);
+    File {
+        kind: CompactString::new(kind),
+        name: CompactString::new(beginning(name, 256)),
+        bytes: size,
+        print: hasher.finish(),
+    }
+}
+
+/// A file at `address`, which may be one that holds the file (`data:image/png;base64,…`).
+fn file_at(kind: &str, address: &str) -> File {
+    match address.strip_prefix("data:").and_then(|rest| rest.split_once(',')) {
+        Some((head, inside)) => file(kind, head.split(';').next().unwrap_or_default(), inside),
+        None => file(kind, address, ""),
+    }
+}
+
+#[cfg(test)]
+mod tests;

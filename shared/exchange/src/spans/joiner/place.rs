@@ -1,0 +1,173 @@
+//! Whose step a span is: the main agent's or a sub-agent's.
+
+use super::Held;
+use super::trace::Trace;
+use crate::spans::meaning::{Piece, Role};
+use crate::spans::{SpanId, hex};
+use model::ids::AgentId;
+
+/// Most ancestors of a span that are looked at. Spans that are their own ancestors end here.
+const ANCESTORS_MAX: usize = 256;
+
+/// Whose step a span is.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// It cannot be said yet.
+    Open,
+    /// The main agent's.
+    Main,
+    /// A sub-agent's.
+    Of(AgentId),
+}
+
+impl Place {
+    /// That of `agent`; nothing is the main one.
+    pub(super) fn of(agent: Option<AgentId>) -> Self {
+        agent.map_or(Self::Main, Self::Of)
+    }
+}
+
+/// What is above a span.
+#[derive(Debug, Default)]
+pub(super) struct Climb {
+    /// Agents, the nearest first.
+    pub(super) agents: Vec<SpanId>,
+    /// The nearest tool that is above no other agent.
+    pub(super) tool: Option<SpanId>,
+    /// The lowest ancestor that has not come; nothing when the root is known.
+    pub(super) unseen: Option<SpanId>,
+}
+
+impl Trace {
+    /// Looks at what is above the span `id`.
+    pub(super) fn climb(&self, id: SpanId) -> Climb {
+        let mut climb = Climb::default();
+        let (mut below, mut is_through_tool) = (id, false);
+        for _ in 0..ANCESTORS_MAX {
+            let Some(node) = self.nodes.get(&below) else { break };
+            let Some(parent) = node.parent else { break };
+            let Some(above) = self.nodes.get(&parent) else {
+                if node.is_remote {
+                    break;
+                }
+                if self.agents.is_guessed(parent) {
+                    climb.agents.push(parent);
+                }
+                climb.unseen = Some(parent);
+                break;
+            };
+            if above.role == Role::Tool {
+                is_through_tool = true;
+                if climb.agents.is_empty() {
+                    climb.tool.get_or_insert(parent);
+                }
+            }
+            if above.role == Role::Agent || self.agents.is_guessed(parent) {
+                // Frameworks wrap an agent in another span of the same agent: one of them counts, the outer.
+                let same = climb.agents.last().and_then(|agent| self.nodes.get(agent));
+                if !is_through_tool && same.is_some_and(|same| same.name == above.name) {
+                    climb.agents.pop();
+                }
+                climb.agents.push(parent);
+                is_through_tool = false;
+            }
+            below = parent;
+        }
+        climb
+    }
+
+    /// The place of `held`. With `is_late` it gets one now.
+    pub(super) fn place(&mut self, held: &Held, is_late: bool) -> Place {
+        let mut climb = self.climb(held.id);
+        let role = held.meaning.role;
+        if role == Role::Tool && self.is_inner_tool(held) && (is_late || climb.unseen.is_none()) {
+            return Place::Main;
+        }
+        if role == Role::Tool && !self.calls.is_findable(&held.meaning, is_late) {
+            return Place::Open;
+        }
+        if role == Role::Tool
+            && let Some(caller) = self.calls.caller(&held.meaning)
+        {
+            return caller;
+        }
+        let topmost = climb.agents.last().copied().or((role == Role::Agent).then_some(held.id));
+        match climb.unseen {
+            None => self.agents.main_is(topmost),
+            Some(top) if self.agents.spine == Some(top) || self.agents.is_guessed(top) => {}
+            Some(_) if !is_late => return Place::Open,
+            Some(_) if role == Role::Tool => {}
+            Some(top) => match self.agents.spine {
+                None if self.agents.main.is_none() => {
+                    self.agents.spine = Some(top);
+                    self.agents.main_is(topmost);
+                }
+                // Agents that have come need no guess.
+                _ if role == Role::Agent || !climb.agents.is_empty() => {}
+                _ => {
+                    self.agents.guess(top);
+                    climb.agents.push(top);
+                }
+            },
+        }
+        let nearest = climb.agents.first().filter(|agent| self.agents.main != Some(**agent));
+        Place::of(nearest.map(|agent| AgentId::new(&hex(agent))))
+    }
+
+    /// Whether another span of the same tool is around this one. What it knows of its call is kept there.
+    fn is_inner_tool(&mut self, held: &Held) -> bool {
+        let mut below = held.id;
+        for _ in 0..ANCESTORS_MAX {
+            let Some(parent) = self.nodes.get(&below).and_then(|node| node.parent) else { return false };
+            let Some(above) = self.nodes.get_mut(&parent) else { return false };
+            match above.role {
+                Role::Tool if above.name == held.meaning.name => {
+                    above.call = above.call.take().or_else(|| held.meaning.call.clone());
+                    if let Some(inner) = self.nodes.get_mut(&held.id) {
+                        inner.is_covered = true;
+                    }
+                    return true;
+                }
+                Role::Step => below = parent,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether what the call of a model `held` says is told with another span: one inside of it, or one around it that
+    /// knows more.
+    pub(super) fn is_said_elsewhere(&mut self, held: &Held) -> bool {
+        if self.nodes.get(&held.id).is_some_and(|node| node.is_covered) {
+            return true;
+        }
+        let says = held.meaning.output.iter().flat_map(|said| &said.pieces);
+        let says = says.filter(|piece| !matches!(piece, Piece::Result { .. })).count() > 0;
+        let mut below = held.id;
+        for _ in 0..ANCESTORS_MAX {
+            let Some(parent) = self.nodes.get(&below).and_then(|node| node.parent) else { return false };
+            let Some(above) = self.nodes.get_mut(&parent) else { return false };
+            match above.role {
+                Role::Model if !says => return true,
+                Role::Model => above.is_covered = true,
+                Role::Step => {}
+                Role::Agent | Role::Tool => return false,
+            }
+            below = parent;
+        }
+        false
+    }
+
+    /// The span whose children the main agent's steps are has come: what is above it is that span now.
+    pub(super) fn climb_spine(&mut self) {
+        for _ in 0..ANCESTORS_MAX {
+            let Some(spine) = self.agents.spine else { return };
+            let Some(node) = self.nodes.get(&spine) else { return };
+            if node.role == Role::Agent {
+                self.agents.main_is(Some(spine));
+            }
+            self.agents.spine = node.parent.filter(|_| !node.is_remote);
+        }
+        self.agents.spine = None;
+    }
+}

@@ -1,0 +1,137 @@
+//! What a placed span says.
+
+use std::collections::BTreeSet;
+
+use compact_str::CompactString;
+
+use super::Held;
+use super::calls::Announced;
+use super::trace::Trace;
+use crate::spans::hex;
+use crate::spans::meaning::{Piece, Role, Said};
+use model::event::{Kind, Message, PartEnd, PartKind, RunUpdate};
+use model::ids::{AgentId, MessageId, PartId};
+use model::print::Printer;
+
+impl Trace {
+    /// Tells `held`, a step of `agent`, at `now`. `messages`: what the conversation was told already.
+    pub(super) fn tell(
+        &mut self,
+        held: Held,
+        agent: Option<&AgentId>,
+        now: u64,
+        messages: &mut BTreeSet<u64>,
+    ) {
+        self.ensure_agents(held.id);
+        match held.meaning.role {
+            Role::Model => self.tell_model(&held, agent, now, messages),
+            Role::Tool if self.nodes.get(&held.id).is_some_and(|node| node.is_covered) => {}
+            Role::Tool => self.tell_tool(held, agent),
+            Role::Agent | Role::Step => {}
+        }
+    }
+
+    fn tell_model(&mut self, held: &Held, agent: Option<&AgentId>, now: u64, messages: &mut BTreeSet<u64>) {
+        if self.is_said_elsewhere(held) {
+            return;
+        }
+        let meaning = &held.meaning;
+        self.tell_history(&meaning.input, agent.is_none(), (held.start_ms, now), messages);
+        let is_latest = agent.is_none() && held.end_ms >= self.latest_ms;
+        let latest = |text: &Option<String>| text.as_deref().filter(|_| is_latest).map(CompactString::new);
+        let (model, finish_reason) = (latest(&meaning.model), latest(&meaning.finish_reason));
+        if is_latest {
+            self.latest_ms = held.end_ms;
+        }
+        self.has_text |= self.say_pieces(&hex(&held.id), &meaning.output, agent, held.end_ms);
+        self.has_usage |= meaning.usage.is_some();
+        if model.is_some() || finish_reason.is_some() || meaning.usage.is_some() {
+            let update = RunUpdate { model, title: None, finish_reason, usage: meaning.usage };
+            // What a sub-agent used counts for it too; what else is told is of the run.
+            let agent = agent.filter(|_| meaning.usage.is_some());
+            self.push(Kind::RunUpdate(update), agent, held.end_ms);
+        }
+        if let Some(error) = &meaning.error {
+            self.fail(error, agent, held.end_ms);
+        }
+    }
+
+    /// What the request repeats: messages that were not told, results of calls. What a sub-agent is told is its own.
+    fn tell_history(
+        &mut self,
+        input: &[Said],
+        is_main: bool,
+        times: (u64, u64),
+        messages: &mut BTreeSet<u64>,
+    ) {
+        let (at, now) = times;
+        for (place, said) in input.iter().enumerate() {
+            for piece in &said.pieces {
+                if let Piece::Result { id, output, is_error } = piece {
+                    self.owe(id, output, *is_error, at, now);
+                }
+            }
+            if is_main && matches!(said.role.as_str(), "user" | "system") {
+                let same = input.iter().take(place).filter(|before| *before == said).count();
+                self.say_message(&said.role, &said.text(), same, at, messages);
+            }
+        }
+    }
+
+    /// Tells a message, the same one once. `same` such messages are before it.
+    pub(super) fn say_message(
+        &mut self,
+        role: &str,
+        text: &str,
+        same: usize,
+        at: u64,
+        messages: &mut BTreeSet<u64>,
+    ) {
+        let print = print(&[role, text, &same.to_string()]);
+        if text.is_empty() || !messages.insert(print) {
+            return;
+        }
+        let message = MessageId::new(&format!("m-{print:016x}"));
+        let message = Message { message, role: role.into(), text: text.to_owned() };
+        self.push(Kind::Message(message), None, at);
+    }
+
+    /// Tells what was answered; whether that was anything. `prefix` makes the ids of its parts unique.
+    pub(super) fn say_pieces(
+        &mut self,
+        prefix: &str,
+        output: &[Said],
+        agent: Option<&AgentId>,
+        at: u64,
+    ) -> bool {
+        let pieces = output.iter().flat_map(|said| &said.pieces);
+        let mut has_said = false;
+        for (number, piece) in (1_u64..).zip(pieces) {
+            let fresh = format!("{prefix}.{number}");
+            let (kind, text) = match piece {
+                Piece::Text(text) => (PartKind::Text, text),
+                Piece::Thinking(text) => (PartKind::Thinking, text),
+                Piece::Call { id, name, arguments } => {
+                    has_said = true;
+                    self.announce(&Announced { id, name, arguments, fresh: &fresh }, agent, at);
+                    continue;
+                }
+                Piece::Result { .. } => continue,
+            };
+            has_said = true;
+            let part = PartId::new(&fresh);
+            self.push(Kind::PartStart { part: part.clone(), kind }, agent, at);
+            let delta = Kind::PartDelta { part: part.clone(), off: Some(0), text: text.as_str().into() };
+            self.push(delta, agent, at);
+            let end =
+                PartEnd { part, len: None, hash: None, duration_ms: None, hidden: false, signature: None };
+            self.push(Kind::PartEnd(end), agent, at);
+        }
+        has_said
+    }
+}
+
+/// What `words` are known by.
+pub(super) fn print(words: &[&str]) -> u64 {
+    Printer::of(words)
+}

@@ -1,0 +1,293 @@
+//! One trace: its tree, what of it waits, and the run that it is.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::agents::Agents;
+use super::calls::Calls;
+use super::place::Place;
+use super::{Held, Node};
+use crate::spans::meaning::{Meaning, Role, Said};
+use crate::spans::{NAME, Span, SpanId, TraceId, hex};
+use model::envelope::Envelope;
+use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
+use model::ids::{AgentId, ConversationId, RunId};
+use model::limits::{CONVERSATION_ID_BYTES_MAX, SPAN_HELD_MS, TRACE_QUIET_MS};
+
+/// Nanoseconds of a millisecond.
+const NANOS: u64 = 1_000_000;
+
+/// See the module.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
+pub(super) struct Trace {
+    pub(super) run: RunId,
+    /// The name of the conversation that a span gave.
+    named: Option<String>,
+    /// Where it is told, from its first event on.
+    told_in: Option<ConversationId>,
+    service: Option<String>,
+    pub(super) nodes: BTreeMap<SpanId, Node>,
+    held: Vec<Held>,
+    /// When the last span came.
+    pub(super) heard_at: u64,
+    pub(super) agents: Agents,
+    pub(super) calls: Calls,
+    /// What the root had, once it came.
+    root: Option<Root>,
+    is_running: bool,
+    /// The run has begun at least once.
+    has_begun: bool,
+    told_name: Option<String>,
+    told_title: Option<String>,
+    /// A call of a model said something.
+    pub(super) has_text: bool,
+    pub(super) has_usage: bool,
+    /// The end of the main agent's last call of a model.
+    pub(super) latest_ms: u64,
+    /// What failed already.
+    failures: BTreeSet<(String, String)>,
+    pub(super) out: Vec<Envelope>,
+}
+
+/// What counts of the span at the top.
+#[derive(Debug)]
+struct Root {
+    name: String,
+    end_ms: u64,
+    error: Option<ErrorFact>,
+    input: Vec<Said>,
+    output: Vec<Said>,
+    usage: Option<Usage>,
+}
+
+impl Trace {
+    pub(super) fn new(id: TraceId, now: u64) -> Self {
+        Self {
+            run: RunId::new(&hex(&id)),
+            named: None,
+            told_in: None,
+            service: None,
+            nodes: BTreeMap::new(),
+            held: Vec::new(),
+            heard_at: now,
+            agents: Agents::default(),
+            calls: Calls::default(),
+            root: None,
+            is_running: false,
+            has_begun: false,
+            told_name: None,
+            told_title: None,
+            has_text: false,
+            has_usage: false,
+            latest_ms: 0,
+            failures: BTreeSet::new(),
+            out: Vec::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn knows(&self, id: SpanId) -> bool {
+        self.nodes.contains_key(&id)
+    }
+
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held.iter().map(|held| held.weight).sum()
+    }
+
+    /// Nothing of it was about agents, and it is over.
+    pub(super) fn is_foreign(&self, now: u64) -> bool {
+        !self.has_begun
+            && self.held.is_empty()
+            && self.root.is_some()
+            && now.saturating_sub(self.heard_at) > TRACE_QUIET_MS
+    }
+
+    /// Whether time alone has something to do here.
+    pub(super) fn is_due(&self, now: u64) -> bool {
+        let waits = !self.held.is_empty() || self.calls.has_owed() || self.is_running;
+        waits && now.saturating_sub(self.heard_at) >= SPAN_HELD_MS
+            || self.held.iter().any(|held| now.saturating_sub(held.since) >= SPAN_HELD_MS)
+    }
+
+    /// Where it is told; nothing as long as nothing of it is about agents.
+    pub(super) fn conversation(&mut self, now: u64, force: bool) -> Option<ConversationId> {
+        // A name may still come with another span, which nothing that was told could follow.
+        let is_late = |held: &Held| force || now.saturating_sub(held.since) >= SPAN_HELD_MS;
+        let is_ready = !self.held.is_empty() && (self.named.is_some() || self.held.iter().any(is_late));
+        if self.told_in.is_none() && is_ready {
+            let given = self.named.as_deref().map(conversation_name);
+            let own =
+                || conversation_name(&format!("trace-{}", self.run.as_str().get(..16).unwrap_or_default()));
+            self.told_in = given.flatten().or_else(own);
+        }
+        self.told_in.clone()
+    }
+
+    /// Takes a span that is new.
+    pub(super) fn add(&mut self, span: &Span, now: u64) {
+        self.heard_at = now;
+        let meaning = Meaning::of(span);
+        if self.named.is_none() {
+            self.named.clone_from(&meaning.conversation);
+        }
+        if self.service.is_none() {
+            self.service = span.service.clone().filter(|name| !name.starts_with("unknown_service"));
+        }
+        let (start_ms, end_ms) = (span.start_ns.div_euclid(NANOS), span.end_ns.div_euclid(NANOS));
+        let is_top = span.parent.is_none_or(|parent| span.is_parent_remote && !self.knows(parent));
+        if is_top {
+            self.root = Some(Root {
+                name: meaning.name.clone(),
+                end_ms,
+                error: meaning.error.clone(),
+                input: meaning.input.clone(),
+                output: meaning.output.clone(),
+                usage: meaning.usage,
+            });
+        }
+        let asked = meaning.input.iter().rev().find(|said| said.role == "user").map(Said::text);
+        let node = Node {
+            parent: span.parent,
+            is_remote: span.is_parent_remote,
+            role: meaning.role,
+            name: meaning.name.clone(),
+            call: None,
+            task: asked.filter(|text| meaning.role == Role::Agent && !text.is_empty()),
+            failed: span.failed,
+            is_covered: false,
+        };
+        self.nodes.insert(span.id, node);
+        self.climb_spine();
+        if meaning.role != Role::Step {
+            let weight = span.attributes.weight().saturating_add(256);
+            self.held.push(Held { id: span.id, start_ms, end_ms, meaning, since: now, weight });
+        }
+    }
+
+    /// Tells what can be told by now; with `force` all of it.
+    pub(super) fn advance(&mut self, now: u64, force: bool, messages: &mut BTreeSet<u64>) -> Vec<Envelope> {
+        if !self.held.is_empty() {
+            self.begin();
+        }
+        // What ended first is told first; of two that ended together the inner one, which began later.
+        self.held.sort_by_key(|held| (held.end_ms, Reverse(held.start_ms), held.id));
+        let mut is_moving = true;
+        while std::mem::take(&mut is_moving) {
+            for held in std::mem::take(&mut self.held) {
+                let is_late = force || now.saturating_sub(held.since) >= SPAN_HELD_MS;
+                let agent = match self.place(&held, is_late) {
+                    Place::Open => {
+                        self.held.push(held);
+                        continue;
+                    }
+                    Place::Main => None,
+                    Place::Of(agent) => Some(agent),
+                };
+                is_moving = true;
+                self.tell(held, agent.as_ref(), now, messages);
+            }
+        }
+        self.tell_owed(now, force);
+        self.refresh_agents();
+        self.name_run();
+        self.end(now, force);
+        std::mem::take(&mut self.out)
+    }
+
+    /// Adds an event that happened at `at` by the clock of the program.
+    pub(super) fn push(&mut self, kind: Kind, agent: Option<&AgentId>, at: u64) {
+        let event = Event::new(&self.run, kind).by(agent.cloned());
+        let producer_at = Some(at).filter(|at| *at > 0);
+        self.out.push(Envelope { event, seq: 0, at: 0, producer_at, publisher: None, by_hub: false });
+    }
+
+    /// Tells a failure, the same one once.
+    pub(super) fn fail(&mut self, error: &ErrorFact, agent: Option<&AgentId>, at: u64) {
+        if self.failures.insert((error.code.to_string(), error.message.clone())) {
+            self.push(Kind::Error(error.clone()), agent, at);
+        }
+    }
+
+    fn begin(&mut self) {
+        if std::mem::replace(&mut self.is_running, true) {
+            return;
+        }
+        let at = self.held.iter().map(|held| held.start_ms).min().unwrap_or(0);
+        let mut start = RunStart::default();
+        if !std::mem::replace(&mut self.has_begun, true) {
+            (start.dialect, start.title) = (Some(NAME.into()), self.service.clone());
+            self.told_title.clone_from(&self.service);
+        }
+        self.push(Kind::RunStart(start), None, at);
+    }
+
+    /// Says what the run is called as soon as that is known.
+    fn name_run(&mut self) {
+        if !self.is_running {
+            return;
+        }
+        let main = self.agents.main.and_then(|main| self.nodes.get(&main));
+        let name = main.map(|node| node.name.clone()).filter(|name| !name.is_empty());
+        if let Some(name) = name.filter(|name| self.told_name.as_ref() != Some(name)) {
+            self.told_name = Some(name.clone());
+            self.push(Kind::RunStart(RunStart { name: Some(name.into()), ..RunStart::default() }), None, 0);
+        }
+    }
+
+    fn end(&mut self, now: u64, force: bool) {
+        if !self.is_running || !self.held.is_empty() || self.calls.has_owed() {
+            return;
+        }
+        let silence = now.saturating_sub(self.heard_at);
+        let is_over =
+            self.root.is_some() && self.agents.spine.is_none() && (force || silence >= SPAN_HELD_MS);
+        let is_quiet = silence >= TRACE_QUIET_MS && self.calls.are_answered();
+        if !is_over && !is_quiet {
+            return;
+        }
+        self.is_running = false;
+        let root = self.root.take();
+        let at = root.as_ref().map_or(self.latest_ms, |root| root.end_ms);
+        self.say_instead(root.as_ref());
+        let (error, usage) = root.as_ref().map_or((None, None), |root| (root.error.clone(), root.usage));
+        if let Some(error) = &error {
+            self.fail(error, None, at);
+        }
+        let title = self.told_name.clone().or_else(|| root.as_ref().map(|root| root.name.clone()));
+        if self.told_title.is_none() && title.is_some() {
+            self.told_title.clone_from(&title);
+            self.push(Kind::RunUpdate(RunUpdate { title, ..RunUpdate::default() }), None, at);
+        }
+        let status = if error.is_some() { RunStatus::Error } else { RunStatus::Complete };
+        let usage = usage.filter(|_| !self.has_usage);
+        self.push(Kind::RunEnd(RunEnd { status, finish_reason: None, usage, lost: false }), None, at);
+        self.root = root;
+    }
+
+    /// Where no call of a model said anything, what the top has is better than nothing.
+    fn say_instead(&mut self, root: Option<&Root>) {
+        let Some(root) = root.filter(|_| !self.has_text) else { return };
+        self.has_text = true;
+        let (input, output) = (root.input.clone(), root.output.clone());
+        if let Some(asked) = input.iter().rev().find(|said| said.role == "user") {
+            self.say_message("user", &asked.text(), 0, root.end_ms, &mut BTreeSet::new());
+        }
+        self.say_pieces("root", &output, None, root.end_ms);
+    }
+}
+
+/// `text` as the name of a conversation: what must not stand in one becomes a dash, what is too long is cut and hashed.
+fn conversation_name(text: &str) -> Option<ConversationId> {
+    let plain: String =
+        text.chars().map(|c| if c.is_control() || c == '/' || c == '\\' { '-' } else { c }).collect();
+    let plain = plain.trim_matches(['.', ' ']);
+    if plain.len() <= CONVERSATION_ID_BYTES_MAX {
+        return ConversationId::parse(plain).ok();
+    }
+    let beginning: String = plain.chars().take(24).collect();
+    ConversationId::parse(&format!("{beginning}~{:016x}", super::tell::print(&[plain]))).ok()
+}

@@ -1,0 +1,219 @@
+//! What a span means, read from the conventions of OpenTelemetry (GenAI), OpenInference, OpenLLMetry (Traceloop),
+//! Logfire and the AI SDK. They mix: a span is asked for all of them, and the first that knows an answer counts.
+
+use serde_json::Value;
+
+use super::attributes::{Attributes, tree_of};
+use super::{Span, SpanEvent};
+use ::model::event::{ErrorFact, Usage};
+use ::model::json::Json;
+
+mod model;
+mod said;
+mod tool;
+
+pub(super) use said::{Piece, Said};
+
+/// What a span is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A call of a model.
+    Model,
+    /// A tool at work.
+    Tool,
+    /// An agent at work.
+    Agent,
+    /// Anything else: a node of a graph, a request over HTTP.
+    Step,
+}
+
+/// What a span tells.
+#[derive(Debug)]
+pub(super) struct Meaning {
+    pub(super) role: Role,
+    /// Of an agent, a tool or a step.
+    pub(super) name: String,
+    /// The name of the conversation, where the span has one.
+    pub(super) conversation: Option<String>,
+    pub(super) model: Option<String>,
+    /// What was said before, system prompt first.
+    pub(super) input: Vec<Said>,
+    /// What was answered.
+    pub(super) output: Vec<Said>,
+    pub(super) usage: Option<Usage>,
+    pub(super) finish_reason: Option<String>,
+    /// The id of a call, for a tool.
+    pub(super) call: Option<String>,
+    pub(super) arguments: Option<String>,
+    pub(super) result: Option<Json>,
+    pub(super) error: Option<ErrorFact>,
+}
+
+/// Places of the name of a conversation. `thread.id` is none of them: it is a thread of the operating system.
+const CONVERSATION: [&str; 15] = [
+    "gen_ai.conversation.id",
+    "session.id",
+    "langfuse.session.id",
+    "traceloop.association.properties.conversation_id",
+    "traceloop.association.properties.session_id",
+    "traceloop.association.properties.thread_id",
+    "traceloop.association.properties.chat_id",
+    "ai.telemetry.metadata.conversationId",
+    "ai.telemetry.metadata.sessionId",
+    "ai.telemetry.metadata.threadId",
+    "ai.telemetry.metadata.chatId",
+    "ai.settings.context.conversationId",
+    "langsmith.metadata.thread_id",
+    "langsmith.trace.session_id",
+    "gen_ai.thread.id",
+];
+
+/// The same inside of OpenInference's `metadata`.
+const IN_METADATA: [&str; 4] = ["conversation_id", "session_id", "thread_id", "chat_id"];
+
+/// Events of a span whose attributes are meant as the span's own.
+const DETAILS: [&str; 2] =
+    ["gen_ai.client.inference.operation.details", "gen_ai.invoke_agent.operation.details"];
+
+impl Meaning {
+    /// What `span` tells.
+    pub(super) fn of(span: &Span) -> Self {
+        let mut facts = span.attributes.clone();
+        for event in span.events.iter().filter(|event| DETAILS.contains(&event.name.as_str())) {
+            facts.join(&event.attributes);
+        }
+        let role = role(span, &facts);
+        let mut meaning = Self {
+            role,
+            name: name(role, span, &facts),
+            conversation: conversation(&facts),
+            model: model::name(&facts),
+            input: Vec::new(),
+            output: Vec::new(),
+            usage: model::usage(&facts),
+            finish_reason: None,
+            call: None,
+            arguments: None,
+            result: None,
+            error: span.failed.then(|| failure(span, &facts)),
+        };
+        match role {
+            Role::Model | Role::Agent => model::read(span, &facts, &mut meaning),
+            Role::Tool => tool::read(span, &facts, &mut meaning),
+            // Of the root alone, in case that nothing below it has a text.
+            Role::Step if span.parent.is_none() => model::read_plain(&facts, &mut meaning),
+            Role::Step => {}
+        }
+        meaning
+    }
+}
+
+fn role(span: &Span, facts: &Attributes) -> Role {
+    if facts.text("logfire.span_type") == Some("pending_span") {
+        return Role::Step;
+    }
+    let told = by_operation(facts).or_else(|| by_kind(facts)).or_else(|| by_ai_sdk(facts));
+    told.unwrap_or_else(|| by_form(span, facts))
+}
+
+fn by_operation(facts: &Attributes) -> Option<Role> {
+    match facts.text("gen_ai.operation.name")? {
+        "chat" | "text_completion" | "generate_content" | "completion" | "message" | "responses" => {
+            Some(Role::Model)
+        }
+        "execute_tool" => Some(Role::Tool),
+        "invoke_agent" => Some(Role::Agent),
+        "embeddings" | "create_agent" | "invoke_workflow" | "plan" | "retrieval" => Some(Role::Step),
+        _ => None,
+    }
+}
+
+fn by_kind(facts: &Attributes) -> Option<Role> {
+    let kind =
+        facts.first_text(&["openinference.span.kind", "traceloop.span.kind", "langsmith.span.kind"])?;
+    match kind.to_ascii_lowercase().as_str() {
+        "llm" => Some(Role::Model),
+        "tool" => Some(Role::Tool),
+        "agent" => Some(Role::Agent),
+        "chain" | "workflow" | "task" | "retriever" | "embedding" | "reranker" | "guardrail" => {
+            Some(Role::Step)
+        }
+        _ => None,
+    }
+}
+
+fn by_ai_sdk(facts: &Attributes) -> Option<Role> {
+    let operation = facts.text("ai.operationId")?;
+    if operation == "ai.toolCall" {
+        return Some(Role::Tool);
+    }
+    let (_, step) = operation.split_once('.')?;
+    Some(match step.split_once('.') {
+        Some((_, "doGenerate" | "doStream")) => Role::Model,
+        None if step.starts_with("generate") || step.starts_with("stream") => Role::Agent,
+        _ => Role::Step,
+    })
+}
+
+/// For instrumentations that do not say what a span is.
+fn by_form(span: &Span, facts: &Attributes) -> Role {
+    let asks_model = facts.text("llm.request.type").is_some_and(|kind| matches!(kind, "chat" | "completion"));
+    if asks_model || facts.has_prefix("gen_ai.prompt.0.") || facts.has_prefix("llm.input_messages.0.") {
+        return Role::Model;
+    }
+    if facts.get("gen_ai.tool.name").is_some() && facts.get("gen_ai.request.model").is_none() {
+        return Role::Tool;
+    }
+    if facts.get("gen_ai.agent.name").is_some() || facts.get("agent_name").is_some() {
+        return if facts.get("gen_ai.request.model").is_some() && facts.get("all_messages_events").is_none() {
+            Role::Model
+        } else {
+            Role::Agent
+        };
+    }
+    let is_asked = facts.get("gen_ai.request.model").is_some()
+        && (facts.get("request_data").is_some() || facts.has_prefix("gen_ai.usage."));
+    if is_asked && !span.name.contains("mbedding") { Role::Model } else { Role::Step }
+}
+
+fn name(role: Role, span: &Span, facts: &Attributes) -> String {
+    let told = match role {
+        Role::Tool => {
+            facts.first_text(&["gen_ai.tool.name", "tool.name", "ai.toolCall.name", "mcp.tool.name"])
+        }
+        Role::Agent => {
+            facts.first_text(&["gen_ai.agent.name", "agent.name", "agent_name", "ai.telemetry.functionId"])
+        }
+        Role::Model | Role::Step => None,
+    };
+    let told = told.or_else(|| facts.text("traceloop.entity.name"));
+    let plain = ["execute_tool ", "invoke_agent ", "running tool: "];
+    let rest = plain.iter().find_map(|start| span.name.strip_prefix(start));
+    told.unwrap_or_else(|| rest.unwrap_or(&span.name)).to_owned()
+}
+
+fn conversation(facts: &Attributes) -> Option<String> {
+    let told = CONVERSATION.iter().find_map(|name| said::words(facts.get(name)?));
+    told.or_else(|| {
+        let metadata = facts.first_tree(&["metadata"])?;
+        IN_METADATA.iter().find_map(|name| said::words(metadata.get(name)?))
+    })
+}
+
+/// Why a span failed.
+fn failure(span: &Span, facts: &Attributes) -> ErrorFact {
+    let thrown = span.events.iter().rev().find(|event| event.name == "exception");
+    let of_thrown = |name: &str| thrown.and_then(|event: &SpanEvent| event.attributes.text(name));
+    let code = facts.text("error.type").or_else(|| of_thrown("exception.type")).unwrap_or("error");
+    let message = of_thrown("exception.message").or_else(|| facts.text("error.message"));
+    let message = message.unwrap_or(&span.status_message);
+    ErrorFact { code: code.into(), message: message.to_owned(), retryable: None, retry_after_ms: None }
+}
+
+/// `value` as the text of JSON: a string that holds JSON is that JSON.
+fn json(value: &Value) -> Json {
+    Json::of(&tree_of(value))
+}
+
+#[cfg(test)]
+mod tests;

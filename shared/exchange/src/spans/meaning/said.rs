@@ -1,0 +1,215 @@
+//! Messages, in whatever form: parts of OpenTelemetry, messages of OpenAI, blocks of Anthropic, parts of the AI SDK,
+//! OpenInference's wrappers, events of Pydantic AI, LangChain's objects.
+
+use serde_json::Value;
+
+use super::super::attributes::tree_of;
+use model::json::Json;
+
+/// Deepest nesting of pieces in pieces.
+const DEPTH_MAX: usize = 8;
+
+/// One message.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::spans) struct Said {
+    pub(in crate::spans) role: String,
+    pub(in crate::spans) pieces: Vec<Piece>,
+}
+
+/// A piece of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::spans) enum Piece {
+    Text(String),
+    Thinking(String),
+    Call { id: String, name: String, arguments: String },
+    Result { id: String, output: Json, is_error: bool },
+}
+
+impl Said {
+    /// Its text; what is no text has a word in brackets.
+    pub(in crate::spans) fn text(&self) -> String {
+        let texts = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    pub(in crate::spans) fn of(role: &str, text: &str) -> Self {
+        Self { role: role.to_owned(), pieces: vec![Piece::Text(text.to_owned())] }
+    }
+}
+
+/// A text that is not empty, or a number as text.
+pub(super) fn words(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// The messages in `value`: a list, an object that has one, or one message. A text is what `role` says.
+pub(super) fn messages(value: &Value, role: &str) -> Vec<Said> {
+    match tree_of(value) {
+        Value::Array(items) => {
+            // LangChain has a list for each of several prompts.
+            items
+                .iter()
+                .flat_map(|item| if item.is_array() { messages(item, role) } else { one(item, role) })
+                .collect()
+        }
+        Value::Object(fields) => {
+            let system = fields.get("system").and_then(words).map(|text| Said::of("system", &text));
+            let inner = ["messages", "prompt", "input", "query", "question"];
+            match inner.iter().find_map(|name| fields.get(*name)) {
+                Some(inner) if !fields.contains_key("role") => {
+                    system.into_iter().chain(messages(inner, role)).collect()
+                }
+                _ => one(&Value::Object(fields), role),
+            }
+        }
+        Value::String(text) if !text.trim().is_empty() => vec![Said::of(role, &text)],
+        _ => Vec::new(),
+    }
+}
+
+fn one(value: &Value, role: &str) -> Vec<Said> {
+    if let Some(text) = value.as_str() {
+        return vec![Said::of(role, text)];
+    }
+    let whole = value;
+    let value =
+        ["message", "kwargs", "data"].iter().find_map(|name| value.get(name).filter(|it| it.is_object()));
+    let value = value.unwrap_or(whole);
+    let role = role_of(value).or_else(|| role_of(whole)).unwrap_or_else(|| role.to_owned());
+    let mut pieces = Vec::new();
+    for name in ["reasoning_content", "reasoning", "thinking"] {
+        if let Some(text) = value.get(name).and_then(words) {
+            pieces.push(Piece::Thinking(text));
+        }
+    }
+    // What the list says is said by the text too, where there are both.
+    let content = ["parts", "contents", "content", "text"].iter().find_map(|name| {
+        value.get(name).filter(|content| !content.is_null() && content.as_str() != Some(""))
+    });
+    let answers =
+        ["tool_call_id", "toolCallId", "id"].iter().find_map(|name| value.get(name).and_then(words));
+    match (content, answers) {
+        (Some(content), Some(id)) if role == "tool" && !has_result(content) => {
+            pieces.push(Piece::Result { id, output: super::json(content), is_error: is_error(value) });
+        }
+        (Some(content), _) => read_pieces(content, DEPTH_MAX, &mut pieces),
+        (None, _) => {}
+    }
+    if let Some(calls) = value.get("tool_calls").map(tree_of) {
+        for call in calls.as_array().map_or(&[][..], Vec::as_slice) {
+            pieces.extend(call_of(call.get("tool_call").unwrap_or(call)));
+        }
+    }
+    pieces.extend(value.get("function_call").and_then(call_of));
+    if pieces.is_empty() { Vec::new() } else { vec![Said { role, pieces }] }
+}
+
+fn role_of(value: &Value) -> Option<String> {
+    let named = value.get("role").and_then(Value::as_str).map(str::to_ascii_lowercase);
+    let event = value.get("event.name").and_then(Value::as_str);
+    let kind = value.get("type").and_then(Value::as_str);
+    let role = named.or_else(|| match (event, kind) {
+        (Some("gen_ai.choice"), _) => Some(String::from("assistant")),
+        (Some(event), _) => Some(event.strip_prefix("gen_ai.")?.strip_suffix(".message")?.to_owned()),
+        (_, Some("human" | "ai" | "system" | "tool")) => kind.map(str::to_owned),
+        _ => None,
+    })?;
+    Some(match role.as_str() {
+        "human" => String::from("user"),
+        "ai" | "model" => String::from("assistant"),
+        "developer" => String::from("system"),
+        "function" => String::from("tool"),
+        _ => role,
+    })
+}
+
+fn kind(value: &Value) -> &str {
+    value.get("type").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether the pieces name their calls themselves.
+fn has_result(content: &Value) -> bool {
+    let items = content.as_array().map_or(&[][..], Vec::as_slice);
+    items.iter().any(|item| is_result(kind(item)))
+}
+
+fn is_result(kind: &str) -> bool {
+    matches!(kind, "tool_call_response" | "tool-result" | "tool_result" | "function_call_output")
+}
+
+fn is_error(value: &Value) -> bool {
+    let flag = ["is_error", "isError"].iter().any(|name| value.get(name) == Some(&Value::Bool(true)));
+    flag || value.get("status").and_then(Value::as_str) == Some("error")
+}
+
+/// Adds the pieces of `content` to `pieces`.
+fn read_pieces(content: &Value, depth: usize, pieces: &mut Vec<Piece>) {
+    match content {
+        _ if depth == 0 => {}
+        Value::String(text) if !text.is_empty() => pieces.push(Piece::Text(text.clone())),
+        Value::Array(items) => {
+            for item in items {
+                read_pieces(item, depth.saturating_sub(1), pieces);
+            }
+        }
+        Value::Object(_) => match content.get("message_content") {
+            Some(inner) => read_pieces(inner, depth.saturating_sub(1), pieces),
+            None => pieces.extend(piece(content)),
+        },
+        _ => {}
+    }
+}
+
+fn piece(value: &Value) -> Option<Piece> {
+    let text = |names: &[&str]| names.iter().find_map(|name| words(value.get(name)?));
+    match kind(value) {
+        "reasoning" | "thinking" => text(&["content", "text", "thinking"]).map(Piece::Thinking),
+        "tool_call" | "tool-call" | "tool_use" | "function_call" => call_of(value),
+        kind if is_result(kind) => Some(result_of(value)),
+        "" | "text" | "input_text" | "output_text" | "refusal" => {
+            text(&["content", "text", "refusal"]).map(Piece::Text)
+        }
+        other => Some(Piece::Text(text(&["content", "text"]).unwrap_or_else(|| format!("[{other}]")))),
+    }
+}
+
+fn id_of(value: &Value) -> String {
+    let names = ["id", "toolCallId", "call_id", "tool_call_id", "tool_use_id"];
+    names.iter().find_map(|name| words(value.get(name)?)).unwrap_or_default()
+}
+
+fn call_of(value: &Value) -> Option<Piece> {
+    let inner = value.get("function").filter(|inner| inner.is_object()).unwrap_or(value);
+    let name = ["name", "toolName", "tool_name"].iter().find_map(|name| words(inner.get(name)?))?;
+    let arguments = ["arguments", "args", "input"].iter().find_map(|name| inner.get(name));
+    Some(Piece::Call { id: id_of(value), name, arguments: arguments.map(arguments_text).unwrap_or_default() })
+}
+
+/// Arguments as the text that a model writes.
+pub(super) fn arguments_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+fn result_of(value: &Value) -> Piece {
+    let output = ["response", "result", "output", "content"].iter().find_map(|name| value.get(name));
+    // The AI SDK wraps it: `{ "type": "json", "value": … }`.
+    let output = output.map(|output| match output.get("value") {
+        Some(inner) if output.get("type").is_some() => inner,
+        _ => output,
+    });
+    let output = output.map_or_else(|| Json::of(&()), super::json);
+    let id = ["tool_use_id", "tool_call_id", "toolCallId", "call_id", "id"];
+    let id = id.iter().find_map(|name| words(value.get(name)?)).unwrap_or_default();
+    Piece::Result { id, output, is_error: is_error(value) }
+}

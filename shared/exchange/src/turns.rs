@@ -1,0 +1,208 @@
+//! What was said, in a form that survives being sent back: clients take apart and join texts, write arguments anew, give
+//! calls other ids and leave thinking out. So a turn is all that one side said until the other spoke, without white
+//! space, without thinking, without ids.
+
+use std::hash::Hasher as _;
+
+use compact_str::CompactString;
+
+use super::request::{File, Piece, Role, Said};
+use model::limits::{CALLS_AWAITED_MAX, TEXT_CALL_BYTES_MAX};
+use model::print::Printer;
+
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The one who asks.
+    User,
+    /// The model.
+    Assistant,
+    /// What calls gave back.
+    Results,
+}
+
+/// What one side said until another spoke.
+#[derive(Debug, Clone)]
+pub(super) struct Turn {
+    pub(super) side: Side,
+    pub(super) words: Words,
+    /// What it is made of: places of messages, and of pieces in them.
+    pub(super) pieces: Vec<(usize, usize)>,
+}
+
+/// The words of a turn, as they are compared.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Words {
+    /// The text without white space, up to a limit.
+    text: String,
+    /// The calls, in order.
+    pub(super) calls: Vec<SaidCall>,
+    files: Vec<u64>,
+}
+
+/// A call, as it is compared.
+#[derive(Debug, Clone)]
+pub(super) struct SaidCall {
+    /// The vendor's id; empty where there is none. Not compared.
+    pub(super) id: CompactString,
+    pub(super) name: CompactString,
+    arguments: String,
+}
+
+impl Words {
+    /// More text.
+    pub(super) fn text(&mut self, text: &str) {
+        if self.text.len() < TEXT_CALL_BYTES_MAX {
+            self.text.extend(text.chars().filter(|c| !c.is_whitespace()));
+        }
+    }
+
+    /// A call with its whole arguments.
+    pub(super) fn call(&mut self, id: &str, name: &str, arguments: &str) {
+        if self.calls.len() < CALLS_AWAITED_MAX {
+            let (id, name) = (CompactString::new(id), CompactString::new(name));
+            self.calls.push(SaidCall { id, name, arguments: canonical(arguments) });
+        }
+    }
+
+    fn file(&mut self, file: &File) {
+        let mut hasher = Printer::default();
+        hasher.write(file.kind.as_bytes());
+        hasher.write_u64(file.print);
+        self.files.push(hasher.finish());
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.calls.is_empty() && self.files.is_empty()
+    }
+
+    /// What it is known by.
+    pub(super) fn print(&self, side: Side) -> u64 {
+        let mut hasher = Printer::default();
+        hasher.write_u8(match side {
+            Side::User => 1,
+            Side::Assistant => 2,
+            Side::Results => 3,
+        });
+        hasher.write(self.text.as_bytes());
+        for call in &self.calls {
+            hasher.write_u8(0xff);
+            hasher.write(call.name.as_bytes());
+            hasher.write_u8(0xfe);
+            hasher.write(call.arguments.as_bytes());
+        }
+        for file in &self.files {
+            hasher.write_u64(*file);
+        }
+        hasher.finish()
+    }
+
+    /// Whether nobody else is likely to have said the same.
+    pub(super) fn is_telling(&self) -> bool {
+        /// A sentence or two; "yes" and "done" are said by many.
+        const TELLING_BYTES: usize = 64;
+        self.text.len() >= TELLING_BYTES || self.calls.iter().any(|call| is_telling(&call.id))
+    }
+}
+
+/// Whether an id is unlikely to be given twice: its last word is long, as in `toolu_01A09q90qw90lq917835lq9` and not as
+/// in `call_0` or `functions.search:3`.
+pub(super) fn is_telling(id: &str) -> bool {
+    const TELLING_BYTES: usize = 8;
+    let last = id.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    last.len() >= TELLING_BYTES && last.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Arguments, however they are written.
+fn canonical(arguments: &str) -> String {
+    match arguments.trim() {
+        "" | "null" | "{}" => String::from("{}"),
+        text if text.len() <= TEXT_CALL_BYTES_MAX => match serde_json::from_str::<serde_json::Value>(text) {
+            Ok(value) => sorted(value).to_string(),
+            Err(_not_json) => text.chars().filter(|c| !c.is_whitespace()).collect(),
+        },
+        text => text.len().to_string(),
+    }
+}
+
+/// `value` with the fields of its objects in order. As deep as the parser goes, so no deeper than the stack.
+fn sorted(value: serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.into_iter().map(|(name, value)| (name, sorted(value))).collect();
+            fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Value::Object(fields.into_iter().collect())
+        }
+        other => other,
+    }
+}
+
+/// The turns of `messages`. Instructions in their midst make no turn: clients put them there and take them away again.
+/// They are told with the turn that follows them.
+pub(super) fn turns(messages: &[Said]) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    let mut waiting = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        for (place, piece) in message.pieces.iter().enumerate() {
+            let Some(side) = side(&message.role, piece) else {
+                waiting.push((at, place));
+                continue;
+            };
+            if turns.last().is_none_or(|last| last.side != side) {
+                turns.push(Turn { side, words: Words::default(), pieces: Vec::new() });
+            }
+            if let Some(turn) = turns.last_mut() {
+                turn.pieces.append(&mut waiting);
+                turn.pieces.push((at, place));
+                add(&mut turn.words, side, piece);
+            }
+        }
+    }
+    if let Some(last) = turns.last_mut().filter(|last| last.side != Side::Assistant) {
+        last.pieces.append(&mut waiting);
+    }
+    turns.retain(|turn| turn.side != Side::Assistant || !turn.words.is_empty());
+    turns
+}
+
+/// Whose turn a piece belongs to.
+pub(super) fn side(role: &Role, piece: &Piece) -> Option<Side> {
+    match (piece, role) {
+        (Piece::Call { .. }, _) => Some(Side::Assistant),
+        (Piece::Result { .. } | Piece::Consent { .. }, _) | (_, Role::Tool) => Some(Side::Results),
+        (Piece::Text(_) | Piece::File(_), Role::Assistant) => Some(Side::Assistant),
+        (Piece::Text(_) | Piece::File(_), Role::User | Role::Other(_)) => Some(Side::User),
+        (Piece::Text(_) | Piece::File(_), Role::System) => None,
+    }
+}
+
+fn add(words: &mut Words, side: Side, piece: &Piece) {
+    match piece {
+        Piece::Text(text) if side == Side::Assistant => words.text(without_thinking(text)),
+        Piece::Text(text) => words.text(text),
+        // A file of the assistant is told as a part, and clients send it back in many ways.
+        Piece::File(_) if side == Side::Assistant => {}
+        Piece::File(file) => words.file(file),
+        Piece::Call { id, name, arguments } => words.call(id, name, arguments),
+        Piece::Result { output, .. } => words.text(&output.to_text()),
+        Piece::Consent { approved, .. } => words.text(if *approved { "approved" } else { "declined" }),
+    }
+}
+
+/// The text behind the thinking that some clients leave in it.
+fn without_thinking(text: &str) -> &str {
+    if !text.trim_start().starts_with("<think>") {
+        return text;
+    }
+    text.split_once("</think>").map_or(text, |(_thinking, rest)| rest)
+}
+
+/// What was said up to and with a turn, from what was said before it.
+pub(super) fn after(before: u64, print: u64) -> u64 {
+    let mut hasher = Printer::default();
+    hasher.write_u64(before);
+    hasher.write_u64(print);
+    hasher.finish()
+}
