@@ -79,7 +79,7 @@ impl Tell for AgUi {
             Fact::Raw(name, value) => event(scene, "RAW", out, |event| {
                 event.put("event", value).put("source", name);
             }),
-            Fact::RunUpdate(_) => {}
+            Fact::RunUpdate => {}
         }
     }
 

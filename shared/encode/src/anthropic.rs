@@ -139,7 +139,7 @@ impl Messages {
                     delta.put("type", "input_json_delta").put("partial_json", text);
                 });
             }
-            ToolStep::Called { .. } | ToolStep::Closed => {
+            ToolStep::Called | ToolStep::Closed => {
                 if let Some(index) = self.calls.remove(id) {
                     stop(index, out);
                 }

@@ -69,8 +69,8 @@ impl Tell for DeepAgent {
 fn call(scene: &Scene<'_>, id: &str, tool: &model::view::ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     match step {
         // The call that started a sub-agent is told by that one's beginning.
-        ToolStep::Called { .. } if scene.run.agents.contains_key(&AgentId::new(id)) => {}
-        ToolStep::Called { .. } => told(out, "tool_start", |event| {
+        ToolStep::Called if scene.run.agents.contains_key(&AgentId::new(id)) => {}
+        ToolStep::Called => told(out, "tool_start", |event| {
             event.put("tool_id", id).put("name", tool.name.as_str()).put("agent_depth", &depth(scene));
         }),
         ToolStep::Result { again: false } => told(out, "tool_end", |event| {

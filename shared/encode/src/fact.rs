@@ -1,33 +1,33 @@
 //! What an encoder is told: events, cleaned of everything that a strict client would choke on.
 
-use model::event::{ErrorFact, Message, RunUpdate, ToolProgress};
+use model::event::{ErrorFact, Message, ToolProgress};
 use model::ids::{AgentId, PartId, RunId, ToolCallId};
 use model::json::Json;
 use model::view::{AgentView, PartView, RunView, ToolView};
 
 /// Where and when a fact happened.
 #[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
+pub(crate) struct Scene<'a> {
     /// The run.
-    pub run_id: &'a RunId,
+    pub(crate) run_id: &'a RunId,
     /// The run as it stands after the event.
-    pub run: &'a RunView,
+    pub(crate) run: &'a RunView,
     /// The sub-agent whose fact it is; nothing for the main agent.
-    pub agent: Option<&'a AgentId>,
+    pub(crate) agent: Option<&'a AgentId>,
     /// When, in milliseconds since 1970: by the publisher's clock if it said so, else by the hub's. 0 if nobody knows.
-    pub at: u64,
+    pub(crate) at: u64,
 }
 
 /// Something new. Within a run: the run's start comes first, an agent's start before what the agent does, its end
 /// after it; a part or a call starts before it goes on; and all are closed before the run is.
 #[derive(Debug, Clone, Copy)]
-pub enum Fact<'a> {
+pub(crate) enum Fact<'a> {
     /// A message of the history.
     Message(&'a Message),
     /// A run begins, or one that had ended goes on.
     RunStart,
     /// More is known about a run.
-    RunUpdate(&'a RunUpdate),
+    RunUpdate,
     /// A run is over: the scene's run says how.
     RunEnd,
     /// A sub-agent begins.
@@ -50,7 +50,7 @@ pub enum Fact<'a> {
 
 /// What happened to a text. [`PartStep::Start`] is first, [`PartStep::End`] is told once; text may come after it.
 #[derive(Debug, Clone, Copy)]
-pub enum PartStep<'a> {
+pub(crate) enum PartStep<'a> {
     /// It begins.
     Start,
     /// It goes on. Never empty.
@@ -63,16 +63,13 @@ pub enum PartStep<'a> {
 
 /// What happened to a call, in this order; all but the start may be missing.
 #[derive(Debug, Clone, Copy)]
-pub enum ToolStep<'a> {
+pub(crate) enum ToolStep<'a> {
     /// The model begins to write it; its name is known.
     Start,
     /// More of the arguments. Never empty.
     Args(&'a str),
     /// Its arguments are final.
-    Called {
-        /// They are not those that were told before.
-        corrected: bool,
-    },
+    Called,
     /// It waits for a person.
     Asked,
     /// The person has answered: whether it may go on, and why.

@@ -62,7 +62,7 @@ fn more(run: &RunView, kind: PartKind, text: &str, out: &mut Vec<u8>) {
 
 fn call(id: &ToolCallId, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     match step {
-        ToolStep::Called { .. } => stands(id, tool, "pending", out),
+        ToolStep::Called => stands(id, tool, "pending", out),
         ToolStep::Executing => stands(id, tool, "executing", out),
         ToolStep::Result { again: false } => {
             stands(id, tool, "complete", out);

@@ -203,7 +203,7 @@ impl Graph {
                 let Some(index) = self.open.as_mut().and_then(|open| open.add(id, text)) else { return };
                 self.tell_call(scene, (index, id), None, text, out);
             }
-            ToolStep::Called { .. } => {
+            ToolStep::Called => {
                 if let Some(open) = &mut self.open {
                     open.written(id, &tool.arguments.text);
                     self.close_if_due(scene, out);

@@ -1,14 +1,14 @@
 //! Encoders: a conversation in the stream formats of other clients. An encoder turns events into the bytes of one
 //! stream, one event after the other, without a clock and without randomness: the same events give the same bytes.
 //!
-//! Any events in any order are fine. A [`Teller`] folds them and says only what is new and in order ([`Fact`]): a run
+//! Any events in any order are fine. A `Teller` folds them and says only what is new and in order (`Fact`): a run
 //! before what is in it, a call before its result, everything closed before its run is. What a dialect cannot say is
 //! left out on purpose, see `docs/dialects/encoders.md`.
 //!
 //! An encoder must never know how its dialect is read: decoders are for its tests alone. Nor does it know who reads: what
 //! depends on the reader comes in as [`EncodeOptions`].
 //!
-//! Reading order: [`fact`] → [`teller`] → [`object`] → [`serial`] → one module for each dialect; beside them what is made
+//! Reading order: `fact` → `teller` → `object` → `serial` → one module for each dialect; beside them what is made
 //! of a whole view: [`document`] (Markdown, HTML, Open WebUI) and [`reconstruct`] (the next request to a model).
 
 use std::borrow::Cow;
@@ -18,14 +18,11 @@ use compact_str::CompactString;
 use model::envelope::Envelope;
 use model::limits::{FORGE_PING_MS, SSE_PING_MS};
 
-pub mod document;
-pub mod fact;
-pub mod object;
-pub mod reconstruct;
-pub mod serial;
-pub mod teller;
-
+mod fact;
 mod names;
+mod object;
+mod serial;
+mod teller;
 
 mod ag_ui;
 mod ai_sdk;
@@ -37,6 +34,9 @@ pub mod langgraph;
 pub mod openai_chat;
 mod ralph;
 mod rye;
+
+pub mod document;
+pub mod reconstruct;
 
 use fact::{Fact, PartStep, Scene, ToolStep};
 use object::{Object, data_event};

@@ -4,21 +4,21 @@ use serde::Serialize;
 
 /// An object that is being written.
 #[derive(Debug)]
-pub struct Object<'a> {
+pub(crate) struct Object<'a> {
     out: &'a mut Vec<u8>,
     is_empty: bool,
 }
 
 impl<'a> Object<'a> {
     /// Writes one object into `out`.
-    pub fn write(out: &'a mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    pub(crate) fn write(out: &'a mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
         out.push(b'{');
         fill(&mut Object { out, is_empty: true });
         out.push(b'}');
     }
 
     /// Adds a field.
-    pub fn put<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
+    pub(crate) fn put<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
         self.key(key);
         let before = self.out.len();
         if serde_json::to_writer(&mut *self.out, value).is_err() {
@@ -29,7 +29,7 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a field where there is a value.
-    pub fn put_some<T: Serialize>(&mut self, key: &str, value: Option<T>) -> &mut Self {
+    pub(crate) fn put_some<T: Serialize>(&mut self, key: &str, value: Option<T>) -> &mut Self {
         match value {
             Some(value) => self.put(key, &value),
             None => self,
@@ -37,14 +37,14 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a field with an object of its own.
-    pub fn nest(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) -> &mut Self {
+    pub(crate) fn nest(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) -> &mut Self {
         self.key(key);
         Object::write(self.out, fill);
         self
     }
 
     /// Adds a field with a list of one object.
-    pub fn nest_one(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) -> &mut Self {
+    pub(crate) fn nest_one(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) -> &mut Self {
         self.key(key);
         self.out.push(b'[');
         Object::write(self.out, fill);
@@ -54,7 +54,7 @@ impl<'a> Object<'a> {
 
     /// Adds arguments as JSON where they are JSON, else as a string: they are what a model wrote. None at all are an
     /// object without fields.
-    pub fn put_arguments(&mut self, key: &str, text: &str) -> &mut Self {
+    pub(crate) fn put_arguments(&mut self, key: &str, text: &str) -> &mut Self {
         if text.trim().is_empty() {
             return self.nest(key, |_nothing| {});
         }
@@ -76,14 +76,14 @@ impl<'a> Object<'a> {
 }
 
 /// One server-sent event without a name.
-pub fn data_event(out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+pub(crate) fn data_event(out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
     out.extend_from_slice(b"data: ");
     Object::write(out, fill);
     out.extend_from_slice(b"\n\n");
 }
 
 /// One server-sent event with a name.
-pub fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut Object<'_>)) {
+pub(crate) fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut Object<'_>)) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());
     out.push(b'\n');
@@ -91,7 +91,7 @@ pub fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut Object<
 }
 
 /// One line.
-pub fn data_line(out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+pub(crate) fn data_line(out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
     Object::write(out, fill);
     out.push(b'\n');
 }

@@ -86,7 +86,7 @@ fn message(text: &str, out: &mut Vec<u8>) {
 
 fn call(id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     let (kind, key) = match step {
-        ToolStep::Called { .. } => ("tool_call_start", None),
+        ToolStep::Called => ("tool_call_start", None),
         // A call that was complete and failed after all fails, as the server has it.
         ToolStep::Result { .. } if tool.is_error => ("tool_call_error", Some("error")),
         ToolStep::Result { again: false } => ("tool_call_complete", Some("result")),

@@ -164,7 +164,7 @@ fn is_broken(run: &RunView) -> bool {
 
 fn call(scene: &Scene<'_>, thread: &str, id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     match step {
-        ToolStep::Called { .. } => line(scene, thread, "tool_call_start", out, |payload| {
+        ToolStep::Called => line(scene, thread, "tool_call_start", out, |payload| {
             payload.put("tool", tool.name.as_str()).put("call_id", id);
             payload.put_arguments("input", &tool.arguments.text);
         }),

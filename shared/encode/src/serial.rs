@@ -15,7 +15,7 @@ const WAITING_MAX: usize = 10_000;
 
 /// Puts the runs of a conversation one behind the other.
 #[derive(Debug)]
-pub struct Serial<E> {
+pub(crate) struct Serial<E> {
     inner: E,
     current: Option<RunId>,
     /// Runs that have ended. What the caller gives back for their calls need not wait.
@@ -27,7 +27,7 @@ pub struct Serial<E> {
 
 impl<E: Encode> Serial<E> {
     /// An encoder around `inner`.
-    pub fn new(inner: E) -> Self {
+    pub(crate) fn new(inner: E) -> Self {
         let (over, left) = (HashSet::new(), HashSet::new());
         Self { inner, current: None, over, left, waiting: VecDeque::new() }
     }

@@ -11,7 +11,7 @@ use model::json::Json;
 use model::view::{Item, RunView, Streamed, ToolView, View};
 
 /// What a dialect makes of facts.
-pub trait Tell: std::fmt::Debug + Send {
+pub(crate) trait Tell: std::fmt::Debug + Send {
     /// Says `fact` in the dialect, if the dialect can.
     fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>);
 
@@ -21,7 +21,7 @@ pub trait Tell: std::fmt::Debug + Send {
 
 /// An encoder that tells facts.
 #[derive(Debug)]
-pub struct Teller<T> {
+pub(crate) struct Teller<T> {
     view: View,
     tell: T,
     /// The last failure. Whether it ended its run is known only with what comes next.
@@ -38,7 +38,7 @@ struct Held {
 
 impl<T: Tell> Teller<T> {
     /// An encoder around `tell`.
-    pub fn new(tell: T) -> Self {
+    pub(crate) fn new(tell: T) -> Self {
         Self { view: View::default(), tell, held: None }
     }
 
@@ -210,7 +210,7 @@ impl<'a> Before<'a> {
             say(Fact::AgentStart(id, agent));
         }
         match &event.kind {
-            Kind::RunUpdate(update) => say(Fact::RunUpdate(update)),
+            Kind::RunUpdate(_) => say(Fact::RunUpdate),
             Kind::RunEnd(_) => say(Fact::RunEnd),
             // Whoever only tells later what it used tells no second end.
             Kind::AgentEnd(_) if self.agent == Some(true) => {}
@@ -265,8 +265,7 @@ impl<'a> Before<'a> {
             say(ToolStep::Args(text));
         }
         if tool.pending_at.is_some() && !was_called {
-            let is_whole = matches!(kind, Kind::ToolCall { arguments: Some(_), .. });
-            say(ToolStep::Called { corrected: was_told && is_whole && self.fresh.is_none() });
+            say(ToolStep::Called);
         }
         let became = |wanted| tool.state == wanted && state != wanted;
         if became(ToolState::Approval) {

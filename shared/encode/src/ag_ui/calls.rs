@@ -28,7 +28,7 @@ impl AgUi {
                     event.put("toolCallId", &id).put("delta", text);
                 });
             }
-            ToolStep::Called { .. } | ToolStep::Closed => {
+            ToolStep::Called | ToolStep::Closed => {
                 if self.written.remove(&id) {
                     event(scene, "TOOL_CALL_END", out, |event| {
                         event.put("toolCallId", &id);

@@ -29,7 +29,7 @@ impl AiSdk {
             ToolStep::Args(text) => event(out, "tool-input-delta", |event| {
                 event.put("toolCallId", &id).put("inputTextDelta", text);
             }),
-            ToolStep::Called { .. } => input(&id, tool, elsewhere, out),
+            ToolStep::Called => input(&id, tool, elsewhere, out),
             ToolStep::Asked => event(out, "tool-approval-request", |event| {
                 event.put("approvalId", &format!("{id}-approval")).put("toolCallId", &id);
             }),

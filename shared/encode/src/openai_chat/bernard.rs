@@ -76,7 +76,7 @@ impl Bernard {
     ) {
         let next = self.calls.len();
         match step {
-            ToolStep::Called { .. } if self.is_open => {
+            ToolStep::Called if self.is_open => {
                 let index = *self.calls.entry(id.clone()).or_insert(next);
                 call_chunk(scene, out, |call| {
                     call.put("index", &index).put("id", id.as_str()).put("type", "function");
