@@ -4,10 +4,10 @@
 
 use std::sync::OnceLock;
 
+use dialects::{DecodeOptions, Decoded, decoder};
 use libfuzzer_sys::fuzz_target;
 use model::View;
 use model::dialect::DECODED;
-use dialects::{DecodeOptions, Decoded, decoder};
 use model::event::{Class, Kind};
 use model::fold::{complete, fold};
 

@@ -2,11 +2,11 @@
 //! decoder keeps the laws of every other: the same events however the bytes are cut (I11), runs that begin and end.
 #![no_main]
 
+use dialects::custom::UserDialect;
+use dialects::{DecodeOptions, Decoded};
 use fuzz::laws::{Log, check_again};
 use fuzz::{dice, halves};
 use libfuzzer_sys::fuzz_target;
-use dialects::custom::UserDialect;
-use dialects::{DecodeOptions, Decoded};
 
 fuzz_target!(|bytes: &[u8]| {
     let (description, stream) = halves(bytes);

@@ -1,8 +1,8 @@
 //! Framing: the same frames however the bytes are cut, and no more text than came in.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use dialects::framing::{Body, Frame, Lines, Sse, Values};
+use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (Vec<u8>, Vec<u8>)| {
     let (head, tail) = input;

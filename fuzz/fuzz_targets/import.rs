@@ -5,8 +5,8 @@
 use fuzz::hub::{self, Clock, Hub};
 use fuzz::talk::{Answer, ask};
 use libfuzzer_sys::fuzz_target;
-use server::Config;
 use model::{Envelope, snapshot};
+use server::Config;
 
 fuzz_target!(|bytes: &[u8]| {
     hub::with(Clock::Jumps, Config::default(), async |hub| {

@@ -2,10 +2,10 @@
 //! for links that are defined later), nodes nest within their bound, links go to safe places, and a document has harmless elements only.
 #![no_main]
 
+use encode::document::{Steps, html, markdown};
 use fuzz::laws::Log;
 use fuzz::{dice, page};
 use libfuzzer_sys::fuzz_target;
-use encode::document::{Steps, html, markdown};
 use model::event::{Event, Kind, PartKind};
 use model::limits::MARKDOWN_DEPTH_MAX;
 use model::{Envelope, PartId, RunId};

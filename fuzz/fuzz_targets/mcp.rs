@@ -12,12 +12,12 @@ use fuzz::halves;
 use fuzz::hub::{self, Clock, Hub};
 use fuzz::talk::{ask, checked};
 use libfuzzer_sys::fuzz_target;
+use model::limits::TOOL_FILES_BYTES_MAX;
 use serde_json::{Value, json};
 use server::Config;
 use server::config::{
     AgentConfig, AgentKind, Api, Plan, Provider, Reach, RunnerConfig, ToolServer, Upstream,
 };
-use model::limits::TOOL_FILES_BYTES_MAX;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::LocalSet;

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use exchange::spans::otlp::{Encoding, answer, read};
+use exchange::spans::{Joiner, Span, Told};
 use fuzz::dice;
 use fuzz::halves;
 use fuzz::laws::{Log, check_again, check_view};
 use libfuzzer_sys::fuzz_target;
 use model::ConversationId;
 use model::limits::{SPAN_ATTRIBUTES_MAX, SPANS_PER_EXPORT_MAX, TRACE_REMEMBERED_MS};
-use exchange::spans::otlp::{Encoding, answer, read};
-use exchange::spans::{Joiner, Span, Told};
 
 /// Bytes of spans for each byte of a body, at most.
 const GROWTH_MAX: usize = 64;

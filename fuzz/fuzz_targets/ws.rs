@@ -8,15 +8,13 @@ use std::time::Duration;
 use fuzz::hub::{self, Clock, Hub};
 use fuzz::talk::{Heard, Socket, checked};
 use libfuzzer_sys::fuzz_target;
-use server::Config;
 use model::code::{CloseCode, ErrorCode};
-use model::frame::{
-    ClientFrame, Durability, ServerFrame, Sub, SubMode, VERSION, parse_client, parse_server,
-};
+use model::frame::{ClientFrame, Durability, ServerFrame, Sub, SubMode, VERSION, parse_client, parse_server};
 use model::lens::Lens;
 use model::limits::{RESYNCS_MAX, SUBSCRIPTIONS_PER_SOCKET_MAX};
 use model::snapshot;
 use model::tracker::{Outcome, Tracker};
+use server::Config;
 
 /// Opcodes of the transport.
 const TEXT: u8 = 1;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use model::conflate::conflate;
 use encode::document::export::{Choice, FORMATS};
 use encode::{ENCODINGS, EncodeOptions};
+use model::conflate::conflate;
 use model::event::{Class, bound};
 use model::flow::Flow;
 use model::fold::{complete, fold};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use model::code::ErrorCode;
 use model::{Envelope, View, snapshot};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
