@@ -20,7 +20,7 @@ fn recorded(dialect: &str) -> PathBuf {
         "claude-session" => "claude-session/session.ndjson",
         other => panic!("nothing is recorded of {other}"),
     };
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/dialects")).join(name)
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/dialects/fixtures")).join(name)
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The project's own streams of `dialect`, sorted by name.
 pub fn fixtures(dialect: &str) -> Vec<PathBuf> {
-    sorted(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/dialects").join(dialect))
+    sorted(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/dialects/fixtures").join(dialect))
 }
 
 /// Recordings in `folder` of the shared collection beside the work tree, sorted by name. Empty where it is missing;

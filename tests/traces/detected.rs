@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use dialects::{Decoded, detect};
 use model::event::Kind;
 
-use crate::streams::recorded;
+use crate::recordings::recorded;
 
 #[test]
 fn recordings_are_known_by_their_beginning() {

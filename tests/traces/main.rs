@@ -1,5 +1,5 @@
-//! Decoders on whole streams: the project's own small ones, each with the events that it must give, and recordings of
-//! others where they are at hand.
+//! Decoders and encoders on what others wrote: recordings where they are at hand, exchanges with model APIs, and the samples
+//! of the seed documents. Small streams of the project's own are tested beside the decoders, in `shared/dialects/tests`.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,15 +7,16 @@
     reason = "a test that cannot go on fails right there"
 )]
 
-mod agno; // runs that pause, calls that fail, grow or are handed over
-mod corpus; // what the fuzzer found
 mod detected; // what recordings are taken for
 mod encoders; // the table of what each dialect is told
+#[path = "../../shared/dialects/tests/streams/events.rs"]
 mod events; // events as lines that a person can read
 mod exchanges; // requests and answers of agent loops
-mod golden; // each fixture gives exactly its events
-mod hostile; // damaged and random streams
-mod laws; // what holds for the events of any stream
+#[path = "../../shared/dialects/tests/streams/lawful.rs"]
+mod lawful; // what holds for the events of any stream
+mod laws; // the recordings keep it
+mod recordings; // which recordings there are
 mod seeds; // what the seed documents print
 mod split; // I11: however the bytes are cut
-mod streams; // which streams there are
+#[path = "../../shared/dialects/tests/streams/stream.rs"]
+mod stream; // a stream in a file

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tests::recordings::seed;
 
 use crate::events::lines;
-use crate::streams::decoded;
+use crate::stream::decoded;
 
 mod bernard; // seed 3
 mod deep_agent; // seed 1

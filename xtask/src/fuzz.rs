@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Where the fixtures of each dialect stand; they are where the fuzzer begins.
-const FIXTURES: &str = "tests/fixtures/dialects";
+const FIXTURES: &str = "shared/dialects/fixtures";
 /// Where the other targets begin: each has a folder.
 const SEEDS: &str = "fuzz/seeds";
 /// Where the programs stand.

@@ -7,7 +7,8 @@ use model::event::{Kind, RunStatus, ToolState};
 use model::fold::fold;
 use model::view::{NoteBody, RunView, View};
 
-use crate::streams::{Stream, own};
+use crate::own::own;
+use crate::stream::Stream;
 
 /// The events folded.
 fn viewed(all: &Decoded) -> View {

@@ -5,12 +5,12 @@ use std::path::Path;
 use dialects::DecodeOptions;
 use model::dialect::DECODED;
 
-use crate::laws::assert_lawful;
-use crate::streams::decoded;
+use crate::lawful::assert_lawful;
+use crate::stream::decoded;
 
 #[test]
 fn i11_inputs_of_the_fuzzer_are_survived_however_they_are_cut() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     for dialect in DECODED {
         let inputs = std::fs::read_to_string(folder.join(format!("{dialect}.txt"))).unwrap_or_default();
         assert!(!inputs.is_empty(), "{dialect} has no corpus: cargo xtask fuzz 60 {dialect}");

@@ -2,10 +2,11 @@
 //! bless` writes them anew; read the difference before you commit it.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::events::lines;
-use crate::streams::{Stream, own};
+use crate::own::{FIXTURES, own};
+use crate::stream::Stream;
 
 #[test]
 fn golden_fixtures_give_their_events() {
@@ -27,6 +28,5 @@ fn golden_fixtures_give_their_events() {
 }
 
 fn events_of(stream: &Stream) -> PathBuf {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/dialects");
-    root.join(stream.dialect).join("events").join(format!("{}.txt", stream.name()))
+    Path::new(FIXTURES).join(stream.dialect).join("events").join(format!("{}.txt", stream.name()))
 }

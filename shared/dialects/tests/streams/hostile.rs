@@ -1,11 +1,13 @@
 //! Damaged and random streams: no panic, lawful events, and the same events however they are cut.
 
 use dialects::DecodeOptions;
+use model::dialect::DECODED;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use crate::laws::assert_lawful;
-use crate::streams::{DIALECTS, decoded, own};
+use crate::lawful::assert_lawful;
+use crate::own::own;
+use crate::stream::decoded;
 
 /// What may happen to bytes on their way.
 #[derive(Debug, Clone)]
@@ -102,7 +104,7 @@ proptest! {
 
     #[test]
     fn random_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..600), which in any::<Index>()) {
-        let dialect = which.get(DIALECTS);
+        let dialect = which.get(DECODED);
         let once = decoded(dialect, DecodeOptions::default(), std::iter::once(bytes.as_slice()));
         prop_assert!(decoded(dialect, DecodeOptions::default(), bytes.chunks(1)) == once);
     }

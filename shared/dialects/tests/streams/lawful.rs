@@ -1,11 +1,10 @@
-//! What holds for the events of any stream of a model's dialect, good or bad.
+//! What holds for the events of any stream of a model's dialect, good or bad. The tests of recordings (`tests/traces`) take
+//! this file as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use dialects::Decoded;
 use model::event::Kind;
-
-use crate::streams::{own, recorded};
 
 /// Fails when the events break a promise of the decoders.
 pub(crate) fn assert_lawful(decoded: &Decoded, run_goes_on: bool, what: &str) {
@@ -63,12 +62,4 @@ pub(crate) fn assert_lawful(decoded: &Decoded, run_goes_on: bool, what: &str) {
     }
     assert!(running.is_none() || (run_goes_on && has_run_update), "{what}: {running:?} never ends");
     assert_eq!(parts.len(), ended.len(), "{what}: parts left open");
-}
-
-#[test]
-fn every_stream_gives_lawful_events() {
-    for stream in own().into_iter().chain(recorded()).filter(|stream| stream.dialect != "fanlight") {
-        let what = stream.path.display().to_string();
-        assert_lawful(&stream.decoded(), stream.options().run_goes_on, &what);
-    }
 }

@@ -1,11 +1,11 @@
-//! Which streams there are: fixtures by dialect, by the book and odd, and recordings.
+//! A stream in a file, and how it is decoded. The tests of recordings (`tests/traces`) take this file as it is.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dialects::text_calls::TextForm;
 use dialects::{DecodeOptions, Decoded, decoder};
 use model::RunId;
-use tests::recordings::{fixtures, recordings};
+use proptest::sample::Index;
 
 /// A stream, with its dialect.
 pub(crate) struct Stream {
@@ -15,7 +15,8 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    fn read(dialect: &'static str, path: PathBuf) -> Self {
+    /// The stream of `dialect` in the file `path`.
+    pub(crate) fn read(dialect: &'static str, path: PathBuf) -> Self {
         let bytes = std::fs::read(&path).unwrap();
         Self { dialect, path, bytes }
     }
@@ -49,6 +50,26 @@ impl Stream {
     pub(crate) fn decoded_in_pieces<'a>(&self, pieces: impl Iterator<Item = &'a [u8]>) -> Decoded {
         decoded(self.dialect, self.options(), pieces)
     }
+
+    /// Fails when it decodes to something else cut at `cuts`.
+    pub(crate) fn assert_same_in_pieces(&self, cuts: &[Index]) {
+        let mut places: Vec<_> = cuts.iter().map(|cut| cut.index(self.bytes.len() + 1)).collect();
+        places.sort_unstable();
+        let mut begin = 0;
+        let pieces = places.into_iter().chain([self.bytes.len()]).map(|end| {
+            let piece = &self.bytes[begin..end];
+            begin = end;
+            piece
+        });
+        let same = self.decoded_in_pieces(pieces) == self.decoded();
+        assert!(same, "{} cut by {cuts:?}", self.path.display());
+    }
+
+    /// Fails when it decodes to something else byte by byte.
+    pub(crate) fn assert_same_byte_by_byte(&self) {
+        let bytewise = self.decoded_in_pieces(self.bytes.chunks(1));
+        assert!(bytewise == self.decoded(), "{} byte by byte", self.path.display());
+    }
 }
 
 /// What `pieces` decode to.
@@ -64,47 +85,4 @@ pub(crate) fn decoded<'a>(
     }
     decoder.end(&mut out);
     out
-}
-
-/// Dialects that have fixtures.
-pub(crate) const DIALECTS: &[&str] = model::dialect::DECODED;
-
-/// The project's own streams.
-pub(crate) fn own() -> Vec<Stream> {
-    let streams = DIALECTS.iter().flat_map(|dialect| {
-        let odd = fixtures(&Path::new(dialect).join("odd").to_string_lossy());
-        fixtures(dialect).into_iter().chain(odd).map(|path| Stream::read(dialect, path))
-    });
-    streams.collect()
-}
-
-/// Recordings of others. Where they are missing the fixtures carry the tests alone.
-pub(crate) fn recorded() -> Vec<Stream> {
-    let folders = [
-        ("openai-chat", "openai-chat"),
-        ("openai-completions", "openai-completions-legacy"),
-        ("anthropic", "anthropic-messages"),
-        ("openai-responses", "openai-responses"),
-        ("gemini", "gemini-generatecontent"),
-        ("gemini-interactions", "gemini-interactions"),
-        ("swe-agent", "trajectory-sweagent"),
-        ("tau-bench", "trajectory-taubench"),
-        ("ag-ui", "ag-ui"),
-        ("codex", "codex-exec-json"),
-        ("cohere", "cohere-v2"),
-        ("ollama", "ollama-ndjson"),
-        ("ai-sdk", "vercel-ui-message-stream"),
-        ("claude-code", "claude-stream-json"),
-        ("langgraph", "langgraph-platform"),
-        ("langgraph", "langgraph-protocol-v3"),
-        ("langgraph", "langgraph-stream-tuples"),
-        ("langgraph", "langchain-astream-events-v2"),
-        ("claude-session", "claude-session-jsonl"),
-        ("opencode", "opencode-sse"),
-        ("opencode", "opencode-run-json"),
-    ];
-    let streams = folders
-        .into_iter()
-        .flat_map(|(dialect, folder)| recordings(folder).into_iter().map(|path| Stream::read(dialect, path)));
-    streams.collect()
 }
