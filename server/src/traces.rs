@@ -1,4 +1,4 @@
-//! Spans that were taken, on their way into conversations: the joiner of `shared`, with a clock and the hub beside it.
+//! Spans that were taken, on their way into conversations: the joiner of `exchange::spans`, with a clock and the hub beside it.
 
 use std::time::Duration;
 

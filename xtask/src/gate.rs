@@ -143,7 +143,7 @@ fn clippy(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
 
 fn clippy_wasm(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
     crate::tools::wasm_target(ws)?;
-    let mut lints = ws.cargo("clippy -p shared -p web --locked --target");
+    let mut lints = ws.cargo("clippy -p model -p dialects -p encode -p exchange -p web --locked --target");
     done(lints.args([WASM, "--", "-D", "warnings"]))
 }
 

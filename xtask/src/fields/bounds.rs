@@ -1,6 +1,6 @@
 //! The rows that are written by hand: `FIELD | BOUND | WHERE IT IS WEIGHED | TEST`, one a line. A row whose field is a form
 //! (`number`, `id`) stands for all fields of that form which have no row of their own. The bound names a limit of
-//! `shared/src/limits.rs`, or is `as FIELD`, or `own: ` and what the hub writes there.
+//! `shared/model/src/limits.rs`, or is `as FIELD`, or `own: ` and what the hub writes there.
 
 use super::Form;
 use std::collections::BTreeMap;

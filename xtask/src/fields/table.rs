@@ -8,7 +8,7 @@ const HEAD: &str = "\
 
 Every field of every event and frame ([protocol](protocol.md)), what bounds it, the file that holds to the bound and a test of it. Written by
 `cargo xtask bounds` from `schema/*.json` and `schema/bounds.txt`; tidy fails where a field has no bound, where a bound names
-no limit of `shared/src/limits.rs`, and where the test is not there. A field that only the hub writes says what it writes.
+no limit of `shared/model/src/limits.rs`, and where the test is not there. A field that only the hub writes says what it writes.
 
 A frame of a client has at most `INBOUND_FRAME_BYTES_MAX` bytes, a body of native events 16 MiB, an import `IMPORT_BYTES_MAX`, whatever
 stands in them; and the bytes that were received count for the ring (`RING_BYTES_MAX`) and the queue of the log

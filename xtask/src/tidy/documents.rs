@@ -7,7 +7,7 @@ use super::{Finding, Tree};
 const PROVEN: [u8; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
-const CODES: &str = "shared/src/code.rs";
+const CODES: &str = "shared/model/src/code.rs";
 const PROTOCOL: &str = "docs/protocol.md";
 
 /// Applies the rules that look at more than one file.

@@ -5,7 +5,7 @@ use super::{Finding, Tree};
 use crate::fields::{Bounds, DOCUMENT, Form, ROWS, Row, SCHEMAS, fields, table};
 use std::collections::BTreeMap;
 
-const LIMITS: &str = "shared/src/limits.rs";
+const LIMITS: &str = "shared/model/src/limits.rs";
 
 /// Applies the rule where there are rows.
 pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {

@@ -60,10 +60,10 @@ fn scanner_tells_code_from_strings_and_comments() {
 
 #[test]
 fn file_without_a_head_is_found() {
-    let found = check(&tree(&[("shared/src/a.rs", "use std::fmt;\n")]));
+    let found = check(&tree(&[("shared/model/src/a.rs", "use std::fmt;\n")]));
     assert_eq!(found.len(), 1);
-    assert!(found[0].to_string().starts_with("shared/src/a.rs:1: [head]"), "{}", found[0]);
-    assert_eq!(broken("shared/src/a.rs", "use std::fmt;\n"), []);
+    assert!(found[0].to_string().starts_with("shared/model/src/a.rs:1: [head]"), "{}", found[0]);
+    assert_eq!(broken("shared/model/src/a.rs", "use std::fmt;\n"), []);
 }
 
 #[test]
@@ -99,13 +99,29 @@ fn sleep_in_a_test_is_found_outside_the_waits() {
 }
 
 #[test]
-fn model_with_a_clock_or_async_is_found() {
-    assert_eq!(broken("shared/src/a.rs", "use std::time::Instant;\n"), [("layers", 2)]);
-    assert_eq!(broken("shared/src/a.rs", "use std::{fs, io};\nfn a() { fs::read(p) }\n"), [("layers", 3)]);
-    assert_eq!(broken("shared/src/a.rs", "async fn a() {}\n"), [("layers", 2)]);
-    assert_eq!(broken("shared/src/a.rs", "// Instant, async and tokio are words here.\n"), []);
-    assert_eq!(broken("shared/src/a/tests.rs", "use std::fs;\n"), []);
-    assert_eq!(broken("shared/src/dialect/a.rs", "use crate::log;\n"), [("layers", 2)]);
+fn shared_crate_with_a_clock_or_async_is_found() {
+    for home in ["model", "dialects", "encode", "exchange"] {
+        assert_eq!(broken(&format!("shared/{home}/src/a.rs"), "use std::time::Instant;\n"), [("layers", 2)]);
+        assert_eq!(broken(&format!("shared/{home}/src/a.rs"), "use tokio::sync::Notify;\n"), [("layers", 2)]);
+    }
+    assert_eq!(
+        broken("shared/model/src/a.rs", "use std::{fs, io};\nfn a() { fs::read(p) }\n"),
+        [("layers", 3)]
+    );
+    assert_eq!(broken("shared/model/src/a.rs", "async fn a() {}\n"), [("layers", 2)]);
+    assert_eq!(broken("shared/model/src/a.rs", "// Instant, async and tokio are words here.\n"), []);
+    assert_eq!(broken("shared/model/src/a/tests.rs", "use std::fs;\n"), []);
+}
+
+#[test]
+fn shared_crate_that_is_named_in_the_wrong_place_is_found() {
+    let decoded = "use dialects::Decoded;\n";
+    assert_eq!(broken("shared/exchange/src/spans/meaning.rs", decoded), [("layers", 2)]);
+    assert_eq!(broken("shared/exchange/src/answer.rs", decoded), []);
+    let document = "use encode::document::only;\n";
+    assert_eq!(broken("web/src/components/a.rs", document), [("layers", 2)]);
+    assert_eq!(broken("web/src/control/turns.rs", document), []);
+    assert_eq!(broken("xtask/src/a.rs", "use model::View;\n"), [("layers", 2)]);
 }
 
 #[test]
@@ -150,10 +166,12 @@ fn invariant_without_a_test_is_found() {
 fn code_without_an_explanation_is_found() {
     let codes = "//! Codes.\nconst A: u16 = 4_408;\nconst B: &str = \"too_large\";\nconst C: &str = \"a sentence\";\n\
                  #[serde(rename_all = \"snake_case\")]\n";
-    let good =
-        tree(&[("shared/src/code.rs", codes), ("docs/protocol.md", "| 4408 | … |\n| `too_large` | … |\n")]);
+    let good = tree(&[
+        ("shared/model/src/code.rs", codes),
+        ("docs/protocol.md", "| 4408 | … |\n| `too_large` | … |\n"),
+    ]);
     assert_eq!(check(&good), []);
-    let bad = tree(&[("shared/src/code.rs", codes), ("docs/protocol.md", "| 44080 | too_larger |\n")]);
+    let bad = tree(&[("shared/model/src/code.rs", codes), ("docs/protocol.md", "| 44080 | too_larger |\n")]);
     assert_eq!(
         check(&bad).iter().map(|f| (f.rule, f.line)).collect::<Vec<_>>(),
         [("codes", 2), ("codes", 3)]
