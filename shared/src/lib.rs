@@ -42,6 +42,7 @@ pub mod schema;
 #[cfg(feature = "spans")]
 pub mod spans;
 pub mod summary;
+pub mod text;
 
 pub mod flow;
 pub mod format;
@@ -63,4 +64,5 @@ pub use ids::{AgentId, ConversationId, MessageId, PartId, PublisherId, RunId, To
 pub use json::Json;
 pub use lens::Lens;
 pub use position::{Epoch, Position, Seq};
+pub use text::Text;
 pub use view::View;

@@ -337,7 +337,7 @@ fn copy_output(store: Store) {
     let text = match place {
         Some(Place::Tool(run, id)) => return copy_result(store, run, id),
         Some(Place::Part(run, id)) => {
-            store.view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.clone()))
+            store.view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.to_string()))
         }
         Some(Place::Message(id)) => store.view(|view| Some(view.messages.get(&id)?.text.clone())),
         None => None,
