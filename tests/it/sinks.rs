@@ -164,6 +164,19 @@ fn lines(path: &Path) -> Vec<Value> {
 }
 
 #[tokio::test]
+async fn a_new_file_is_there_before_anybody_can_publish_so_that_it_gets_the_first_event() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..8 {
+        let path = folder.path().join(format!("{number}/events.jsonl"));
+        let settings = settings(&format!("[[sinks]]\nkind = \"file\"\npath = {path:?}\n"));
+        let hub = hub_with("127.0.0.1:0", &settings).await;
+        assert!(path.exists(), "what is published now would count as said before");
+        hub.publisher("c").await.says(&story(1)).await;
+        until("the events", async || (lines(&path).len() == 5).then_some(())).await;
+    }
+}
+
+#[tokio::test]
 async fn a_file_gets_every_event_once_and_is_renamed_when_it_is_full() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("logs/events.jsonl");
