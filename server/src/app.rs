@@ -55,8 +55,8 @@ pub(crate) async fn run(
     let presence = shared.fanout.tell_presence();
     let health = shared.watch_log();
     let unfinished = shared.hub.read_back();
-    Agents::resume_all(&shared, unfinished.iter().map(|found| found.id().clone()).collect());
     sink::start(&shared);
+    Agents::resume_all(&shared, unfinished.iter().map(|found| found.id().clone()).collect());
     let retention = retention::run(&shared);
     let mut proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared)));
     let traces = traces::run(&shared);

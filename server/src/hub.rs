@@ -352,7 +352,11 @@ fn count(appended: &Result<Appended, AppendError>) {
         Err(AppendError::Gap { .. }) => TALLY.gaps.one(),
         Err(AppendError::Fenced) => TALLY.fenced.one(),
         Err(
-            AppendError::Retired | AppendError::Reserved | AppendError::RunOfHub { .. } | AppendError::Log(_),
+            AppendError::Retired
+            | AppendError::Reserved
+            | AppendError::RunOfHub { .. }
+            | AppendError::Full { .. }
+            | AppendError::Log(_),
         ) => {}
     }
 }

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
-use model::frame::Durability;
+use model::frame::{ConversationRow, Durability};
 use model::{ConversationId, Envelope, Seq};
 
 use crate::client::HubAddress;
 use crate::hub::{Conversation, Follower};
-use crate::log::{ListQuery, LogError, blocking, reached};
+use crate::log::{ListQuery, LogError, Page, blocking, reached};
 use crate::state::Shared;
 pub(crate) use file::shift;
 pub(crate) use glob::matches;
@@ -70,7 +70,8 @@ pub enum Flush {
     Synced,
 }
 
-/// Starts all sinks; each runs until the hub drains.
+/// Starts all sinks; each runs until the hub drains. Call it before anybody can publish: what is there when a sink is set up is told
+/// from what comes later by the order of the two.
 pub(crate) fn start(shared: &Arc<Shared>) {
     for sink in shared.config.sinks.clone() {
         let source = Source {
@@ -79,7 +80,10 @@ pub(crate) fn start(shared: &Arc<Shared>) {
             conversations: sink.conversations,
         };
         match sink.target {
-            Target::File(target) => drop(shared.tasks.spawn(file::run(source, target))),
+            Target::File(target) => {
+                let files = blocking(|| file::Files::set_up(target, &source));
+                drop(shared.tasks.spawn(file::run(source, files)));
+            }
             Target::Hub(address) => drop(shared.tasks.spawn(hub::run(source, address))),
         }
     }
@@ -103,7 +107,12 @@ impl Source {
 
     /// All conversations that are wanted, in memory and in the log, the newest activity first.
     fn all(&self) -> IndexSet<ConversationId> {
-        let mut all = IndexSet::new();
+        self.rows().into_iter().map(|row| row.conversation).collect()
+    }
+
+    /// Their rows. What cannot be read is missing.
+    fn rows(&self) -> Vec<ConversationRow> {
+        let mut all = Vec::new();
         let mut query = ListQuery { limit: LIST_PAGE, ..ListQuery::default() };
         loop {
             let listed = match blocking(|| self.shared.hub.list(&query)) {
@@ -114,8 +123,8 @@ impl Source {
                 }
             };
             query.after = listed.rows.last().map(|row| (row.at, row.conversation.clone()));
-            let names = listed.rows.into_iter().map(|row| row.conversation);
-            all.extend(names.filter(|id| matches(&self.conversations, id.as_str())));
+            let wanted = |row: &ConversationRow| matches(&self.conversations, row.conversation.as_str());
+            all.extend(listed.rows.into_iter().filter(wanted));
             if !listed.more || query.after.is_none() {
                 return all;
             }
@@ -139,14 +148,18 @@ impl Source {
     fn taken_at(&self, conversation: &Conversation, seq: Seq) -> Option<u64> {
         let before = seq.checked_sub(1)?;
         let page = conversation.page(before, 1).filter(|page| !page.envelopes.is_empty());
-        let page = page.or_else(|| {
-            blocking(|| self.shared.hub.log().read(conversation.id(), before, 1))
-                .inspect_err(|error| {
-                    tracing::debug!(conversation = %conversation.id(), seq, %error, "a sink cannot compare");
-                })
-                .ok()
-        })?;
-        page.envelopes.first().filter(|envelope| envelope.seq == seq).map(|envelope| envelope.at)
+        let at = page.map(|page| taken_in(&page, seq));
+        at.unwrap_or_else(|| self.logged_at(conversation.id(), seq))
+    }
+
+    /// The same as the log has it.
+    fn logged_at(&self, id: &ConversationId, seq: Seq) -> Option<u64> {
+        let before = seq.checked_sub(1)?;
+        let page = blocking(|| self.shared.hub.log().read(id, before, 1));
+        let page = page.inspect_err(|error| {
+            tracing::debug!(conversation = %id, seq, %error, "a sink cannot compare");
+        });
+        taken_in(&page.ok()?, seq)
     }
 
     /// What comes after `after`, as far as it would still be there after a crash of this hub: what is told to others must
@@ -161,6 +174,11 @@ impl Source {
         }
         Ok(self.shared.hub.read(conversation, after, limit).await?.envelopes)
     }
+}
+
+/// When the event `seq` was taken, which the page begins with where it has it.
+fn taken_in(page: &Page, seq: Seq) -> Option<u64> {
+    page.envelopes.first().filter(|envelope| envelope.seq == seq).map(|envelope| envelope.at)
 }
 
 #[cfg(test)]

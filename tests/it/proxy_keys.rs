@@ -29,6 +29,14 @@ const NAME_AND_PASSWORD: &str = "agent-seven:hunter-22-password";
 const SECRETS: [&str; 5] =
     [KEY, "YWdlbnQtc2V2ZW46aHVudGVyLTIyLXBhc3N3b3Jk", NAME_AND_PASSWORD, "hunter-22-password", "agent-seven"];
 
+/// What an upstream says that answers once on each connection.
+const CLOSES: (&str, &str) = ("connection", "close");
+
+/// The head of its stream.
+fn begin() -> Step {
+    Step::begin("200 OK", &[&STREAM[..], &[CLOSES]].concat())
+}
+
 /// Whether there is any secret in `bytes`.
 fn is_in(bytes: &[u8]) -> bool {
     SECRETS.iter().any(|secret| bytes.windows(secret.len()).any(|window| window == secret.as_bytes()))
@@ -71,7 +79,7 @@ fn repeated(sent: &str) -> Vec<Step> {
     };
     let model = format!("data: {{\"model\":\"m-{KEY}\",\"choices\":[]}}\n\n");
     vec![
-        Step::begin("200 OK", &STREAM),
+        begin(),
         Step::piece(model.as_bytes()),
         Step::piece(&piece(&format!("You sent {sent} and {KEY}, which is {front}"))),
         Step::piece(&piece(&format!("{back}. Mind {front}"))),
@@ -83,16 +91,17 @@ fn repeated(sent: &str) -> Vec<Step> {
     ]
 }
 
-/// An upstream that answers, refuses, breaks off and says nothing.
+/// An upstream that answers, refuses, breaks off and says nothing. It says that it closes the connection after each answer, as it
+/// does: a call over a connection that closes at that moment may fail, since nobody knows whether the upstream took it.
 async fn upstream() -> Origin {
     Origin::start(|asked| match asked.header("x-case").unwrap_or_default() {
-        "echo" => Step::answer("401 Unauthorized", &[], echo().as_bytes()),
+        "echo" => Step::answer("401 Unauthorized", &[CLOSES], echo().as_bytes()),
         "page" => {
             let page = format!("<html><body>{}<p>{KEY}</p></body></html>", "no such key ".repeat(12));
-            Step::answer("502 Bad Gateway", &[("content-type", "text/html")], page.as_bytes())
+            Step::answer("502 Bad Gateway", &[("content-type", "text/html"), CLOSES], page.as_bytes())
         }
         "stream" => vec![
-            Step::begin("200 OK", &STREAM),
+            begin(),
             Step::piece(&piece("Hi.")),
             Step::piece(format!("data: {{\"warning\":\"key {KEY} is about to expire\"}}\n\n").as_bytes()),
             Step::piece(format!("data: {}\n\n", echo()).as_bytes()),
@@ -103,15 +112,19 @@ async fn upstream() -> Origin {
             let said = format!("{NAME_AND_PASSWORD} is unknown, and {BASIC} with it; {NAME_AND_PASSWORD}");
             let said = format!(r#"{{"error":{{"message":"{said}","code":"agent-seven"}}}}"#);
             // A cookie of the upstream's own passes as well.
-            Step::answer("401 Unauthorized", &[("set-cookie", &format!("session={KEY}"))], said.as_bytes())
+            Step::answer(
+                "401 Unauthorized",
+                &[("set-cookie", &format!("session={KEY}")), CLOSES],
+                said.as_bytes(),
+            )
         }
         "repeat" => {
             repeated(if asked.header("authorization") == Some(BASIC) { NAME_AND_PASSWORD } else { KEY })
         }
-        "cut" => vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Half"))],
+        "cut" => vec![begin(), Step::piece(&piece("Half"))],
         "none" => Vec::new(),
         _ => {
-            vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Hi.")), Step::piece(END), Step::end(&[])]
+            vec![begin(), Step::piece(&piece("Hi.")), Step::piece(END), Step::end(&[])]
         }
     })
     .await

@@ -164,6 +164,19 @@ fn lines(path: &Path) -> Vec<Value> {
 }
 
 #[tokio::test]
+async fn a_new_file_is_there_before_anything_is_taken_and_gets_the_first_event() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..8 {
+        let path = folder.path().join(format!("{number}/events.jsonl"));
+        let settings = settings(&format!("[[sinks]]\nkind = \"file\"\npath = {path:?}\n"));
+        let hub = hub_with("127.0.0.1:0", &settings).await;
+        hub.publisher("c").await.says(&story(1)).await;
+        assert!(path.exists(), "what was published would count as said before the sink was set up");
+        until("the events", async || (lines(&path).len() == 5).then_some(())).await;
+    }
+}
+
+#[tokio::test]
 async fn a_file_gets_every_event_once_and_is_renamed_when_it_is_full() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("logs/events.jsonl");

@@ -116,9 +116,17 @@ impl Page {
         answer.ok()?.ok()
     }
 
-    /// Waits until `script` returns what is `wanted`; returns it.
+    /// Waits until `script` returns what is `wanted`; returns it. Where it asks something of an element that is not there yet it
+    /// returned null.
+    ///
+    /// # Panics
+    /// When it throws anything else, or the time is up.
     pub async fn run_until(&self, script: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        until(script, async || Some(self.run(script).await).filter(|value| wanted(value))).await
+        let asked = format!(
+            "try {{ return (() => {{ {script}\n }})() }} \
+             catch (error) {{ if (error instanceof TypeError) return null; throw error }}"
+        );
+        until(script, async || Some(self.run(&asked).await).filter(|value| wanted(value))).await
     }
 
     /// Waits until `script` returns true.

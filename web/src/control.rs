@@ -225,7 +225,7 @@ impl Control {
 /// Whether what was said is among the messages that came since.
 fn is_heard(given: &Given, view: &View) -> bool {
     let Deed::Say { text, .. } = &given.command.deed else { return true };
-    view.messages.values().skip(given.messages).any(|message| message.text == *text)
+    view.messages.values().skip(given.messages).any(|message| message.text == text.as_str())
 }
 
 /// Why something was not done, and what to do.

@@ -337,9 +337,9 @@ fn copy_output(store: Store) {
     let text = match place {
         Some(Place::Tool(run, id)) => return copy_result(store, run, id),
         Some(Place::Part(run, id)) => {
-            store.view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.clone()))
+            store.view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.to_string()))
         }
-        Some(Place::Message(id)) => store.view(|view| Some(view.messages.get(&id)?.text.clone())),
+        Some(Place::Message(id)) => store.view(|view| Some(view.messages.get(&id)?.text.to_string())),
         None => None,
     };
     match text {

@@ -47,7 +47,7 @@ pub fn text(json: &str) -> String {
 /// still has to be.
 pub fn copied(tool: &ToolView, side: Side, whole: Option<&str>) -> Option<String> {
     if side == Side::Arguments {
-        return Some(tool.arguments.text.clone());
+        return Some(tool.arguments.text.to_string());
     }
     let json = match (whole, &tool.result) {
         (Some(whole), _) => Some(whole),
@@ -57,7 +57,7 @@ pub fn copied(tool: &ToolView, side: Side, whole: Option<&str>) -> Option<String
     Some(match (side, json) {
         (Side::Raw, json) => format!("{}\n{}", tool.arguments.text, json.unwrap_or(&tool.output.text)),
         (_, Some(json)) => text(json),
-        (_, None) => tool.output.text.clone(),
+        (_, None) => tool.output.text.to_string(),
     })
 }
 

@@ -11,6 +11,7 @@ use model::event::{Class, Kind, RunStatus, bound};
 use model::fold::{complete, fold, mismatch};
 use model::frame::{ConversationRow, Durability};
 use model::lens::Mark;
+use model::limits::CONVERSATION_BYTES_MAX;
 use model::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -35,6 +36,9 @@ mod rest;
 
 pub(super) use import::Arrival;
 pub(super) use rest::Use;
+
+/// After so much estimated growth the memory of a full conversation is counted again before anything is refused, in bytes.
+const COUNTED_EVERY_BYTES: u64 = 1 << 20;
 
 /// A viewer's place: the last seq it has, and the last ephemeral fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -116,8 +120,10 @@ struct State {
     ticket: Ticket,
     /// What came since the log was last given the whole state, in bytes.
     since_kept: usize,
-    /// About the memory that the view holds, in bytes.
+    /// About the memory that the view holds, in bytes: more rather than less.
     view_bytes: u64,
+    /// What that was when it was last counted and not estimated.
+    counted_bytes: u64,
     retired: bool,
     /// Whether a history comes, and nobody else may write.
     reserved: bool,
@@ -208,6 +214,7 @@ impl Conversation {
                 }
             }
             state.refuse_forged(publication)?;
+            state.refuse_more(publication)?;
             let appended = self.take(&mut state, publication, now, log)?;
             self.head.store(state.view.seq, Ordering::Release);
             appended
@@ -388,6 +395,25 @@ impl State {
         let is_own = |run: &&RunId| self.view.runs.get(*run).is_some_and(|run| run.own);
         let forged = publication.events.iter().map(|envelope| &envelope.event.run).find(is_own);
         forged.map_or(Ok(()), |run| Err(AppendError::RunOfHub { run: run.clone() }))
+    }
+
+    /// Refuses events from outside that would make the state of a full conversation larger, all of them together. What only ends
+    /// something is taken, so that nothing stays open.
+    fn refuse_more(&mut self, publication: &Publication) -> Result<(), AppendError> {
+        if self.view_bytes < CONVERSATION_BYTES_MAX || publication.by == By::Hub {
+            return Ok(());
+        }
+        let grown = |envelope: &Envelope| grows(&envelope.event.kind, weigh(envelope)) > 0;
+        if !publication.events.iter().any(grown) {
+            return Ok(());
+        }
+        // What was replaced is still in the estimate. Counting takes a walk over all that is there.
+        if self.view_bytes.saturating_sub(self.counted_bytes) >= COUNTED_EVERY_BYTES {
+            self.view_bytes = held(&self.view);
+            self.counted_bytes = self.view_bytes;
+        }
+        let held = self.view_bytes;
+        if held < CONVERSATION_BYTES_MAX { Ok(()) } else { Err(AppendError::Full { held }) }
     }
 
     /// Takes one event; gives it back when it is one that the log keeps.

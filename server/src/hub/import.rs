@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::code::ErrorCode;
 use model::frame::Durability;
+use model::limits::CONVERSATION_BYTES_MAX;
 use model::{ConversationId, Envelope, Position, View};
 
 use super::conversation::Arrival;
@@ -86,6 +87,7 @@ impl ImportError {
             Self::Exists | Self::Busy => ErrorCode::ConversationExists,
             Self::Open(error) => error.code(),
             Self::Log(error) => error.code(),
+            Self::Append(AppendError::Full { .. }) => ErrorCode::TooLarge,
             Self::Append(_) => ErrorCode::LogFailed,
         }
     }
@@ -126,6 +128,10 @@ impl Hub {
             if staged == Ticket::NEVER {
                 reached(self.log(), staged, Durability::Stored.min(self.log().durability())).await?;
             }
+        }
+        let held = blocking(|| arrival.held());
+        if history.by == By::Outside && held >= CONVERSATION_BYTES_MAX {
+            return Err(AppendError::Full { held }.into());
         }
         let adopted = blocking(|| seat.conversation.hand_over(&mut arrival, import.number, self.log()));
         reached(self.log(), adopted, self.log().durability()).await?;

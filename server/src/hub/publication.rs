@@ -2,7 +2,7 @@
 
 use model::code::ErrorCode;
 use model::frame::Durability;
-use model::limits::CONVERSATIONS_MAX;
+use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
 use model::{Envelope, Position, RunId};
 
 use super::orphans::Speaker;
@@ -96,6 +96,14 @@ pub(crate) enum AppendError {
         /// The first such run.
         run: RunId,
     },
+    /// The state of the conversation is as large as it may get.
+    #[error(
+        "the conversation holds {held} bytes, and {CONVERSATION_BYTES_MAX} is the limit: go on in another conversation"
+    )]
+    Full {
+        /// About the bytes that its state holds.
+        held: u64,
+    },
     /// The log and the hub disagree about where the conversation stands: a fault of the hub.
     #[error("the log did not take the events: {0}")]
     Log(#[from] LogError),
@@ -142,6 +150,7 @@ impl PublishError {
             Self::Append(AppendError::Fenced) => ErrorCode::PublisherFenced,
             Self::Append(AppendError::Log(_) | AppendError::Reserved) => ErrorCode::LogFailed,
             Self::Append(AppendError::RunOfHub { .. }) => ErrorCode::RunOfHub,
+            Self::Append(AppendError::Full { .. }) => ErrorCode::TooLarge,
             // The hub finds the conversation again by itself.
             Self::Append(AppendError::Retired) => ErrorCode::Internal,
         }

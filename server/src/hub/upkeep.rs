@@ -19,6 +19,9 @@ const KEEP_EVERY_BYTES: usize = 4 << 20;
 /// About how many bytes of memory an event takes for each byte that it weighs, view and ring together, where it is small.
 const HELD_FOR_EACH_BYTE: u64 = 4;
 
+/// How often a conversation is held that nobody asks anything of: by the map, and by the round of upkeep itself.
+const HELD_HERE: usize = 2;
+
 /// Most whole states that one round gives to the log.
 const KEPT_AT_ONCE: usize = 64;
 
@@ -122,7 +125,7 @@ impl Hub {
                 count -= 1;
                 bytes = bytes.saturating_sub(usage.bytes);
                 let rests = |_: &_, found: &Arc<Conversation>| {
-                    Arc::ptr_eq(found, &conversation) && found.retire_if_kept(&progress)
+                    Arc::ptr_eq(found, &conversation) && !is_held(found) && found.retire_if_kept(&progress)
                 };
                 self.dropped(self.conversations.remove_if(conversation.id(), rests).is_some());
             }
@@ -164,6 +167,14 @@ impl Hub {
         }
         found
     }
+}
+
+/// Whether somebody reads `conversation` or makes something of it. It would keep its memory, and who comes next would read the same
+/// back beside it.
+fn is_held(conversation: &Arc<Conversation>) -> bool {
+    let in_lists = [&conversation.listed, &conversation.noted].map(|list| list.load(Ordering::Acquire));
+    let lists = in_lists.into_iter().filter(|is_in| *is_in).count();
+    Arc::strong_count(conversation) > HELD_HERE + lists
 }
 
 #[cfg(test)]

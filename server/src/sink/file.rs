@@ -77,8 +77,8 @@ struct Place {
     missing: Option<(Seq, Seq)>,
 }
 
-/// See the module.
-struct Files {
+/// The file that is written, and how far each conversation is in it.
+pub(super) struct Files {
     target: FileTarget,
     /// The open file and the bytes of its events.
     open: Option<(File, u64)>,
@@ -86,9 +86,8 @@ struct Files {
 }
 
 /// Writes what moves, until the hub drains; then what is there, once.
-pub(super) async fn run(source: Source, target: FileTarget) {
-    let mut files = blocking(|| Files::read(target));
-    files.begin(&source);
+pub(super) async fn run(source: Source, mut files: Files) {
+    blocking(|| files.go_on(&source));
     let drain = source.shared.drain.clone();
     loop {
         let done = files.round(&source).await;
@@ -104,19 +103,47 @@ pub(super) async fn run(source: Source, target: FileTarget) {
 }
 
 impl Files {
-    /// With the places that the newest file says.
-    fn read(target: FileTarget) -> Self {
+    /// Makes the file where there is none: what was said before stays out, and all that is said from now on comes into it. So
+    /// nothing may be published before this has returned. Reads the list, and an event of each conversation.
+    pub(super) fn set_up(target: FileTarget, source: &Source) -> Self {
         let mut files = Self { target, open: None, places: IndexMap::new() };
-        let Ok(file) = File::open(&files.target.path) else { return files };
+        if files.target.path.exists() {
+            return files;
+        }
+        for row in source.rows() {
+            let at = source.logged_at(&row.conversation, row.head);
+            files.remember(row.conversation, Written { epoch: row.epoch, seq: row.head, at });
+        }
+        match files.open() {
+            Ok(open) => files.open = Some(open),
+            Err(error) => {
+                tracing::warn!(path = %files.target.path.display(), %error, "a sink cannot write");
+            }
+        }
+        files
+    }
+
+    /// Goes on with a file that was there, behind the places that it says, and looks at everything there is.
+    fn go_on(&mut self, source: &Source) {
+        if self.open.is_none() && self.places.is_empty() {
+            self.read();
+        }
+        for id in source.all() {
+            source.follower.tell(&id);
+        }
+    }
+
+    /// Reads the places that the file says.
+    fn read(&mut self) {
+        let Ok(file) = File::open(&self.target.path) else { return };
         for line in BufReader::new(file).split(b'\n').map_while(Result::ok) {
             // The last line may have been cut by a crash: it is written again.
             let Ok(place) = serde_json::from_slice::<Place>(&line) else { continue };
             let missing = place.missing.map(|(_, last)| last);
             if let Some(seq) = place.seq.or(place.after).or(missing) {
-                files.remember(place.conversation, Written { epoch: place.epoch, seq, at: place.at });
+                self.remember(place.conversation, Written { epoch: place.epoch, seq, at: place.at });
             }
         }
-        files
     }
 
     fn remember(&mut self, id: ConversationId, written: Written) {
@@ -124,23 +151,6 @@ impl Files {
             self.places.shift_remove_index(0);
         }
         self.places.insert(id, written);
-    }
-
-    /// Looks at everything there is. In a file that is new, what was there before stays out.
-    fn begin(&mut self, source: &Source) {
-        let is_new = !self.target.path.exists();
-        for id in source.all() {
-            if is_new && let Some(conversation) = source.find(&id) {
-                let (epoch, seq) = (conversation.epoch().clone(), conversation.head());
-                let at = source.taken_at(&conversation, seq);
-                self.remember(id, Written { epoch, seq, at });
-            } else {
-                source.follower.tell(&id);
-            }
-        }
-        if is_new && let Err(error) = blocking(|| self.open()).map(|open| self.open = Some(open)) {
-            tracing::warn!(path = %self.target.path.display(), %error, "a sink cannot write");
-        }
     }
 
     /// Writes what moved. False when something is left that could not be written.

@@ -8,6 +8,7 @@ use model::flow::is_bookkeeping;
 use model::fold::fold;
 use model::ids::{AgentId, RunId};
 use model::json::Json;
+use model::text::Text;
 use model::view::{Item, RunView, Streamed, ToolView, View};
 
 /// What a dialect makes of facts.
@@ -115,14 +116,14 @@ impl Held {
 /// A run that is over is only looked up any more: a conversation of many runs must not be kept whole for each reader.
 fn forget_texts(run: &mut RunView) {
     for part in run.parts.values_mut() {
-        part.body.text = String::new();
+        part.body.text = Text::default();
     }
     for tool in run.tools.values_mut() {
         // A call that somebody else executes gets its result later, and dialects say the arguments with it.
         if tool.state.is_final() {
-            tool.arguments.text = String::new();
+            tool.arguments.text = Text::default();
         }
-        tool.output.text = String::new();
+        tool.output.text = Text::default();
         tool.result = None;
     }
 }

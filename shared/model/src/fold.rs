@@ -88,7 +88,12 @@ fn fold_message(view: &mut View, message: &Message, envelope: &Envelope, changed
     let id = &message.message;
     let run = view.runs.get(&envelope.event.run);
     let within = run.map(|run| Within { run: envelope.event.run.clone(), items: run.items.len() });
-    let new = MessageView { role: message.role.clone(), text: message.text.clone(), at: envelope.at, within };
+    let new = MessageView {
+        role: message.role.clone(),
+        text: message.text.as_str().into(),
+        at: envelope.at,
+        within,
+    };
     if let Some(old) = view.messages.get_mut(id) {
         *old = MessageView { at: old.at, within: old.within.take(), ..new };
     } else if view.messages.len() < MESSAGES_MAX {

@@ -1,11 +1,13 @@
 //! A piece of JSON kept as the text that was sent, so that numbers, key order and spelling survive every hop.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// Valid JSON on one line. Equality is equality of the text.
+/// Valid JSON on one line. Equality is equality of the text. Copies share its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Json(Box<str>);
+pub struct Json(Arc<str>);
 
 impl Json {
     /// `text` as JSON, or nothing when it does not parse.
@@ -18,7 +20,7 @@ impl Json {
         let text = raw.get();
         // A line break inside JSON is always white space between tokens: strings hold it only escaped.
         if text.contains(['\n', '\r']) {
-            return Self(text.replace(['\n', '\r'], " ").into_boxed_str());
+            return Self(text.replace(['\n', '\r'], " ").into());
         }
         Self(text.into())
     }
@@ -30,7 +32,7 @@ impl Json {
 
     /// Any value that can be written as JSON; `null` for the few that cannot (a map with keys that are no strings).
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Self {
-        Self(serde_json::to_string(value).unwrap_or_else(|_| String::from("null")).into_boxed_str())
+        Self(serde_json::to_string(value).unwrap_or_else(|_| String::from("null")).into())
     }
 
     /// The JSON text.

@@ -41,6 +41,7 @@ pub mod recording;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod summary;
+pub mod text;
 
 pub mod flow;
 pub mod format;
@@ -59,4 +60,5 @@ pub use ids::{AgentId, ConversationId, MessageId, PartId, PublisherId, RunId, To
 pub use json::Json;
 pub use lens::Lens;
 pub use position::{Epoch, Position, Seq};
+pub use text::Text;
 pub use view::View;

@@ -90,7 +90,11 @@ pub const RING_BYTES_MAX: usize = 8 << 20;
 pub const RING_EVENTS_MAX: usize = 20_000;
 
 /// About the memory that conversations hold, in bytes, their states and newest events, above which idle ones leave it early.
-pub const MEMORY_BYTES_TARGET: u64 = 256 << 20;
+pub const MEMORY_BYTES_TARGET: u64 = 128 << 20;
+
+/// About the memory that the state of one conversation holds, in bytes, above which it takes nothing more from outside that makes
+/// it larger.
+pub const CONVERSATION_BYTES_MAX: u64 = 64 << 20;
 
 /// How long a conversation that nobody uses stays in memory, in milliseconds.
 pub const IDLE_MS: u64 = 600_000;

@@ -91,7 +91,7 @@ fn said_inside(view: &View) -> HashMap<&RunId, usize> {
 fn message(view: &View, id: &MessageId, out: &mut Events) {
     let Some(known) = view.messages.get(id) else { return };
     let run = known.within.as_ref().map_or_else(RunId::none, |within| within.run.clone());
-    let message = Message { message: id.clone(), role: known.role.clone(), text: known.text.clone() };
+    let message = Message { message: id.clone(), role: known.role.clone(), text: known.text.to_string() };
     out.push(&run, None, known.at, Kind::Message(message));
 }
 

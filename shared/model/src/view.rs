@@ -12,6 +12,7 @@ use crate::event::{ErrorFact, Origin, PartKind, ResultRef, RunStatus, ToolState,
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
 use crate::position::Seq;
+use crate::text::Text;
 
 mod streamed;
 
@@ -59,7 +60,8 @@ pub struct MessageView {
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub role: CompactString,
     /// What.
-    pub text: String,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub text: Text,
     /// When the hub took it.
     pub at: u64,
     /// Where it was said, when that was inside a run.

@@ -146,7 +146,7 @@ pub(super) fn Input(ids: Ids) -> impl IntoView {
             };
             return view! { <Growing read=read class="pre live" newest=true /> }.into_any();
         }
-        let text = tool(store, ids, |tool| tool.arguments.text.clone()).unwrap_or_default();
+        let text = tool(store, ids, |tool| tool.arguments.text.to_string()).unwrap_or_default();
         if text.trim().is_empty() {
             return view! { <p class="none meta">"No arguments"</p> }.into_any();
         }

@@ -171,7 +171,7 @@ fn Buttons(
             return form.begin(Form::Edit(String::new()));
         }
         let text = ids.with_value(|(run, id)| {
-            store.view(|view| Some(view.runs.get(run)?.tools.get(id)?.arguments.text.clone()))
+            store.view(|view| Some(view.runs.get(run)?.tools.get(id)?.arguments.text.to_string()))
         });
         let laid_out = preview::pretty(text.as_deref().unwrap_or("{}").trim());
         form.begin(Form::Edit(laid_out.into_iter().map(|token| token.text).collect()));

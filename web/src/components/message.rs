@@ -27,6 +27,7 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
     });
     let content = move || {
         let Some(MessageView { role, text, .. }) = message.get() else { return ().into_any() };
+        let text = text.to_string();
         match role.as_str() {
             "user" => view! { <UserMessage text=text key=key id=its_id.clone() /> }.into_any(),
             "assistant" => view! { <Written text=text /> }.into_any(),

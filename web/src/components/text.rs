@@ -109,7 +109,7 @@ pub(super) fn Growing(
 #[component]
 pub(super) fn File(run: RunId, id: PartId) -> impl IntoView {
     let store = use_store();
-    let url = move || part(store, &run, &id, |part| part.body.text.clone()).unwrap_or_default();
+    let url = move || part(store, &run, &id, |part| part.body.text.to_string()).unwrap_or_default();
     move || {
         let url = url();
         let is_image = ["png", "jpeg", "gif", "webp"].iter().any(|kind| {

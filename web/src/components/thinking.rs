@@ -63,7 +63,9 @@ pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
     };
     let text = move || {
         let (run, id) = ids.get_value();
-        store.view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.clone())).unwrap_or_default()
+        store
+            .view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.to_string()))
+            .unwrap_or_default()
     };
     let title = move || match head.get() {
         Head { is_hidden: true, is_growing: false, .. } => "Thinking is hidden by the provider".to_owned(),

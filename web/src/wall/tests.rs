@@ -46,7 +46,7 @@ fn a_tile_that_is_looked_at_says_the_newest_steps() {
     let text = PartView {
         kind: PartKind::Text,
         agent: None,
-        body: Streamed { text: "The answer\nbegins".to_owned(), ..Streamed::default() },
+        body: Streamed { text: "The answer\nbegins".into(), ..Streamed::default() },
         started_at: 1,
         ended_at: None,
         duration_ms: None,

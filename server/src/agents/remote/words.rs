@@ -57,7 +57,7 @@ pub(super) fn news(view: &View, agent: &str, session: &str) -> Option<Vec<String
                     said.clear();
                 }
             }
-            Turn::Message(message) if role(&message.role) == "user" => said.push(message.text.clone()),
+            Turn::Message(message) if role(&message.role) == "user" => said.push(message.text.to_string()),
             Turn::Run(_) | Turn::Message(_) => {}
         }
     }

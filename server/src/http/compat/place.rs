@@ -25,7 +25,7 @@ pub(super) fn place(view: &View, messages: &[Spoken], (extent, takes): (Extent, 
         view.items.iter().enumerate().filter_map(|item| said(view, item)).collect();
     let told: Vec<usize> = (0..messages.len()).filter(|at| is_user(messages, *at)).collect();
     let same = |(known, told): &(&(usize, &MessageView), &usize)| {
-        messages.get(**told).is_some_and(|spoken| spoken.text == known.1.text)
+        messages.get(**told).is_some_and(|spoken| known.1.text == spoken.text.as_str())
     };
     let common = known.iter().zip(&told).take_while(same).count();
     let is_history = messages.iter().any(|spoken| spoken.role == "assistant");

@@ -97,6 +97,13 @@ impl Arrival {
     }
 }
 
+impl Arrival {
+    /// About the memory that the state holds as far as it is folded, in bytes.
+    pub(in crate::hub) fn held(&self) -> u64 {
+        held(&self.state.view)
+    }
+}
+
 impl Conversation {
     /// Keeps others from writing while a history comes. False when something was ever said here, or another one comes.
     pub(in crate::hub) fn reserve(&self) -> Result<bool, AppendError> {

@@ -1,7 +1,7 @@
 //! One conversation against the plainest model there is: a list of events.
 
-use model::event::{RunEnd, RunStatus, ToolProgress};
-use model::{Event, PublisherId, RunId, ToolCallId, testkit};
+use model::event::{Message, RunEnd, RunStart, RunStatus, ToolProgress};
+use model::{Event, MessageId, PublisherId, RunId, ToolCallId, testkit};
 use proptest::prelude::*;
 
 use super::*;
@@ -18,6 +18,40 @@ fn bare(event: Event) -> Envelope {
 
 fn publication(events: Vec<Event>) -> Publication {
     Publication::of(events.into_iter().map(bare).collect())
+}
+
+fn said(number: u64, bytes: usize) -> Event {
+    let text = "x".repeat(bytes);
+    let message = Message { message: MessageId::new(&format!("m{number}")), role: "user".into(), text };
+    Event::new(&RunId::none(), Kind::Message(message))
+}
+
+#[test]
+fn i7_a_full_conversation_takes_only_what_ends_something() {
+    let (conversation, log) = (conversation(), MemoryLog::default());
+    let append = |events| conversation.append(&mut publication(events), 1, &log).map(|it| it.events);
+    let run = RunId::new("r");
+    let ends = |status| RunEnd { status, finish_reason: None, usage: None, lost: false };
+    append(vec![Event::new(&run, Kind::RunStart(RunStart::default()))]).unwrap();
+    for number in 0..7 {
+        append(vec![said(number, 10 << 20)]).unwrap();
+    }
+    let refused = append(vec![said(7, 1)]);
+    assert!(
+        matches!(refused, Err(AppendError::Full { held }) if held > CONVERSATION_BYTES_MAX),
+        "{refused:?}"
+    );
+    let head = conversation.head();
+    append(vec![Event::new(&run, Kind::RunEnd(ends(RunStatus::Complete)))]).unwrap();
+    assert_eq!(conversation.head(), head + 1);
+    let mut own = Publication::of_hub(vec![bare(said(8, 1))]);
+    conversation.append(&mut own, 1, &log).unwrap();
+    // What replaces is not more: the estimate is counted again.
+    for _ in 0..2 {
+        let mut smaller = Publication::of_hub(vec![bare(said(0, 1)), bare(said(1, 1 << 20))]);
+        conversation.append(&mut smaller, 1, &log).unwrap();
+    }
+    append(vec![said(9, 1)]).unwrap();
 }
 
 /// What somebody does to a conversation.

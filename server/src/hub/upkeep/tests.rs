@@ -93,6 +93,20 @@ fn i7_over_the_bounds_the_longest_idle_leave_first() {
 }
 
 #[test]
+fn i7_what_somebody_reads_is_not_read_back_beside_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let (hub, hand) = hub(&directory);
+    says(&hub, "c", vec![start(), end()]);
+    let read = hub.find(&id("c")).unwrap().unwrap();
+    rounds(&hub, &hand, 1_800_000_000_000, Bounds { bytes: 1, ..Bounds::idle_after(LONG) });
+    let again = hub.find(&id("c")).unwrap().unwrap();
+    assert!(Arc::ptr_eq(&read, &again), "there would be two of it in memory");
+    drop((read, again));
+    rounds(&hub, &hand, 1_800_000_000_000, Bounds { bytes: 1, ..Bounds::idle_after(LONG) });
+    assert!(hub.conversations.is_empty());
+}
+
+#[test]
 fn i7_states_count_as_memory_also_when_they_are_read_back() {
     let directory = tempfile::tempdir().unwrap();
     let (hub, hand) = hub(&directory);

@@ -129,10 +129,19 @@ const EARLY_MAX: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Listener(Arc<Mutex<Listening>>);
 
+/// Who is told how far one call is.
+#[derive(Debug)]
+struct Hearer {
+    tool: ToolCallId,
+    notes: mpsc::Sender<Note>,
+    /// The highest progress so far.
+    highest: f64,
+}
+
 /// Who is told how far which call is.
 #[derive(Debug, Default)]
 struct Listening {
-    told: HashMap<ProgressToken, (ToolCallId, mpsc::Sender<Note>)>,
+    told: HashMap<ProgressToken, Hearer>,
     /// The newest progress of calls that nobody listens to: a server may speak before the call that it got is known here.
     /// Bounded by [`EARLY_MAX`]; the oldest goes first.
     early: IndexMap<ProgressToken, ProgressNotificationParam>,
@@ -149,17 +158,21 @@ impl Listener {
     /// Tells `notes` how far the call is that goes by `token`, also what the server said of it before.
     pub(super) fn listen(&self, token: ProgressToken, tool: ToolCallId, notes: mpsc::Sender<Note>) -> Told {
         let mut listening = self.0.lock();
+        let mut hearer = Hearer { tool, notes, highest: f64::NEG_INFINITY };
         if let Some(said) = listening.early.shift_remove(&token) {
-            tell(said, tool.clone(), &notes);
+            hearer.hear(said);
         }
-        listening.told.insert(token.clone(), (tool, notes));
+        listening.told.insert(token.clone(), hearer);
         Told { listener: self.clone(), token }
     }
 
     fn hear(&self, said: ProgressNotificationParam) {
         let mut listening = self.0.lock();
-        if let Some((tool, notes)) = listening.told.get(&said.progress_token) {
-            tell(said, tool.clone(), notes);
+        if let Some(hearer) = listening.told.get_mut(&said.progress_token) {
+            hearer.hear(said);
+            return;
+        }
+        if listening.early.get(&said.progress_token).is_some_and(|known| known.progress > said.progress) {
             return;
         }
         if listening.early.len() >= EARLY_MAX {
@@ -169,10 +182,18 @@ impl Listener {
     }
 }
 
-fn tell(said: ProgressNotificationParam, tool: ToolCallId, notes: &mpsc::Sender<Note>) {
-    let ProgressNotificationParam { progress: current, total, message, .. } = said;
-    // Only the newest counts: where too many wait, this one is not missed.
-    drop(notes.try_send(Note::Progress(progress(tool, current, total, message))));
+impl Hearer {
+    /// Passes on what was said, unless more progress was said before: rmcp handles each notification in a task of its own, so
+    /// they arrive here in any order. A server's progress never falls, as its protocol says.
+    fn hear(&mut self, said: ProgressNotificationParam) {
+        let ProgressNotificationParam { progress: current, total, message, .. } = said;
+        if current < self.highest {
+            return;
+        }
+        self.highest = current;
+        // Only the newest counts: where too many wait, this one is not missed.
+        drop(self.notes.try_send(Note::Progress(progress(self.tool.clone(), current, total, message))));
+    }
 }
 
 impl Drop for Told {

@@ -113,7 +113,7 @@ pub(super) fn arguments(tool: &ToolView) -> String {
 /// The result, where there is one that says something.
 pub(super) fn output(tool: &ToolView) -> Option<Output> {
     let text = &tool.output.text;
-    let printed = || (!text.trim().is_empty()).then(|| Output { text: text.clone(), is_json: false });
+    let printed = || (!text.trim().is_empty()).then(|| Output { text: text.to_string(), is_json: false });
     tool.result.as_ref().map(Output::of).filter(|output| !output.is_empty()).or_else(printed)
 }
 

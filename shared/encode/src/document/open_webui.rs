@@ -146,7 +146,7 @@ fn call(id: &str, tool: &ToolView, run: &RunView, options: Options) -> String {
     let arguments = &tool.arguments.text;
     let arguments = match tool.state {
         ToolState::Writing if !is_done => String::new(),
-        _ => Json::parse(arguments).map_or_else(|| arguments.clone(), |json| json.as_str().to_owned()),
+        _ => Json::parse(arguments).map_or_else(|| arguments.to_string(), |json| json.as_str().to_owned()),
     };
     let mut tag = format!("<details type=\"tool_calls\" done=\"{is_done}\"");
     put_attribute("id", id, &mut tag);

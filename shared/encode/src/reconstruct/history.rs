@@ -97,7 +97,7 @@ pub fn history(view: &View, unfinished: Unfinished) -> (Vec<Said>, Option<Partia
                 // A tool's message has no call to stand behind: results stand in the runs.
                 let is_result = matches!(message.role.as_str(), "tool" | "function");
                 if !is_result && !message.text.trim().is_empty() {
-                    writer.said.push(Said::Message(message.role.clone(), message.text.clone()));
+                    writer.said.push(Said::Message(message.role.clone(), message.text.to_string()));
                 }
             }
             Turn::Run(stretch) => partial = writer.stretch(&stretch),
@@ -261,7 +261,7 @@ fn percentage(run: &RunView) -> Option<u8> {
 fn thinking(part: &PartView) -> Option<Thinking> {
     let is_whole = part.ended_at.is_some() && part.body.cut == 0 && part.body.missing == 0;
     let signature = part.signature.clone().filter(|_| is_whole)?;
-    Some(Thinking { text: part.body.text.clone(), signature })
+    Some(Thinking { text: part.body.text.to_string(), signature })
 }
 
 fn add_text(text: &mut String, part: &PartView) {
@@ -307,7 +307,7 @@ fn answer(run: &RunView, tool: &ToolView, unfinished: Unfinished) -> Option<(Str
 fn result(tool: &ToolView) -> String {
     let mut text = match &tool.result {
         Some(json) => texts(json).unwrap_or_else(|| json.to_text().into_owned()),
-        None => tool.output.text.clone(),
+        None => tool.output.text.to_string(),
     };
     if text.trim().is_empty() || text == "null" {
         return if tool.is_error { "failed" } else { "completed" }.to_owned();

@@ -178,7 +178,7 @@ fn what_is_said_inside_a_run_stands_where_it_was_said() {
         "#,
     );
     let print = |turn: &Turn<'_>| match turn {
-        Turn::Message(message) => message.text.clone(),
+        Turn::Message(message) => message.text.to_string(),
         Turn::Run(stretch) => format!("{:?}{}", stretch.items, if stretch.is_last { "." } else { "" }),
     };
     let turns: Vec<String> = turns(&view).iter().map(print).collect();

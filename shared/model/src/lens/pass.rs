@@ -204,7 +204,7 @@ impl Passing<'_> {
         id: &ToolCallId,
         name: Option<&compact_str::CompactString>,
     ) {
-        let arguments = run.and_then(|run| run.tools.get(id)).map(|tool| tool.arguments.text.clone());
+        let arguments = run.and_then(|run| run.tools.get(id)).map(|tool| tool.arguments.text.to_string());
         self.add(envelope, Kind::ToolCall { tool: id.clone(), name: name.cloned(), arguments });
     }
 

@@ -8,7 +8,7 @@ use crate::view::Streamed;
 pub(super) fn deltas(body: &Streamed) -> Vec<(u64, CompactString)> {
     let mut deltas = Vec::new();
     if body.missing > 0 || !body.text.is_empty() {
-        deltas.push((body.missing, CompactString::new(&body.text)));
+        deltas.push((body.missing, CompactString::new(body.text.as_str())));
     }
     let mut len = body.missing.saturating_add(body.text.len() as u64);
     // A delta that began inside of a character that was there already made the text longer than what is kept of it.

@@ -6,6 +6,7 @@ use fnv::FnvHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::PART_BYTES_MAX;
+use crate::text::Text;
 
 /// FNV-1a's start value.
 const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
@@ -16,7 +17,8 @@ const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Streamed {
     /// The text, up to [`PART_BYTES_MAX`] bytes.
-    pub text: String,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub text: Text,
     /// Bytes of the whole text.
     pub len: u64,
     /// FNV-1a 64 of the whole text, in hex on the wire since a browser's number does not hold 64 bits.
@@ -36,7 +38,7 @@ pub struct Streamed {
 impl Default for Streamed {
     fn default() -> Self {
         Self {
-            text: String::new(),
+            text: Text::default(),
             len: 0,
             hash: HASH_START,
             cut: 0,

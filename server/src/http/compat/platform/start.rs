@@ -180,7 +180,9 @@ fn news(view: &View, count: usize, messages: Vec<Spoken>) -> (usize, Vec<Spoken>
     };
     for spoken in &messages {
         let known = spoken.id.as_ref().and_then(|id| view.messages.get(id));
-        if let Some(at) = place(spoken).filter(|_| known.is_some_and(|known| known.text != spoken.text)) {
+        if let Some(at) =
+            place(spoken).filter(|_| known.is_some_and(|known| known.text != spoken.text.as_str()))
+        {
             count = count.min(at);
         }
     }

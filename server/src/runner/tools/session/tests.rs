@@ -25,3 +25,18 @@ fn progress_that_comes_before_anybody_listens_is_told_to_who_listens_then() {
     }
     assert_eq!(listener.0.lock().early.len(), EARLY_MAX);
 }
+
+#[test]
+fn progress_that_comes_out_of_order_never_falls() {
+    let (listener, (notes, mut told)) = (Listener::default(), mpsc::channel(8));
+    listener.hear(said(1, 2.0));
+    listener.hear(said(1, 1.0));
+    let _listening = listener.listen(said(1, 0.0).progress_token, ToolCallId::new("t"), notes);
+    for step in [4.0, 3.0, 4.0, 5.0] {
+        listener.hear(said(1, step));
+    }
+    let steps: Vec<_> = std::iter::from_fn(|| told.try_recv().ok())
+        .map(|note| if let Note::Progress(progress) = note { progress.current } else { None })
+        .collect();
+    assert_eq!(steps, [Some(2), Some(4), Some(4), Some(5)]);
+}

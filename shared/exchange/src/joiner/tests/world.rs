@@ -222,5 +222,5 @@ pub(super) fn tools(view: &View) -> Vec<(String, &ToolView)> {
 
 /// The messages of a view, in order.
 pub(super) fn messages(view: &View) -> Vec<(String, String)> {
-    view.messages.values().map(|message| (message.role.to_string(), message.text.clone())).collect()
+    view.messages.values().map(|message| (message.role.to_string(), message.text.to_string())).collect()
 }

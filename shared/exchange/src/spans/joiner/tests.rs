@@ -183,7 +183,7 @@ fn sub_agents_stand_below_the_call_that_started_them() {
     let of_scout = |name: &str| run.tools[&ToolCallId::new(name)].agent.as_ref() == Some(scout);
     assert_eq!((of_scout("call_1x"), of_scout("call_1"), of_scout("call_3")), (true, false, false));
     let texts: Vec<_> =
-        run.parts.values().map(|part| (part.agent.is_some(), part.body.text.clone())).collect();
+        run.parts.values().map(|part| (part.agent.is_some(), part.body.text.to_string())).collect();
     let used = |usage: Option<model::event::Usage>| usage.map(|it| (it.input_tokens, it.output_tokens));
     assert_eq!((used(facts.usage), used(run.usage)), (Some((20, 8)), Some((50, 20))), "two calls of five");
     assert_eq!(texts, [(true, "Faro is sunny.".to_owned()), (false, "Sunny everywhere.".to_owned())]);

@@ -1,0 +1,113 @@
+//! A text of a view that grows, and that copies of the view share until one of them grows.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A text of which a copy costs nothing: copies share its bytes. The first [`Text::push_str`] after a copy was made copies the
+/// bytes of this one text, so that the other copies stay as they are.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::rc_buffer, reason = "it grows in place while nobody shares it")]
+pub struct Text(Option<Arc<String>>);
+
+impl Text {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_deref().map_or("", String::as_str)
+    }
+
+    /// Appends `text`.
+    pub fn push_str(&mut self, text: &str) {
+        if !text.is_empty() {
+            Arc::make_mut(self.0.get_or_insert_default()).push_str(text);
+        }
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self((!text.is_empty()).then(|| Arc::new(text)))
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for Text {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Text {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Text;
+
+    #[test]
+    fn a_copy_shares_the_bytes_until_one_of_them_grows() {
+        let mut text = Text::from("one");
+        let copy = text.clone();
+        assert_eq!(text.as_str().as_ptr(), copy.as_str().as_ptr());
+        text.push_str(" two");
+        assert_eq!((&*text, &*copy), ("one two", "one"));
+    }
+
+    #[test]
+    fn equality_is_that_of_the_text() {
+        let mut grown = Text::default();
+        grown.push_str("");
+        assert_eq!(grown, Text::from(""));
+        grown.push_str("a");
+        assert_eq!(grown, Text::from(String::from("a")));
+        assert!(grown == "a" && grown != *"b");
+    }
+
+    #[test]
+    fn it_is_a_string_in_json() {
+        let text: Text = serde_json::from_str("\"a\\nb\"").unwrap();
+        assert_eq!((text.as_str(), serde_json::to_string(&text).unwrap().as_str()), ("a\nb", "\"a\\nb\""));
+    }
+}
