@@ -233,6 +233,10 @@ pub(crate) trait EventLog: std::fmt::Debug + Send + Sync {
     /// Whether it searches, counts calls and lists: if not, nobody needs to say what that takes.
     fn indexes(&self) -> bool;
 
+    /// Whether an append to `conversation` that continues `after` would be taken. The caller asks before it changes anything of its
+    /// own, and appends while nobody else can append to the conversation: then [`EventLog::append`] does not refuse. Does not wait.
+    fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError>;
+
     /// Takes what continues the conversation. Does not wait.
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError>;
 

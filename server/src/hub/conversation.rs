@@ -248,6 +248,8 @@ impl Conversation {
         log: &dyn EventLog,
     ) -> Result<Appended, AppendError> {
         let before = self.position(state.view.seq);
+        // Before anything changes: what the log refuses leaves nothing behind, and its repetition is no duplicate.
+        log.continues(&self.id, before.seq)?;
         let anomalies = state.view.anomalies.total;
         let kept = state.since_kept;
         let events = publication.events.len() as u64;

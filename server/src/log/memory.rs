@@ -42,6 +42,15 @@ impl EventLog for MemoryLog {
         false
     }
 
+    fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+        match self.conversations.get(conversation) {
+            Some(kept) if kept.head() != after => {
+                Err(LogError::Conflict { found: kept.head(), expected: after })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
         let Append { conversation, after, envelopes, attachments, .. } = append;
         self.attached.lock().put(conversation, attachments);

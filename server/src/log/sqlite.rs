@@ -258,6 +258,10 @@ impl EventLog for SqliteLog {
         true
     }
 
+    fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+        self.queue.continues(conversation, after)
+    }
+
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
         let after = append.after.seq;
         let head = append.envelopes.last().map_or(after, |envelope| envelope.seq);

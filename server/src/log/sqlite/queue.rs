@@ -147,18 +147,19 @@ impl Queue {
         self.progress.borrow().health != Health::Well
     }
 
+    /// Whether events that continue `conversation` after `after` would be taken.
+    pub(super) fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+        self.state.lock().continues(conversation, after)
+    }
+
     /// Takes events that continue `conversation` from `after` to `head`.
     pub(super) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
         let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
         let mut state = self.state.lock();
-        if let Some(tail) = state.tails.get(&conversation) {
-            if tail.is_holed() {
-                state.tails.left_out(&conversation);
-                return Ok(Ticket::NEVER);
-            }
-            if tail.head != after {
-                return Err(LogError::Conflict { found: tail.head, expected: after });
-            }
+        state.continues(&conversation, after)?;
+        if state.tails.get(&conversation).is_some_and(|tail| tail.is_holed()) {
+            state.tails.left_out(&conversation);
+            return Ok(Ticket::NEVER);
         }
         if state.bytes.saturating_add(op.bytes()) > self.bytes_max {
             state.hole(&conversation, after);
@@ -341,6 +342,17 @@ impl Queue {
 }
 
 impl State {
+    /// Whether events that continue `conversation` after `after` would be taken. One with a hole takes what comes: its next checkpoint
+    /// holds it.
+    fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+        match self.tails.get(conversation) {
+            Some(tail) if !tail.is_holed() && tail.head != after => {
+                Err(LogError::Conflict { found: tail.head, expected: after })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn hole(&mut self, conversation: &ConversationId, head: Seq) {
         self.tails.hole(conversation, head);
         self.unnamed.insert(conversation.clone());
