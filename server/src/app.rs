@@ -90,7 +90,7 @@ pub(crate) async fn run(
 
 /// What the hub does beside the traffic.
 async fn upkeep(shared: &Shared) {
-    let bounds = Bounds::idle_after(shared.config.idle);
+    let bounds = Bounds::idle_after(shared.config.idle, shared.config.memory_target);
     loop {
         // Where memory fills faster than that, rounds follow each other as fast as the log can take what leaves.
         tokio::time::sleep(shared.config.upkeep.min(ROUND_MIN)).await;

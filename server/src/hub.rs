@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use model::frame::ConversationRow;
-use model::limits::CONVERSATIONS_MAX;
+use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
 use model::{ConversationId, Epoch, Seq};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -64,7 +64,11 @@ pub(crate) struct Hub {
     watched: Notify,
     /// About the memory that the conversations hold, in bytes: counted in each round of upkeep, estimated in between.
     held: AtomicU64,
-    /// Told when that is more than the target.
+    /// That, counted in the newest round.
+    counted: AtomicU64,
+    /// What it should not be more than, in bytes.
+    memory_target: u64,
+    /// Told when it is more.
     crowded: Notify,
     orphans: Orphans,
     prices: Prices,
@@ -86,6 +90,8 @@ impl Hub {
             watchers: AtomicUsize::new(0),
             watched: Notify::new(),
             held: AtomicU64::new(0),
+            counted: AtomicU64::new(0),
+            memory_target: MEMORY_BYTES_TARGET,
             crowded: Notify::new(),
             presence: Presence::default(),
             orphans: Orphans::default(),
@@ -97,6 +103,12 @@ impl Hub {
     /// The same with what models cost.
     pub(crate) fn with_prices(mut self, prices: Prices) -> Self {
         self.prices = prices;
+        self
+    }
+
+    /// The same with `bytes` as the target for the memory that its conversations hold.
+    pub(crate) fn with_memory_target(mut self, bytes: u64) -> Self {
+        self.memory_target = bytes;
         self
     }
 
@@ -195,6 +207,7 @@ impl Hub {
         loop {
             let conversation = self.open(id)?;
             self.prices.put(&mut publication, &conversation);
+            publication.room = self.room();
             let appended = conversation.append(&mut publication, clock::now_ms(), self.log());
             if appended == Err(AppendError::Retired) {
                 // It was dropped after it was found: the next round finds or makes another.
@@ -356,6 +369,7 @@ fn count(appended: &Result<Appended, AppendError>) {
             | AppendError::Reserved
             | AppendError::RunOfHub { .. }
             | AppendError::Full { .. }
+            | AppendError::Crowded { .. }
             | AppendError::Log(_),
         ) => {}
     }

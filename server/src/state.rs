@@ -65,7 +65,8 @@ impl Shared {
             }
         };
         let patience = Patience::of(config.stalled_after, config.interrupted_after);
-        let hub = Arc::new(Hub::new(log).with_patience(patience).with_prices(config.prices.clone()));
+        let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());
+        let hub = Arc::new(hub.with_memory_target(config.memory_target));
         let tasks = TaskTracker::new();
         let fanout = Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat);
         let sockets = Sockets::default();

@@ -16,7 +16,7 @@ use super::amount::{ByteSize, Span};
 use super::doors::DoorSettings;
 use super::price::PriceSettings;
 use super::upstreams::{UpstreamSettings, as_tables, named};
-use model::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
+use model::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, MEMORY_BYTES_TARGET, STALLED_AFTER_MS};
 
 /// Where a hub listens when nobody says otherwise.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);
@@ -81,6 +81,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_IDLE_AFTER")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) idle_after: Option<u64>,
+    /// About the memory that conversations may hold together before those that nobody uses leave it early; half as much again, and
+    /// conversations over 8 MiB take nothing more until there is room: 128MiB, 1GB [default: 128MiB]
+    #[arg(long, value_name = "SIZE", env = "FANLIGHT_MEMORY_TARGET")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_target: Option<ByteSize>,
     /// How many seconds a run may be without a word and without a connection of its publisher before it is stalled; 0 is
     /// for ever [default: 15]
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_STALLED_AFTER")]
@@ -152,6 +157,8 @@ pub(crate) struct Settings {
     pub(crate) upstreams: BTreeMap<String, UpstreamSettings>,
     /// Seconds until a conversation that nobody uses leaves memory.
     pub(crate) idle_after: u64,
+    /// About the memory that conversations may hold together.
+    pub(crate) memory_target: ByteSize,
     /// Seconds until a run whose publisher is gone is stalled; 0 is for ever.
     pub(crate) stalled_after: u64,
     /// Seconds until it is interrupted; 0 is for ever.
@@ -195,6 +202,7 @@ impl Default for Settings {
             mcp: BTreeMap::new(),
             prices: BTreeMap::new(),
             idle_after: IDLE_MS / 1000,
+            memory_target: ByteSize(MEMORY_BYTES_TARGET),
             stalled_after: STALLED_AFTER_MS / 1000,
             interrupted_after: INTERRUPTED_AFTER_MS / 1000,
             sse_ping: None,

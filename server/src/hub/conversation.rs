@@ -399,10 +399,10 @@ impl State {
         forged.map_or(Ok(()), |run| Err(AppendError::RunOfHub { run: run.clone() }))
     }
 
-    /// Refuses events from outside that would make the state of a full conversation larger, all of them together. What only ends
-    /// something is taken, so that nothing stays open.
+    /// Refuses events from outside that would make the state larger where it holds as much as there is room for, all of them together.
+    /// What only ends something is taken, so that nothing stays open.
     fn refuse_more(&mut self, publication: &Publication) -> Result<(), AppendError> {
-        if self.view_bytes < CONVERSATION_BYTES_MAX || publication.by == By::Hub {
+        if self.view_bytes < publication.room || publication.by == By::Hub {
             return Ok(());
         }
         let grown = |envelope: &Envelope| grows(&envelope.event.kind, weigh(envelope)) > 0;
@@ -415,7 +415,11 @@ impl State {
             self.counted_bytes = self.view_bytes;
         }
         let held = self.view_bytes;
-        if held < CONVERSATION_BYTES_MAX { Ok(()) } else { Err(AppendError::Full { held }) }
+        match held {
+            held if held < publication.room => Ok(()),
+            held if held < CONVERSATION_BYTES_MAX => Err(AppendError::Crowded { held }),
+            held => Err(AppendError::Full { held }),
+        }
     }
 
     /// Takes one event; gives it back when it is one that the log keeps.

@@ -157,7 +157,7 @@ impl Queue {
         let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
         let mut state = self.state.lock();
         state.continues(&conversation, after)?;
-        if state.tails.get(&conversation).is_some_and(|tail| tail.is_holed()) {
+        if state.tails.get(&conversation).is_some_and(Tail::is_holed) {
             state.tails.left_out(&conversation);
             return Ok(Ticket::NEVER);
         }
