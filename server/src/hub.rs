@@ -23,6 +23,8 @@ mod counted;
 mod ephemera;
 mod followers;
 mod glean;
+#[cfg(test)]
+pub(crate) mod halting;
 mod import;
 mod list;
 mod marks;

@@ -6,14 +6,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use figment::Figment;
-use figment::providers::{Format as _, Serialized, Toml};
 use serde::{Deserialize, Serialize};
 
 use super::SinkSettings;
 use super::agents::{AgentSettings, McpSettings};
 use super::amount::{ByteSize, Span};
 use super::doors::DoorSettings;
+use super::layers;
 use super::price::PriceSettings;
 use super::upstreams::{UpstreamSettings, as_tables, named};
 use model::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, MEMORY_BYTES_TARGET, STALLED_AFTER_MS};
@@ -181,6 +180,11 @@ pub(crate) struct Settings {
     pub(crate) trace_format: TraceFormat,
 }
 
+/// What does not fit.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Unfit(String);
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -214,12 +218,21 @@ impl Default for Settings {
 }
 
 impl ServeArgs {
-    /// What holds when all sources are laid over one another.
-    pub(crate) fn settings(&self) -> Result<Settings, Box<figment::Error>> {
-        let mut figment = Figment::from(Serialized::defaults(Settings::default()));
+    /// What holds when all sources are laid over one another; else what does not fit, its key and its file. What is wrong with
+    /// a flag or a variable of the environment was said before.
+    pub(crate) fn settings(&self) -> Result<Settings, Unfit> {
+        self.laid().map_err(Unfit)
+    }
+
+    fn laid(&self) -> Result<Settings, String> {
+        let mut settings = layers::fields(&Settings::default())?;
         if let Some(file) = &self.config {
-            figment = figment.merge(Toml::file_exact(file));
+            layers::lay(&mut settings, layers::file(file)?);
         }
-        figment.merge(Serialized::defaults(self)).extract().map_err(Box::new)
+        layers::lay(&mut settings, layers::fields(self)?);
+        layers::fit(settings).map_err(|error| match &self.config {
+            Some(file) => format!("{error} in {}", file.display()),
+            None => error,
+        })
     }
 }

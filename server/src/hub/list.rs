@@ -35,6 +35,12 @@ impl Hub {
         Ok(Listed { rows, more })
     }
 
+    /// The row of the conversation `id` as it is now; nothing for one that is not in memory.
+    pub(crate) fn row(&self, id: &ConversationId) -> Option<ConversationRow> {
+        let found = self.conversations.get(id).map(|found| Arc::clone(&found))?;
+        Some(found.row())
+    }
+
     /// How many conversations there are.
     pub(crate) fn total(&self) -> u64 {
         if self.log.indexes() { self.log.count() } else { self.conversations.len() as u64 }
