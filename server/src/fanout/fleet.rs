@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use bytes::Bytes;
+use event_log::{ListQuery, blocking};
 use model::frame::Sub;
 use model::limits::FLEET_ROWS_MAX;
 use parking_lot::Mutex;
 
 use super::{Ladder, Outbox, Place, Sent, Subscription};
 use crate::hub::{Cursor, Hub, Listed};
-use crate::log::{ListQuery, blocking};
 use crate::wire;
 
 /// Who views the list.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use event_log::blocking;
 use model::frame::ConversationRow;
 use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
 
 use super::conversation::Use;
 use super::{Conversation, Hub};
-use crate::log::blocking;
 
 /// Once so many bytes have come since the log was given the whole state, a conversation that rests is given again: so
 /// reading it back never takes long.
