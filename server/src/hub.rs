@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
+use event_log::{EventLog, LogError, Page, Retention, Ticket, blocking};
 use model::frame::ConversationRow;
 use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
 use model::{ConversationId, Epoch, Seq};
@@ -15,7 +16,6 @@ use tokio::sync::Notify;
 
 use crate::clock;
 use crate::fanout::Presence;
-use crate::log::{EventLog, LogError, Page, Retention, Ticket, blocking};
 use crate::tally::TALLY;
 
 mod conversation;
@@ -278,7 +278,7 @@ impl Hub {
         }
         // What left the ring may still be in the log's queue.
         let level = model::frame::Durability::Stored.min(self.log.durability());
-        let reached = crate::log::reached(self.log(), conversation.ticket(), level).await;
+        let reached = event_log::reached(self.log(), conversation.ticket(), level).await;
         let page = blocking(|| self.log.read(conversation.id(), after, limit));
         match (reached, page) {
             // A log that cannot write still has what it wrote before.
@@ -294,7 +294,7 @@ impl Hub {
             return Ok(None);
         }
         let level = model::frame::Durability::Stored.min(self.log.durability());
-        drop(crate::log::reached(self.log(), conversation.ticket(), level).await);
+        drop(event_log::reached(self.log(), conversation.ticket(), level).await);
         blocking(|| {
             // What a log that cannot write lacks at its end, and memory has no more.
             let head = self.log.read(conversation.id(), Seq::MAX, 1)?.head;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use event_log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +17,6 @@ use crate::fanout::{Fanout, Outbox};
 use crate::http::compat::{Shelf, Threads};
 use crate::hub::Hub;
 use crate::hub::orphans::Patience;
-use crate::log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
 use crate::proxy::Proxy;
 use crate::runner::tools::Toolbox;
 use crate::traces::Traces;

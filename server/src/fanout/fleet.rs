@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use bytes::Bytes;
+use event_log::{ListQuery, blocking};
 use indexmap::IndexMap;
 use model::ConversationId;
 use model::frame::{ConversationRow, Sub};
@@ -13,7 +14,6 @@ use parking_lot::Mutex;
 
 use super::{Ladder, Outbox, Place, Sent, Subscription};
 use crate::hub::{Cursor, Hub, Listed};
-use crate::log::{ListQuery, blocking};
 use crate::wire;
 
 /// Who views the list.

@@ -7,11 +7,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use event_log::Ring;
+use event_log::{Append, EventLog, Page, Progress, Stored, Ticket};
 use model::event::{Class, Kind, RunStatus, bound};
 use model::fold::{complete, fold, mismatch};
 use model::frame::{ConversationRow, Durability};
 use model::lens::Mark;
 use model::limits::CONVERSATION_BYTES_MAX;
+use model::weigh::{grows, held, weigh};
 use model::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -26,9 +29,6 @@ use super::publication::{AppendError, Appended, By, Publication};
 use super::publishers::{Publishers, Verdict};
 use super::row::row;
 use crate::fanout::Sights;
-use crate::log::{Append, EventLog, Page, Progress, Stored, Ticket};
-use crate::ring::Ring;
-use crate::weigh::{grows, held, weigh};
 
 mod import;
 mod orphans;

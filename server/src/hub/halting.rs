@@ -9,7 +9,7 @@ use model::{ConversationId, Seq};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-use crate::log::{
+use event_log::{
     Append, Call, Checkpoint, EventLog, Finds, Import, ListQuery, LogError, MemoryLog, Page, Progress,
     Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten,
 };
@@ -78,6 +78,10 @@ impl EventLog for Halting {
 
     fn indexes(&self) -> bool {
         true
+    }
+
+    fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+        self.under.continues(conversation, after)
     }
 
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use event_log::{ListQuery, LogError};
 use model::ConversationId;
 use model::frame::ConversationRow;
 
 use super::{Conversation, Hub};
-use crate::log::{ListQuery, LogError};
 
 /// A page of the list.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! What is published, and what came of it.
 
+use event_log::{Attachment, LogError, Ticket};
 use model::code::ErrorCode;
 use model::frame::Durability;
 use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX, CROWDED_CONVERSATION_BYTES_MAX};
@@ -7,7 +8,6 @@ use model::{Envelope, Position, RunId};
 
 use super::orphans::Speaker;
 use super::publishers::Claim;
-use crate::log::{Attachment, LogError, Ticket};
 
 /// What is to be appended: taken as a whole or refused as a whole.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use event_log::blocking;
 use model::frame::ConversationRow;
 use model::limits::{
     CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX, CROWDED_CONVERSATION_BYTES_MAX, CROWDED_PERCENT,
@@ -12,7 +13,6 @@ use model::limits::{
 
 use super::conversation::Use;
 use super::{Conversation, Hub};
-use crate::log::blocking;
 
 /// Once so many bytes have come since the log was given the whole state, a conversation that rests is given again: so
 /// reading it back never takes long.

@@ -10,7 +10,7 @@ use super::*;
 use crate::fanout::outbox::Line;
 use crate::hub::Publication;
 use crate::hub::halting::Halting;
-use crate::log::EventLog;
+use event_log::EventLog;
 
 /// How long something that waits for nobody may take.
 const AT_ONCE: Duration = Duration::from_secs(5);

@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use event_log::blocking;
 use indexmap::IndexMap;
 use model::event::Kind;
 use model::limits::{ALIKE_AT_ONCE_MS, THREADS_ALIKE_MAX, THREADS_REMEMBERED_MAX};
@@ -20,7 +21,6 @@ use super::platform::Rows;
 use crate::agents::Spoken;
 use crate::clock;
 use crate::hub::Hub;
-use crate::log::blocking;
 use crate::runner::Place;
 use crate::state::Shared;
 

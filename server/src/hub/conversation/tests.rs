@@ -1,12 +1,12 @@
 //! One conversation against the plainest model there is: a list of events.
 
+use event_log::MemoryLog;
 use model::event::{Message, RunEnd, RunStart, RunStatus, ToolProgress};
 use model::{Event, MessageId, PublisherId, RunId, ToolCallId, testkit};
 use proptest::prelude::*;
 
 use super::*;
 use crate::hub::{Claim, Numbers};
-use crate::log::MemoryLog;
 
 fn conversation() -> Conversation {
     Conversation::new(ConversationId::parse("c").unwrap(), Epoch::new("e"))

@@ -1,12 +1,12 @@
 //! Leaving memory and coming back, with a log on disk.
 
+use event_log::{EventLog, Hand, Options, SqliteLog};
 use model::code::ErrorCode;
 use model::event::{Kind, PartKind, RunEnd, RunStart, RunStatus};
 use model::{ConversationId, Envelope, Event, PartId, RunId, snapshot};
 
 use super::*;
 use crate::hub::Publication;
-use crate::log::{EventLog, Hand, Options, SqliteLog};
 use model::limits::MEMORY_BYTES_TARGET;
 
 const LONG: Duration = Duration::from_mins(10);
@@ -68,7 +68,7 @@ fn i7_what_nobody_uses_leaves_memory_and_comes_back_as_it_was() {
     says(&hub, "over", vec![start()]);
     assert_eq!(back.head(), 3, "it goes on");
     hub.leave(&viewer);
-    let rows = hub.list(&crate::log::ListQuery { limit: 10, ..Default::default() }).unwrap().rows;
+    let rows = hub.list(&event_log::ListQuery { limit: 10, ..Default::default() }).unwrap().rows;
     assert_eq!(rows.len(), 3);
 }
 
@@ -169,7 +169,7 @@ fn what_is_gone_from_the_log_is_told_to_no_list_any_more() {
     crate::clock::travel(now + 600_000);
     says(&hub, "second", vec![start(), end()]);
     hand.write();
-    let rule = crate::log::Retention { age_ms: None, bytes: None, conversations: Some(1) };
+    let rule = event_log::Retention { age_ms: None, bytes: None, conversations: Some(1) };
     assert_eq!(hub.retain(&rule, now + 600_000).unwrap().0, 1);
     let told: Vec<String> = hub.take_changed().iter().map(|row| row.conversation.to_string()).collect();
     assert_eq!(told, ["second"]);

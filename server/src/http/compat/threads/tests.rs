@@ -9,7 +9,7 @@ use model::{Envelope, Epoch, PartId, Position, View};
 
 use super::*;
 use crate::hub::halting::Halting;
-use crate::log::{EventLog, Stored};
+use event_log::{EventLog, Stored};
 
 /// Something that was asked in a conversation of this name.
 fn known(asked: u64, name: &str) -> Known {
