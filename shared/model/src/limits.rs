@@ -166,8 +166,15 @@ pub const TRANSFERS_OPEN_MAX: usize = 256;
 /// files as a rule: half of them.
 pub const STREAMS_OPEN_MAX: usize = 512;
 
+/// Longest body of `POST /v1/conversations/{c}/events`, in bytes. A longer one is refused (413).
+pub const EVENTS_BODY_BYTES_MAX: usize = 16 << 20;
+
 /// Most bodies over [`LARGE_BODY_BYTES`] whose events are read and published at a time. Another one waits for its turn.
 pub const LARGE_BODIES_AT_ONCE_MAX: usize = 4;
+
+/// A body takes one of those turns for each so many bytes that it has: while the largest is read, no other is, since a body and the events
+/// that are made of it are in memory together.
+pub const BODY_BYTES_OF_A_TURN: usize = EVENTS_BODY_BYTES_MAX / LARGE_BODIES_AT_ONCE_MAX;
 
 /// A body of events with more bytes than this is read behind the threads that serve sockets.
 pub const LARGE_BODY_BYTES: usize = 64 << 10;
