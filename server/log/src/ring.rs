@@ -58,9 +58,19 @@ impl Ring {
     pub fn push(&mut self, envelope: Arc<Envelope>, bytes: usize) {
         let end = self.end() + bytes as u64;
         self.entries.push_back(Entry { envelope, end });
-        while self.entries.len() > 1
-            && (self.entries.len() > self.events_max || end - self.start > self.bytes_max)
-        {
+        self.cut(self.bytes_max);
+    }
+
+    /// Drops the oldest events until the others weigh `bytes_max` at most; the last one stays. The memory is given back.
+    pub fn keep_newest(&mut self, bytes_max: usize) {
+        if self.bytes() > bytes_max as u64 {
+            self.cut(bytes_max as u64);
+            self.entries.shrink_to_fit();
+        }
+    }
+
+    fn cut(&mut self, bytes_max: u64) {
+        while self.entries.len() > 1 && (self.entries.len() > self.events_max || self.bytes() > bytes_max) {
             let Some(dropped) = self.entries.pop_front() else { break };
             self.start = dropped.end;
             self.first += 1;

@@ -86,7 +86,8 @@ impl Slice {
     }
 }
 
-/// See the module.
+/// The state of one conversation: its view, its newest events, its publishers and viewers. Shared by all who read or
+/// write it.
 #[derive(Debug)]
 pub(crate) struct Conversation {
     id: ConversationId,

@@ -9,7 +9,7 @@ use event_log::blocking;
 use model::frame::ConversationRow;
 use model::limits::{
     CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX, CROWDED_CONVERSATION_BYTES_MAX, CROWDED_PERCENT,
-    FULL_CONVERSATION_BYTES_MAX, FULL_PERCENT,
+    RING_BYTES_CROWDED,
 };
 
 use super::conversation::Use;
@@ -104,15 +104,16 @@ impl Hub {
         }
     }
 
-    /// Lets what nobody uses leave memory: what has been idle for long, and the longest idle where there is too much. It
+    /// Lets what nobody uses leave memory: what has been idle for long, and the longest idle where there is too much. Where that is not
+    /// enough, the rings of what is in use become short. It
     /// goes in two rounds: first the log is given the state, and when it has that the conversation is dropped.
     fn let_rest(&self, now: u64, bounds: Bounds) {
         let all = self.conversations.iter().map(|found| (found.usage(), Arc::clone(&found)));
-        let mut all: Vec<(Use, Arc<Conversation>)> = all.collect();
+        let all: Vec<(Use, Arc<Conversation>)> = all.collect();
         let (mut count, mut bytes) = (all.len(), all.iter().map(|(usage, _)| usage.bytes).sum::<u64>());
         self.held.store(bytes, Ordering::Relaxed);
         self.counted.store(bytes, Ordering::Relaxed);
-        all.retain(|(usage, _)| !usage.is_busy);
+        let (busy, mut all): (Vec<_>, Vec<_>) = all.into_iter().partition(|(usage, _)| usage.is_busy);
         all.sort_unstable_by_key(|(usage, _)| usage.at);
         let idle = u64::try_from(bounds.idle.as_millis()).unwrap_or(u64::MAX);
         let progress = self.log.progress().borrow().clone();
@@ -134,6 +135,10 @@ impl Hub {
                 self.dropped(self.conversations.remove_if(conversation.id(), rests).is_some());
             }
         }
+        // What cannot leave gives up its older events, which are in the log as well.
+        if bytes > bounds.bytes {
+            busy.iter().for_each(|(_, conversation)| conversation.keep_newest(RING_BYTES_CROWDED));
+        }
     }
 
     /// Counts what was published, which weighs `bytes`, as memory that is held. Where that is more than the target, a round of
@@ -150,10 +155,7 @@ impl Hub {
     /// hold more than their target and cannot leave: in the newest round of upkeep, since what comes is only estimated.
     pub(super) fn room(&self) -> u64 {
         let counted = self.counted.load(Ordering::Relaxed);
-        let is_over = |percent| counted > self.memory_target.saturating_mul(percent) / 100;
-        if is_over(FULL_PERCENT) {
-            FULL_CONVERSATION_BYTES_MAX
-        } else if is_over(CROWDED_PERCENT) {
+        if counted > self.memory_target.saturating_mul(CROWDED_PERCENT) / 100 {
             CROWDED_CONVERSATION_BYTES_MAX
         } else {
             CONVERSATION_BYTES_MAX

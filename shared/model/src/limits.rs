@@ -86,6 +86,10 @@ pub const ANOMALIES_KEPT_MAX: usize = 64;
 /// Most bytes of envelopes that a conversation's ring holds.
 pub const RING_BYTES_MAX: usize = 8 << 20;
 
+/// Most bytes of envelopes that a conversation's ring keeps while conversations that are in use hold more memory than their target. A
+/// viewer that is further behind gets the snapshot.
+pub const RING_BYTES_CROWDED: usize = 512 << 10;
+
 /// Most envelopes that a conversation's ring holds.
 pub const RING_EVENTS_MAX: usize = 20_000;
 
@@ -98,13 +102,6 @@ pub const CROWDED_PERCENT: u64 = 150;
 
 /// About the memory that the state of one conversation may hold, in bytes, while the hub is crowded.
 pub const CROWDED_CONVERSATION_BYTES_MAX: u64 = 8 << 20;
-
-/// Share of the target, in percent, above which the hub is full: then [`FULL_CONVERSATION_BYTES_MAX`] holds in the place of
-/// [`CROWDED_CONVERSATION_BYTES_MAX`].
-pub const FULL_PERCENT: u64 = 200;
-
-/// About the memory that the state of one conversation may hold, in bytes, while the hub is full.
-pub const FULL_CONVERSATION_BYTES_MAX: u64 = 1 << 20;
 
 /// About the memory that the state of one conversation holds, in bytes, above which it takes nothing more from outside that makes
 /// it larger.

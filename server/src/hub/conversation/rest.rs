@@ -50,6 +50,11 @@ impl Conversation {
         state.ticket
     }
 
+    /// Drops the oldest events from the ring until they weigh `bytes_max` at most; the last one stays.
+    pub(in crate::hub) fn keep_newest(&self, bytes_max: usize) {
+        self.state.lock().ring.keep_newest(bytes_max);
+    }
+
     /// Whether nothing was ever said and nobody watches; if so nobody can enter or append any more.
     pub(in crate::hub) fn retire_if_unused(&self) -> bool {
         let mut state = self.state.lock();

@@ -192,9 +192,9 @@ fn i7_where_memory_is_short_large_conversations_wait_and_small_ones_go_on() {
         off: None,
         text: "x".repeat(bytes).as_str().into(),
     };
-    let begins = || Kind::PartStart { part: part.clone(), kind: PartKind::Text };
-    for (name, kib) in [("large", 9 << 10), ("other", 4 << 10), ("small", 512)] {
-        says(&hub, name, vec![start(), begins(), text(kib << 10)]);
+    for (name, mib) in [("large", 9), ("other", 4), ("small", 1)] {
+        let begins = Kind::PartStart { part: part.clone(), kind: PartKind::Text };
+        says(&hub, name, vec![start(), begins, text(mib << 20)]);
     }
     let more = |name: &str, kind: Kind| {
         let said = Publication::of(vec![envelope(kind)]);
@@ -202,16 +202,33 @@ fn i7_where_memory_is_short_large_conversations_wait_and_small_ones_go_on() {
     };
     hub.keep_up(0, bounds);
     assert_eq!(more("large", text(1)), Err(ErrorCode::TooMany));
-    assert_eq!(more("other", text(1)), Ok(1));
-    assert_eq!(more("small", text(1)), Ok(1));
-    says(&hub, "more", vec![start(), begins(), text(3 << 20)]);
-    hub.keep_up(0, bounds);
-    assert_eq!(more("other", text(1)), Err(ErrorCode::TooMany), "with twice the target, over 1 MiB is large");
     assert_eq!(more("small", text(1)), Ok(1));
     assert_eq!(more("other", end()), Ok(1));
-    assert_eq!(more("more", end()), Ok(1));
     rounds(&hub, &hand, 0, bounds);
     assert!(!hub.conversations.contains_key(&id("other")), "it is over, and makes room");
     assert_eq!(more("large", text(1)), Ok(1));
     assert_eq!(more("large", end()), Ok(1));
+}
+
+#[test]
+fn i7_where_memory_is_short_conversations_in_use_keep_their_newest_events_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let (hub, _hand) = hub(&directory);
+    let part = PartId::new("p");
+    let delta =
+        || Kind::PartDelta { part: part.clone(), off: None, text: "x".repeat(64 << 10).as_str().into() };
+    let begins = Kind::PartStart { part: part.clone(), kind: PartKind::Text };
+    says(&hub, "c", vec![start(), begins]);
+    (0..32).for_each(|_| says(&hub, "c", vec![delta()]));
+    let conversation = hub.find(&id("c")).unwrap().unwrap();
+    let (held, view) = (conversation.usage().bytes, snapshot::hash(&conversation.view()));
+    hub.keep_up(0, Bounds::idle_after(LONG, held));
+    assert_eq!(conversation.begins_after(), 0, "there is room for all");
+    hub.keep_up(0, Bounds::idle_after(LONG, held - 1));
+    let after = conversation.begins_after();
+    assert!((25..34).contains(&after), "512 KiB are 7 deltas, and not {}", 34 - after);
+    assert!(conversation.usage().bytes < held - (1 << 20));
+    assert_eq!(snapshot::hash(&conversation.view()), view, "the state is whole");
+    says(&hub, "c", vec![delta()]);
+    assert_eq!(conversation.begins_after(), after, "the bound is for that moment");
 }
