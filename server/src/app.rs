@@ -15,6 +15,8 @@ use hyper_util::service::TowerToHyperService;
 use model::code::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt as _;
+use tower_http::compression::predicate::{DefaultPredicate, Predicate as _, SizeAbove};
+use tower_http::compression::{CompressionLayer, CompressionLevel};
 
 use crate::agents::Agents;
 use crate::clock;
@@ -34,6 +36,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Least time between two rounds of upkeep.
 const ROUND_MIN: Duration = Duration::from_millis(100);
+
+/// Answers of fewer bytes are sent as they are: packing them would save less than the headers for it cost.
+const COMPRESSED_BYTES_MIN: u16 = 1 << 10;
 
 /// How long a connection is silent before the kernel asks whether its peer is still there.
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
@@ -180,22 +185,13 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, router: Router) {
     }
 }
 
-fn router(shared: &Arc<Shared>) -> Router {
+/// The routes whose answers are compressed for whoever takes that. Streams (SSE), proxied answers, files of the page, which are compressed
+/// as they are built, and the doors, whose clients are other systems', are not among them.
+fn compressed() -> Router<Arc<Shared>> {
+    let worth_it = DefaultPredicate::new().and(SizeAbove::new(COMPRESSED_BYTES_MIN));
     Router::new()
-        .route("/", get(page::index))
-        .route("/c/{conversation}", get(page::index))
-        .route("/wall", get(page::index))
-        .route("/new", get(page::index))
-        .route("/image", get(page::image))
-        .route("/embed", get(page::embed))
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
         .route("/schema/{name}", get(schema::schema))
-        .route("/v1/ws", get(ws::upgrade))
-        .route("/v1/events", get(events::several))
-        .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))
-        .route("/v1/traces", post(spans::take))
         .route("/v1/search", get(search::search))
         .route("/v1/tools", get(search::tools))
         .route("/v1/agents", get(commands::agents))
@@ -208,6 +204,24 @@ fn router(shared: &Arc<Shared>) -> Router {
         )
         .route("/v1/conversations/{conversation}/export/{format}", get(export::export))
         .route("/v1/conversations/{conversation}/results/{hash}", get(results::result))
+        // The threads that do it serve sockets as well: what packs fastest.
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth_it))
+}
+
+fn router(shared: &Arc<Shared>) -> Router {
+    Router::new()
+        .route("/", get(page::index))
+        .route("/c/{conversation}", get(page::index))
+        .route("/wall", get(page::index))
+        .route("/new", get(page::index))
+        .route("/image", get(page::image))
+        .route("/embed", get(page::embed))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/v1/ws", get(ws::upgrade))
+        .route("/v1/events", get(events::several))
+        .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))
+        .route("/v1/traces", post(spans::take))
         .route("/v1/conversations/{conversation}/commands", post(commands::command))
         .route("/v1/conversations/{conversation}/wait", get(conversations::wait))
         .route("/v1/conversations/{conversation}/stream/{dialect}", get(stream::get).post(stream::post))
@@ -219,6 +233,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1/models", get(compat::openai::models))
         .route("/v1/models/{model}", get(compat::openai::model))
         .merge(compat::routes())
+        .merge(compressed())
         .route("/proxy/{upstream}", any(proxy::call))
         .route("/proxy/{upstream}/{*path}", any(proxy::call))
         .fallback(page::file)

@@ -1,5 +1,7 @@
 //! Reading over plain HTTP and SSE.
 
+use std::io::Read as _;
+
 use futures_util::StreamExt as _;
 use model::frame::{ServerFrame, parse_server};
 use model::lens::Level;
@@ -41,6 +43,40 @@ async fn a_snapshot_has_its_position_as_etag_and_is_not_sent_twice() {
     let again =
         hub.request("GET", "/v1/conversations/c").header("if-none-match", &etag).send().await.unwrap();
     assert_eq!(again.status().as_u16(), 304);
+}
+
+#[tokio::test]
+async fn answers_of_the_api_are_compressed_for_who_takes_that_and_streams_are_not() {
+    let hub = Hub::start().await;
+    let text = "The same words again and again. ".repeat(1_000);
+    let delta = format!(r#"{{"k":"part.delta","run":"r","part":"p","text":"{text}"}}"#);
+    hub.publisher("c").await.says(&format!("{RUN}{delta}")).await;
+    let asked = async |path: &str, taken: &str| {
+        let answer = hub.request("GET", path).header("accept-encoding", taken).send().await.unwrap();
+        let encoding =
+            answer.headers().get("content-encoding").map(|value| value.to_str().unwrap().to_owned());
+        (encoding, answer)
+    };
+    for path in ["/v1/conversations/c", "/v1/conversations/c/events", "/v1/conversations/c/export/md"] {
+        let (encoding, plain) = asked(path, "identity").await;
+        assert_eq!(encoding, None, "{path}");
+        let plain = plain.bytes().await.unwrap();
+        assert!(plain.len() > text.len(), "{path}");
+        let (encoding, packed) = asked(path, "gzip").await;
+        assert_eq!(encoding.as_deref(), Some("gzip"), "{path}");
+        assert_eq!(packed.headers()["vary"], "accept-encoding", "{path}");
+        let packed = packed.bytes().await.unwrap();
+        assert!(packed.len() < plain.len() / 10, "{path}: {} of {} bytes", packed.len(), plain.len());
+        let mut read = Vec::new();
+        flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut read).unwrap();
+        assert_eq!(read, plain, "{path}");
+    }
+    assert_eq!(asked("/healthz", "gzip").await.0, None);
+    let stream = hub.request("GET", "/v1/conversations/c/events");
+    let stream = stream.header("accept", "text/event-stream").header("accept-encoding", "gzip").send().await;
+    let stream = stream.unwrap();
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    assert_eq!(stream.headers().get("content-encoding"), None);
 }
 
 #[tokio::test]
