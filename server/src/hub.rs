@@ -49,7 +49,7 @@ pub(crate) use upkeep::Bounds;
 /// How many conversations may be read back at the same time.
 const READING_BACK: usize = 16;
 
-/// See the module.
+/// All conversations in memory, and the log behind them. One for each process, shared by all doors.
 #[derive(Debug)]
 pub(crate) struct Hub {
     conversations: DashMap<ConversationId, Arc<Conversation>>,

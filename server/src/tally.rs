@@ -28,7 +28,7 @@ impl Count {
     }
 }
 
-/// See the module.
+/// The counters of the process. Each only grows, from 0 at the start.
 #[derive(Debug)]
 pub(crate) struct Tally {
     /// Publications that were taken.

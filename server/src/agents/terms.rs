@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The agent's own event in a run that holds its terms.
 const NAME: &str = "remote_terms";
 
-/// See the module. They stand in the run, so that they hold too when it is resumed by somebody else.
+/// The caller's terms. They are stored in the run, so that they still hold when somebody else resumes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Terms {

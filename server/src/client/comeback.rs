@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::backoff;
 use tokio::time::Instant;
 
-/// See the module.
+/// Decides when to connect again. One for each client; a success resets it.
 #[derive(Debug)]
 pub(super) struct Comeback {
     /// Failed attempts since the last success.

@@ -133,7 +133,8 @@ pub struct Standing {
     pub position: Option<Position>,
 }
 
-/// See the module.
+/// A publisher that delivers each event exactly once. Dropping it closes the connection; events without an ack are lost
+/// with it.
 #[derive(Debug)]
 pub struct Courier {
     address: HubAddress,

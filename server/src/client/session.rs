@@ -55,7 +55,7 @@ impl Subscription {
     }
 }
 
-/// See the module's text.
+/// A viewer of any number of conversations over one socket. Dropping it closes the socket.
 #[derive(Debug)]
 pub struct Session {
     address: HubAddress,

@@ -28,7 +28,8 @@ const SPILL_AT: usize = 4;
 /// Bytes that are read from a file at once.
 const READ_BYTES: u64 = 64 << 10;
 
-/// See the module. Whoever makes one calls [`Spool::end`] when nothing more comes.
+/// A bounded queue of bytes, in memory and then on disk. Whoever makes one calls [`Spool::end`] when nothing more
+/// comes.
 #[derive(Debug)]
 pub struct Spool {
     state: Mutex<State>,

@@ -60,7 +60,8 @@ impl Line for TcpStream {
     }
 }
 
-/// See the module.
+/// The queue of frames to one socket. The connection and the pumps that write to it share it; it is dropped with the
+/// last of them.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     line: Arc<dyn Line>,

@@ -9,7 +9,7 @@ use super::VIEWERS_PER_PUMP;
 use crate::hub::{Cursor, Slice};
 use crate::wire;
 
-/// See the module.
+/// The events between two positions, encoded once as a frame. A [`Sight`](super::sight::Sight) keeps the newest few.
 #[derive(Debug)]
 pub(crate) struct Ready {
     from: Seq,

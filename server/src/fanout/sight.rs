@@ -39,7 +39,8 @@ impl Sights {
     }
 }
 
-/// See the module.
+/// The frames and the snapshot that viewers with the same lens share. Owned by these viewers together: the last one drops it. The
+/// conversation refers to it weakly.
 #[derive(Debug)]
 pub(crate) struct Sight {
     lens: Lens,

@@ -15,7 +15,7 @@ use crate::agents::commands::{self, Refusal};
 use crate::agents::{AgentRow, StartError};
 use crate::state::Shared;
 
-/// See the module.
+/// Carries out a command and answers with what became of it. A body that is no command is `bad_request`.
 pub(crate) async fn command(
     State(shared): State<Arc<Shared>>,
     Path(conversation): Path<String>,

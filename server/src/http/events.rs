@@ -31,7 +31,7 @@ pub(crate) struct EventsQuery {
     limit: Option<usize>,
 }
 
-/// See the module.
+/// Answers with one page of events as NDJSON where `Accept` names it, and with a live stream otherwise.
 pub(crate) async fn events(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,

@@ -40,7 +40,7 @@ const LINES: &str = "jsonl";
 /// Should a browser show it after all: as a page of no origin that may do nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
-/// See the module.
+/// Answers with the conversation in the wanted format, 304 where the client has it, 404 for an unknown format.
 pub(crate) async fn export(
     State(shared): State<Arc<Shared>>,
     Path((name, wanted)): Path<(String, String)>,

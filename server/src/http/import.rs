@@ -64,7 +64,7 @@ fn line(value: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// See the module.
+/// Replaces the conversation by the one in the body, or takes nothing of it. A body over `IMPORT_BYTES_MAX` is refused.
 pub(crate) async fn import(
     State(shared): State<Arc<Shared>>,
     Path(conversation): Path<String>,

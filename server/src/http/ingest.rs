@@ -34,7 +34,8 @@ pub(crate) struct Taken {
     durability: Durability,
 }
 
-/// See the module.
+/// Decodes the body while it arrives and publishes its events. Answers when the body has ended and its events are as
+/// durable as was asked.
 pub(crate) async fn ingest(
     State(shared): State<Arc<Shared>>,
     Path((dialect, conversation)): Path<(String, String)>,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::problem::Problem;
 
-/// See the module.
+/// The query parameters that select what a reader gets. Without any of them it gets everything.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Looks {
     pub(crate) level: Option<String>,

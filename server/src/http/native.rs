@@ -39,7 +39,8 @@ impl Taken {
     }
 }
 
-/// See the module.
+/// Publishes the events of the body, at most [`EVENTS_BODY_BYTES_MAX`] and [`EVENTS_PER_PUBLISH_MAX`], and answers when
+/// they are as durable as was asked.
 pub(crate) async fn publish(
     State(shared): State<Arc<Shared>>,
     Path(conversation): Path<String>,

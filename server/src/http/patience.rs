@@ -44,7 +44,8 @@ impl Line {
     }
 }
 
-/// See the module.
+/// The stream of a connection with a limit on how long its peer may take nothing. A write after that fails, and the
+/// connection ends.
 #[derive(Debug)]
 pub(crate) struct Patient<S> {
     stream: S,

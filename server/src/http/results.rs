@@ -18,7 +18,7 @@ use crate::work::Task;
 /// What has this name never changes. It may hold secrets: only the reader's own browser keeps it.
 const CACHE: &str = "private, max-age=31536000, immutable";
 
-/// See the module.
+/// Answers with the bytes of a result by its hash, 304 where the client has them, 404 where nothing has that hash.
 pub(crate) async fn result(
     State(shared): State<Arc<Shared>>,
     Path((name, hash)): Path<(String, String)>,

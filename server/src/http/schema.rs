@@ -13,7 +13,7 @@ use super::problem::Problem;
 #[folder = "../schema"]
 struct Schemas;
 
-/// See the module.
+/// Answers with one schema, or with 404 and the names of those that there are.
 pub(crate) async fn schema(Path(name): Path<String>, headers: HeaderMap) -> Response {
     let Some(file) = Schemas::get(&name) else {
         let known = Schemas::iter().collect::<Vec<_>>().join(", ");

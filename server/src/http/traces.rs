@@ -19,7 +19,8 @@ use super::params;
 use super::problem::Problem;
 use crate::state::Shared;
 
-/// See the module.
+/// Publishes the spans of the body, at most `EXPORT_BYTES_MAX`. Spans that are refused are counted in the answer, as
+/// OTLP wants it.
 pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Problem> {
     let encoding = encoding(request.headers())?;
     let is_packed = is_packed(request.headers())?;

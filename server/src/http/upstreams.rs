@@ -22,7 +22,7 @@ struct Row {
     url: String,
 }
 
-/// See the module.
+/// Answers with the name, the API and the address of each upstream, without keys.
 pub(crate) async fn upstreams(State(shared): State<Arc<Shared>>) -> Json<List> {
     let rows = shared.proxy.upstreams().map(|upstream| Row {
         name: upstream.name().to_owned(),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// See the module.
+/// The number of viewers that was last told, and whether it has to be looked at again.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     told: AtomicUsize,

@@ -17,7 +17,7 @@ use event_log::{
 /// How long anybody waits here: then the test has failed.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// See the module.
+/// A log whose reads block until the test lets them go on.
 #[derive(Debug, Default)]
 pub(crate) struct Halting {
     under: MemoryLog,

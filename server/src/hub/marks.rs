@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use model::lens::{Mark, mark};
 use model::{Envelope, Seq, View};
 
-/// See the module.
+/// The few events in the ring that change more than their own part, with what they change, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     sparse: VecDeque<(Seq, Mark)>,

@@ -36,7 +36,7 @@ pub(crate) const ATTENDED_MAX: usize = 10_000;
 /// Longest sleep of the timer: the clock of the day may be set while it sleeps.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// See the module.
+/// The timer for runs without a publisher: which conversation is to be looked at when. Owned by the hub.
 #[derive(Debug, Default)]
 pub(crate) struct Orphans {
     patience: Patience,

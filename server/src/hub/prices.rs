@@ -8,7 +8,7 @@ use model::{Event, View};
 use super::{Conversation, Publication};
 use crate::sink::matches;
 
-/// See the module.
+/// Prices of models, by patterns of their names. Read from the settings.
 #[derive(Debug, Clone, Default)]
 pub struct Prices(Vec<(CompactString, Price)>);
 

@@ -16,7 +16,7 @@ use crate::hub::Attendant;
 /// Most runs that are kept from being taken for lost at once; beyond, the one that waited longest is left to the hub.
 const WAITING_MAX: usize = 10_000;
 
-/// See the module.
+/// The recordings under way, oldest first. One for the proxy.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     running: Mutex<BTreeMap<u64, Arc<Running>>>,

@@ -76,7 +76,7 @@ pub(super) fn start(shared: &Arc<Shared>, facts: Facts) -> Started {
     Started { recorded: Recorded::new(tape), known, told }
 }
 
-/// See the module.
+/// Turns one recorded call into events. Runs in a task of its own, which ends with the call or soon after.
 #[derive(Debug)]
 struct Recording {
     shared: Arc<Shared>,

@@ -44,7 +44,7 @@ const PLACEHOLDERS: [&str; 8] = [
     "undefined",
 ];
 
-/// See the module.
+/// The keys of one call in every spelling that is struck out. Kept as long as the call is recorded.
 #[derive(Default)]
 pub(super) struct Secrets {
     /// Each in all the ways in which it may be written, the longest first.

@@ -14,7 +14,7 @@ const SETTINGS_BYTES_MAX: usize = 1_024;
 /// How many calls at once.
 const MAX_CONCURRENT_STREAMS: u16 = 3;
 
-/// See the module.
+/// Reads HTTP/2 SETTINGS frames out of the bytes of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     head: Vec<u8>,

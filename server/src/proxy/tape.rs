@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::inflate::Encoding;
 
-/// See the module.
+/// The copied bytes of one call, between the call that adds them and the recorder that takes them.
 #[derive(Debug)]
 pub(super) struct Tape {
     reel: Mutex<Reel>,

@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 use super::upstream;
 use crate::http::problem::Problem;
 
-/// See the module.
+/// The path of a call, taken apart.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target<'a> {
     /// The name of the upstream.

@@ -95,7 +95,7 @@ enum Phase {
     Over,
 }
 
-/// See the module.
+/// The state machine of one run. It decides and does nothing itself: each input returns the commands to carry out.
 #[derive(Debug)]
 pub struct Agent {
     plan: Plan,

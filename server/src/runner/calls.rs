@@ -32,7 +32,7 @@ pub(super) struct Took {
     pub(super) exec_ms: Option<u64>,
 }
 
-/// See the module.
+/// The open calls of one run, in the order in which the model wrote them.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     open: IndexMap<ToolCallId, Call>,

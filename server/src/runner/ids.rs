@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use model::{Kind, ToolCallId};
 
-/// See the module.
+/// Gives each call of a run an id that no other call of it has.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     used: HashSet<ToolCallId>,

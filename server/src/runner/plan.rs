@@ -26,7 +26,7 @@ const CALL_MS: u64 = 120_000;
 /// How long a model may say nothing, in milliseconds.
 const SILENCE_MS: u64 = 120_000;
 
-/// See the module.
+/// The settings of one run. They stay as they were when it began, also over a restart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The model that is asked.

@@ -13,7 +13,7 @@ use super::Place;
 use crate::hub::{Attendant, Publication, PublishError};
 use crate::state::Shared;
 
-/// See the module. As long as it is there the hub does not take the run for lost.
+/// Publishes the events of one run. As long as it exists, the hub does not take the run for lost.
 #[derive(Debug)]
 pub(crate) struct Scribe {
     shared: Arc<Shared>,

@@ -69,7 +69,8 @@ pub(super) enum Note {
     Missing(Vec<(CompactString, String)>),
 }
 
-/// See the module.
+/// Drives one run: feeds its agent with what happens and carries out its commands. Owned by the task of the run;
+/// dropping it stops the run.
 #[derive(Debug)]
 pub(crate) struct Shell {
     shared: Arc<Shared>,

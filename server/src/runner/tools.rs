@@ -37,7 +37,7 @@ use session::Session;
 /// How long a server that could not be reached is left alone.
 const LEFT_ALONE: Duration = Duration::from_secs(5);
 
-/// See the module.
+/// All configured tool servers. One for the hub, shared by all runs; sessions end with it.
 #[derive(Debug)]
 pub(crate) struct Toolbox {
     /// The way out.

@@ -20,7 +20,7 @@ pub(super) enum Fate {
     Break,
 }
 
-/// See the module.
+/// A socket in memory whose fate the simulation decides.
 #[derive(Debug)]
 pub(super) struct MadeUp {
     state: Mutex<State>,

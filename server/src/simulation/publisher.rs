@@ -10,7 +10,7 @@ use crate::hub::{AppendError, Claim, Numbers, Publication, PublishError};
 /// Events of which each text consists, with its start and its end.
 const TEXT: u64 = 10;
 
-/// See the module.
+/// A simulated publisher. It survives every death of the hub, since the simulation owns it.
 #[derive(Debug)]
 pub(super) struct Publisher {
     pub(super) id: PublisherId,

@@ -14,7 +14,7 @@ use crate::ws::Feed;
 /// Its one subscription.
 const SUB: u32 = 1;
 
-/// See the module.
+/// A simulated viewer. It survives every death of the hub, since the simulation owns it.
 #[derive(Debug)]
 pub(super) struct Viewer {
     pub(super) conversation: ConversationId,

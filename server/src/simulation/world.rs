@@ -77,7 +77,7 @@ impl Rig {
     }
 }
 
-/// See the module.
+/// One simulated history: a hub that may die, its log on disk, publishers and viewers.
 #[derive(Debug)]
 pub(super) struct World {
     dice: Dice,

@@ -85,7 +85,7 @@ enum Answer {
     Expected(u64),
 }
 
-/// See the module.
+/// Sends conversations to another hub. Owned by the task of the sink.
 struct HubSink {
     source: Source,
     session: Session,

@@ -14,7 +14,7 @@ use crate::fanout::{Fanout, Far, Ladder, Place, Sight, Snapshot, Stage, Subscrip
 use crate::hub::{Cursor, Slice};
 use crate::wire;
 
-/// See the module.
+/// A subscription that has not caught up yet, and what it is sent next.
 #[derive(Debug)]
 pub(super) struct CatchUp {
     pub(super) subscription: Arc<Subscription>,

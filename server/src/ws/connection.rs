@@ -39,7 +39,7 @@ const LOOKS: u32 = 8;
 /// Heartbeats that may stay unanswered.
 const UNANSWERED_MAX: u32 = 2;
 
-/// See the module.
+/// The state of one WebSocket, owned by its task. Dropping it closes the socket and ends its subscriptions.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) shared: Arc<Shared>,

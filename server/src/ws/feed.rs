@@ -13,7 +13,7 @@ use crate::fanout::{Fanout, Ladder, Outbox, Subscription};
 /// Frames that viewers who are behind are given before others get their turn.
 const STEPS_AT_ONCE: usize = 64;
 
-/// See the module.
+/// The subscriptions of one socket that are behind, in the order in which they are served.
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
     behind: Vec<CatchUp>,

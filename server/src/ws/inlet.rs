@@ -52,7 +52,7 @@ pub(super) enum Inbound {
     Closed,
 }
 
-/// See the module.
+/// Reads frames from one socket. Owned by the connection.
 #[derive(Debug)]
 pub(super) struct Inlet {
     socket: Arc<TcpStream>,

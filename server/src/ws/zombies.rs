@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use model::Seq;
 use model::frame::Sub;
 
-/// See the module.
+/// What a client acknowledged at its last heartbeats, by subscription.
 #[derive(Debug, Default)]
 pub(super) struct Zombies {
     /// Where the conversations stood when the last heartbeat was sent.

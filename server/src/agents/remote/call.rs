@@ -24,7 +24,8 @@ use crate::state::Shared;
 /// Who answers.
 const WHO: &str = "agent";
 
-/// See the module.
+/// A request to an agent in another server and its answer. Owned by the task of the run; dropping it hangs up on the
+/// agent.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) shared: Arc<Shared>,

@@ -13,7 +13,7 @@ use model::{AgentId, RunId, ToolCallId};
 use super::pause::{Called, INTERRUPT, Standing, Told};
 use crate::runner::{Heard, Ids};
 
-/// See the module. For one answer.
+/// Translates the events of one answer into events of the run. A run that asks its agent again makes another one.
 #[derive(Debug)]
 pub(super) struct Tale {
     run: RunId,

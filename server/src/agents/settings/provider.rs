@@ -11,7 +11,7 @@ pub enum ModelApi {
     Anthropic,
 }
 
-/// See the module.
+/// The server of a model: its API, its address and the key for it. Read from the settings, once for each agent.
 #[derive(Debug, Clone)]
 pub struct Provider {
     /// How it is asked.

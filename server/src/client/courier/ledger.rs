@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 /// Most frames that wait for their acks.
 const FLIGHTS_MAX: usize = 16;
 
-/// See the module.
+/// The numbers of the events: which were offered, sent and acked, and which frames wait for an ack.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     life: u64,

@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::Message;
 use super::{Numbers, room_in};
 use crate::client::link::{Closed, Link, SILENCE_GRACE, Socket, read};
 
-/// See the module.
+/// An open connection to the hub. Dropping it closes the socket.
 #[derive(Debug)]
 pub(super) struct Line {
     sink: SplitSink<Socket, Message>,

@@ -13,7 +13,7 @@ struct Entry {
     end: u64,
 }
 
-/// See the module.
+/// The events that may have to be sent again, oldest first. The courier bounds their bytes.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     entries: VecDeque<Entry>,

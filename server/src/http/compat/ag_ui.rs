@@ -36,7 +36,7 @@ struct Input {
     left_out: Vec<String>,
 }
 
-/// See the module.
+/// Starts a run of `agent` and answers with its events as they come, as server-sent events.
 pub(super) async fn run(
     State(shared): State<Arc<Shared>>,
     Path(agent): Path<String>,

@@ -9,7 +9,7 @@ use super::Given;
 use crate::agents::Spoken;
 use crate::agents::commands::Refusal;
 
-/// See the module.
+/// The messages of a request, sorted into what was said, what calls returned and what was left out.
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// In order.

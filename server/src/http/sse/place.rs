@@ -26,7 +26,7 @@ impl Event {
     }
 }
 
-/// See the module.
+/// The position of a stream in one conversation. Dropping it gives up the seat of a viewer.
 #[derive(Debug)]
 pub(super) struct Place {
     seat: Seat,

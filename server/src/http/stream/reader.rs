@@ -79,7 +79,7 @@ impl StartAt {
     }
 }
 
-/// See the module.
+/// A reader of one conversation in one dialect. Owned by its connection; dropping it gives up the seat of a viewer.
 #[derive(Debug)]
 pub(in crate::http) struct Reader {
     seat: Seat,

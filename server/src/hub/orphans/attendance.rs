@@ -53,7 +53,7 @@ impl Patience {
     }
 }
 
-/// See the module.
+/// The running runs of one conversation and who attends each. Guarded by the conversation's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Attendance {
     /// Runs that go on.

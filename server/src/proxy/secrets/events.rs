@@ -16,7 +16,7 @@ use model::{Json, RunId};
 
 use super::{STRUCK, Secrets, Within};
 
-/// See the module. One for each call, since deltas of one call belong together.
+/// Strikes keys out of the events of one call. One for each call, since a key may be cut over several deltas of it.
 #[derive(Debug)]
 pub(in crate::proxy) struct Striker {
     secrets: Arc<Secrets>,

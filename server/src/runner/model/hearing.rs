@@ -18,7 +18,7 @@ const REST: Duration = Duration::from_secs(5);
 /// How much of the beginning of an answer is kept, in bytes.
 const BEGINNING_BYTES: usize = 16 << 10;
 
-/// See the module.
+/// One answer of a model or agent while it is read. Dropping it hangs up.
 #[derive(Debug)]
 pub(crate) struct Hearing {
     /// Who answers, for people: `model`, `agent`.

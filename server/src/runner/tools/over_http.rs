@@ -34,7 +34,7 @@ use answer::{complaint, events, is, media, refused, session, whole};
 /// How often one request is sent on to another place.
 const MOVES_MAX: usize = 4;
 
-/// See the module.
+/// The HTTP client of one tool server.
 #[derive(Debug, Clone)]
 pub(super) struct OverHttp {
     way: Way,

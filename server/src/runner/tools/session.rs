@@ -33,7 +33,7 @@ const REQUESTS_AT_ONCE: usize = 64;
 /// How often in a row a stream that broke off is asked for again.
 const RECONNECTS_MAX: usize = 6;
 
-/// See the module.
+/// An open MCP session with one server. Dropping it ends the session and, where there is one, the program.
 #[derive(Debug)]
 pub(super) struct Session {
     running: RunningService<RoleClient, Listener>,

@@ -31,7 +31,7 @@ const OF_THE_MODEL: [&str; 16] = [
     "web_search_options",
 ];
 
-/// See the module.
+/// A request for a chat completion, as far as the hub heeds it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wish {
     pub(super) model: Option<CompactString>,
