@@ -20,9 +20,9 @@ use tokio::sync::watch;
 
 use crate::clock;
 use crate::config::{AgentConfig, AgentKind, RemoteConfig, RemoteKind, RunnerConfig};
-use crate::hub::{Publication, PublishError};
 use crate::runner::{Answer, NAME, Place, Way, Word};
 use crate::state::Shared;
+use hub::{Publication, PublishError};
 
 mod again;
 pub(crate) mod commands;

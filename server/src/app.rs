@@ -26,10 +26,10 @@ use crate::http::{
     commands, compat, conversations, events, export, guard, health, import, ingest, native, page, results,
     schema, search, stream, traces as spans, upstreams,
 };
-use crate::hub::Bounds;
 use crate::state::Shared;
 use crate::ws;
 use crate::{proxy, retention, sink, traces};
+use hub::Bounds;
 
 /// How long a connection may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);

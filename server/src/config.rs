@@ -14,11 +14,11 @@ pub use crate::agents::settings::{
     RemoteKind, RunnerConfig, StreamFile, StreamSink, StreamSocket, StreamTarget, ToolServer,
 };
 pub use crate::http::compat::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
-pub use crate::hub::Prices;
 pub use crate::proxy::{Api, Upstream, UpstreamError};
 pub use crate::retention::Retain;
 pub use crate::runner::Plan;
 pub use crate::sink::{FileTarget, Flush, Sink, Target};
+pub use hub::Prices;
 
 /// How a hub behaves. The default is right for one machine.
 #[derive(Debug, Clone)]

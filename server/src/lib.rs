@@ -10,12 +10,8 @@ use tokio::net::TcpListener;
 
 mod agents;
 mod app;
-pub mod client;
 pub mod config;
-pub mod demo;
-mod fanout;
 mod http;
-mod hub;
 mod metrics;
 mod proxy;
 mod rank;
@@ -25,10 +21,7 @@ pub mod runner;
 mod simulation;
 mod sink;
 mod state;
-mod tally;
-pub mod telemetry;
 mod traces;
-mod wire;
 mod work;
 mod ws;
 

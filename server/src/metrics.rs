@@ -1,14 +1,15 @@
 //! The hub in numbers, as Prometheus reads them. The one place that knows the names; `docs/metrics.md` explains each.
 //!
-//! Nothing is done for them before somebody asks: what grows is counted where it happens ([`crate::tally`]), what stands
+//! Nothing is done for them before somebody asks: what grows is counted where it happens ([`hub::TALLY`], and the proxy's own), what stands
 //! is looked up at the moment. The text has three kinds of lines, so no library writes it.
 
 use std::fmt::Write as _;
 
 use event_log::Health;
 
+use crate::proxy::{COPIES_LOST, PROXIED};
 use crate::state::Shared;
-use crate::tally::TALLY;
+use hub::TALLY;
 
 /// All numbers, in Prometheus' text format 0.0.4.
 pub(crate) fn text(shared: &Shared) -> String {
@@ -37,6 +38,16 @@ fn publishing(page: &mut Page) {
         it.gaps.get(),
     );
     page.counter("fanlight_fenced_total", "Publications of older lives that were refused.", it.fenced.get());
+    page.counter(
+        "fanlight_full_total",
+        "Publications that were refused since their conversation is as large as one may get.",
+        it.full.get(),
+    );
+    page.counter(
+        "fanlight_crowded_total",
+        "Publications that were refused for the moment since memory is short.",
+        it.crowded.get(),
+    );
 }
 
 fn viewing(page: &mut Page, shared: &Shared) {
@@ -109,9 +120,8 @@ fn keeping(page: &mut Page, shared: &Shared) {
 }
 
 fn proxying(page: &mut Page, shared: &Shared) {
-    let it = &TALLY;
-    page.counter("fanlight_proxy_calls_total", "Requests that were passed on.", it.proxied.get());
-    page.counter("fanlight_proxy_copies_lost_total", "Recordings with a hole.", it.copies_lost.get());
+    page.counter("fanlight_proxy_calls_total", "Requests that were passed on.", PROXIED.get());
+    page.counter("fanlight_proxy_copies_lost_total", "Recordings with a hole.", COPIES_LOST.get());
     let runs = shared.agents.count() as u64;
     page.gauge("fanlight_agent_runs", "Runs that the hub's own agents do.", runs);
     page.gauge("fanlight_proxy_recording", "Calls that are being recorded.", shared.proxy.recording());

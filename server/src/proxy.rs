@@ -40,6 +40,7 @@ use axum::body::{Bytes, HttpBody};
 use compact_str::CompactString;
 use event_log::blocking;
 use exchange::Joiner;
+use hub::Count;
 use model::code::ErrorCode;
 use parking_lot::Mutex;
 
@@ -59,6 +60,12 @@ pub(crate) use record::{close, keep_up};
 pub(crate) use send::{Coming, Plug, Sender, reason};
 pub(crate) use tape::Fault;
 pub use upstream::{Api, Upstream, UpstreamError};
+
+/// Requests of this process that were passed on.
+pub(crate) static PROXIED: Count = Count::new();
+
+/// Recordings of them that have a hole.
+pub(crate) static COPIES_LOST: Count = Count::new();
 
 /// What all calls share.
 #[derive(Debug)]

@@ -11,16 +11,15 @@ use std::sync::Arc;
 use event_log::{ListQuery, LogError, Page, blocking, reached};
 use indexmap::IndexSet;
 use model::frame::{ConversationRow, Durability};
+use model::wildcard::matches;
 use model::{ConversationId, Envelope, Seq};
 
-use crate::client::HubAddress;
-use crate::hub::{Conversation, Follower};
 use crate::state::Shared;
+use ::hub::{Conversation, Follower};
+use client::HubAddress;
 pub(crate) use file::shift;
-pub(crate) use glob::matches;
 
 mod file;
-mod glob;
 mod hub;
 
 /// Events that are read at once.

@@ -13,14 +13,14 @@ use tokio_util::task::TaskTracker;
 
 use crate::agents::Agents;
 use crate::config::{Config, LogChoice};
-use crate::fanout::{Fanout, Outbox};
 use crate::http::compat::{Shelf, Threads};
-use crate::hub::Hub;
-use crate::hub::orphans::Patience;
 use crate::proxy::Proxy;
 use crate::runner::tools::Toolbox;
 use crate::traces::Traces;
 use crate::work::Work;
+use hub::Hub;
+use hub::Patience;
+use hub::{Fanout, Outbox};
 
 /// A running hub.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use model::frame::Durability;
 use parking_lot::Mutex;
 
 use crate::clock;
-use crate::fanout::Fanout;
-use crate::hub::Publication;
 use crate::state::Shared;
+use hub::Fanout;
+use hub::Publication;
 
 /// How often the joiner is told the time. Small against the time that it holds a span.
 const STEP: Duration = Duration::from_millis(200);

@@ -9,6 +9,7 @@
 mod absent; // what README says is not there yet
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
+mod client; // the library of headless clients
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
 mod consent; // given to what was shown and asked about
 mod control; // commands over a socket

@@ -38,7 +38,7 @@ pub fn binary() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let folder = test.ancestors().nth(2).expect("tests run in target/PROFILE/deps");
     let path = folder.join("fanlight");
-    assert!(path.exists(), "{} is missing: cargo build -p server", path.display());
+    assert!(path.exists(), "{} is missing: cargo build -p fanlight", path.display());
     path
 }
 

@@ -17,7 +17,7 @@ const DEMO_ADDRESS: &str = "127.0.0.1:4600";
 pub(crate) fn build(ws: &Workspace) -> Outcome {
     let started = Instant::now();
     let boot = page::build(ws)?;
-    run_child(&mut ws.cargo("build --release --locked -p server"))?;
+    run_child(&mut ws.cargo("build --release --locked -p fanlight"))?;
     let product = ws.product();
     let bytes = std::fs::read(&product)
         .map_err(Failure::io(format!("reading the product, {}", product.display())))?;

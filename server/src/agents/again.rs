@@ -9,9 +9,9 @@ use model::{ConversationId, Position, RunId};
 
 use super::seat::go_on;
 use super::{Agents, KnownKind, Seat, StartError, Started, Terms, remote};
-use crate::hub::PublishError;
 use crate::runner::{HUB_STOPPED, NAME, Place};
 use crate::state::Shared;
+use hub::PublishError;
 
 /// Most conversations that are looked through for runs that were interrupted when the hub stopped.
 const LOOKED_THROUGH_MAX: usize = 256;

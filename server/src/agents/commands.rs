@@ -18,9 +18,9 @@ use super::again::is_of_runner;
 use super::consent::{Said, consent};
 use super::fork::{Cut, fork};
 use super::{Agents, Spoken, StartError, Started, Turn, is_over};
-use crate::hub::Conversation;
 use crate::runner::{Answer, Place};
 use crate::state::Shared;
+use hub::Conversation;
 
 /// How many conversations may be commanded at the same time.
 const AT_WORK: usize = 16;

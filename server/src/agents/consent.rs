@@ -16,9 +16,9 @@ use model::event::ToolState;
 use parking_lot::Mutex;
 
 use super::commands::Refusal;
-use crate::hub::Conversation;
 use crate::runner::{Answer, Place};
 use crate::state::Shared;
+use hub::Conversation;
 
 /// What a run has asked a person about: for each of its calls that waits or waited, the hash of the arguments. At most as many
 /// as the run has calls.

@@ -4,7 +4,7 @@ use compact_str::CompactString;
 use model::code::ErrorCode;
 use model::limits::RUNS_AT_ONCE_MAX;
 
-use crate::hub::PublishError;
+use hub::PublishError;
 
 /// Why a turn did not begin.
 #[derive(Debug, thiserror::Error)]

@@ -11,9 +11,9 @@ use model::{ConversationId, Envelope, MessageId, RunId, Seq, View};
 
 use super::commands::Refusal;
 use crate::clock;
-use crate::hub::{Conversation, History};
 use crate::state::Shared;
 use crate::work::{TURN, Task};
+use hub::{Conversation, History};
 
 /// Events that are read at once.
 const EVENTS_AT_ONCE: usize = 2_000;

@@ -23,9 +23,9 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{AskedAbout, Terms};
 use crate::clock;
 use crate::config::{RemoteConfig, RemoteKind};
-use crate::hub::PublishError;
 use crate::runner::{Answer, HUB_STOPPED, Place, Scribe, Way, Word, failure, left_unheard};
 use crate::state::Shared;
+use hub::PublishError;
 
 mod call;
 mod contract;

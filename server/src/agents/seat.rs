@@ -10,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::remote::{self, Errand};
 use super::{Agents, AskedAbout, KnownKind, StartError, Terms, Turn};
-use crate::hub::PublishError;
 use crate::runner::{Parts, Place, Shell, Way, Word};
 use crate::state::Shared;
+use hub::PublishError;
 
 /// Words for one run that wait to be heard.
 const WORDS_MAX: usize = 64;

@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn};
-use crate::hub::Conversation;
 use crate::state::Shared;
 use crate::work::{Guest, Task};
+use hub::Conversation;
 
 /// Rows in one answer, unless the request says less.
 const ROWS_MAX: usize = 1_000;

@@ -24,9 +24,9 @@ use super::import;
 use super::params::{Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn, written};
-use crate::hub::Conversation;
 use crate::state::Shared;
 use crate::work::{Guest, Open, Task, Turn};
+use hub::Conversation;
 
 /// Events that are read from the log at once.
 const PAGE: usize = 1_000;

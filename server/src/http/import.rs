@@ -18,9 +18,9 @@ use super::native::Taken;
 use super::params::{self, Path};
 use super::problem::Problem;
 use super::spool::{place, turn};
-use crate::hub::{History, ImportError};
 use crate::state::Shared;
 use crate::work::{Guest, Task};
+use hub::{History, ImportError};
 
 /// The version of the format.
 const VERSION: u32 = 1;

@@ -22,8 +22,8 @@ use super::body;
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::clock;
-use crate::hub::{Attendant, Publication};
 use crate::state::Shared;
+use hub::{Attendant, Publication};
 
 /// What came of a body.
 #[derive(Debug, Serialize)]

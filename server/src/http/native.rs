@@ -19,8 +19,8 @@ use serde_json::value::RawValue;
 use super::body::{self, Pieces};
 use super::params::{self, Path};
 use super::problem::Problem;
-use crate::hub::{Appended, Claim, Publication};
 use crate::state::Shared;
+use hub::{Appended, Claim, Publication};
 
 /// What came of the request.
 #[derive(Debug, Serialize)]

@@ -10,7 +10,7 @@ use model::frame::{Durability, are_numbered};
 use serde::de::DeserializeOwned;
 
 use super::problem::Problem;
-use crate::hub::{Claim, Numbers};
+use hub::{Claim, Numbers};
 
 /// Names what the answer must mean.
 pub(crate) const DURABILITY: &str = "fanlight-durability";

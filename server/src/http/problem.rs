@@ -10,7 +10,7 @@ use model::code::ErrorCode;
 use model::ids::ConversationIdError;
 
 use crate::agents::commands::Refusal;
-use crate::hub::{OpenError, PublishError};
+use hub::{OpenError, PublishError};
 
 /// A failure, and what the client may do about it.
 #[derive(Debug, Serialize)]

@@ -28,8 +28,8 @@ use crate::clock;
 use crate::http::params;
 use crate::http::patience::Line;
 use crate::http::problem::Problem;
+use crate::proxy::PROXIED;
 use crate::state::Shared;
-use crate::tally::TALLY;
 
 /// Names the conversation, in requests and in answers.
 pub(super) const CONVERSATION: HeaderName = HeaderName::from_static("fanlight-conversation");
@@ -83,7 +83,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     *outgoing.version_mut() = Version::HTTP_11;
     // How the names of headers were written is among them.
     *outgoing.extensions_mut() = parts.extensions;
-    TALLY.proxied.one();
+    PROXIED.one();
     shared.proxy.lull.ends();
     let answer = match sender.send(outgoing).await {
         Ok(answer) => pass(answer, &mut recording, line),

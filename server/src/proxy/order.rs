@@ -11,7 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::tape::Tape;
-use crate::hub::Attendant;
+use hub::Attendant;
 
 /// Most runs that are kept from being taken for lost at once; beyond, the one that waited longest is left to the hub.
 const WAITING_MAX: usize = 10_000;

@@ -18,8 +18,8 @@ use super::order::Turn;
 use super::secrets::{Striker, said_bytes};
 use super::tape::{End, Reading, Tape};
 use crate::clock;
-use crate::hub::{Attendant, Publication};
 use crate::state::Shared;
+use hub::{Attendant, Publication};
 
 mod facts;
 mod hearing;

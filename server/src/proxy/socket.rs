@@ -38,8 +38,8 @@ use super::tape::Fault;
 use super::upstream::Upstream;
 use crate::http::patience::Line;
 use crate::http::problem::Problem;
+use crate::proxy::PROXIED;
 use crate::state::Shared;
-use crate::tally::TALLY;
 
 mod frames;
 mod talk;
@@ -111,7 +111,7 @@ pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response,
         return Err(Problem::bad_request("this connection cannot become a WebSocket"));
     };
     let line = parts.extensions.get::<Arc<Line>>().cloned();
-    TALLY.proxied.one();
+    PROXIED.one();
     let mut answer = match ask(shared, upstream, parts, uri).await {
         Ok(answer) => answer,
         Err(fault) => return Ok(refuse(upstream, fault, None)),

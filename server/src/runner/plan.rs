@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 use model::limits::PART_BYTES_MAX;
 
-use crate::sink::matches;
+use model::wildcard::matches;
 
 /// Calls that are executed together as soon as so many are written.
 const BATCH_CALLS: usize = 5;

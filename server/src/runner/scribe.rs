@@ -10,8 +10,8 @@ use model::price::{self, Price};
 use model::view::RunView;
 
 use super::Place;
-use crate::hub::{Attendant, Publication, PublishError};
 use crate::state::Shared;
+use hub::{Attendant, Publication, PublishError};
 
 /// Publishes the events of one run. As long as it exists, the hub does not take the run for lost.
 #[derive(Debug)]

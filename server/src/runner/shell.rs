@@ -22,8 +22,8 @@ use super::{Agent, Answer, Command, Execute, HUB_STOPPED, Input, NAME, Plan, Scr
 use crate::agents::{AskedAbout, Terms};
 use crate::clock;
 use crate::config::RunnerConfig;
-use crate::hub::PublishError;
 use crate::state::Shared;
+use hub::PublishError;
 
 /// Longest sleep: the clock of the day may be set while it sleeps.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);

@@ -6,7 +6,7 @@ use std::io::{Error, ErrorKind, IoSlice, Result};
 use model::frame::{ServerFrame, parse_server};
 use parking_lot::Mutex;
 
-use crate::fanout::Line;
+use hub::Line;
 
 /// What becomes of bytes that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

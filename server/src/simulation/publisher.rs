@@ -5,7 +5,7 @@ use model::event::{Kind, PartEnd, PartKind};
 use model::frame::Durability;
 use model::{ConversationId, Envelope, Event, PartId, PublisherId, RunId};
 
-use crate::hub::{AppendError, Claim, Numbers, Publication, PublishError};
+use hub::{AppendError, Claim, Numbers, Publication, PublishError};
 
 /// Events of which each text consists, with its start and its end.
 const TEXT: u64 = 10;

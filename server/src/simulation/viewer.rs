@@ -8,8 +8,8 @@ use model::{ConversationId, Epoch, Seq, View, snapshot};
 
 use super::network::{Fate, MadeUp};
 use super::world::Rig;
-use crate::fanout::{Line, Outbox, Subscription};
 use crate::ws::Feed;
+use hub::{Line, Outbox, Subscription};
 
 /// Its one subscription.
 const SUB: u32 = 1;

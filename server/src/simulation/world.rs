@@ -14,8 +14,8 @@ use super::network::Fate;
 use super::publisher::Publisher;
 use super::viewer::Viewer;
 use crate::clock;
-use crate::fanout::Fanout;
-use crate::hub::{Bounds, Hub, Publication};
+use hub::Fanout;
+use hub::{Bounds, Hub, Publication};
 
 /// Steps of one history.
 const STEPS: usize = 250;

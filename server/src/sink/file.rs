@@ -20,7 +20,7 @@ use model::{ConversationId, Envelope, Epoch, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::{FileTarget, Flush, Source};
-use crate::hub::Conversation;
+use hub::Conversation;
 
 /// Before another try when the disk did not take something.
 const RETRY: Duration = Duration::from_secs(2);

@@ -20,8 +20,8 @@ use model::weigh::weigh;
 use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 
 use super::Source;
-use crate::client::{HubAddress, PublishError, Publisher, Session, SessionError, Update};
-use crate::hub::Conversation;
+use client::{HubAddress, PublishError, Publisher, Session, SessionError, Update};
+use hub::Conversation;
 
 /// How the names of publishers begin that are sinks of other hubs.
 const PUBLISHER_PREFIX: &str = "hub-sink:";

@@ -1,6 +1,6 @@
 //! Tests of the names; sinks as a whole are tested with real hubs.
 
-use super::glob::matches;
+use model::wildcard::matches;
 
 #[test]
 fn a_star_stands_for_anything() {

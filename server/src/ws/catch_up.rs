@@ -9,10 +9,10 @@ use model::frame::{Rung, ServerFrame, SnapshotReason, SubMode};
 use model::limits::BATCH_BYTES_TARGET;
 use tokio::time::Instant;
 
-use crate::fanout::ladder::BEHIND_AFTER;
-use crate::fanout::{Fanout, Far, Ladder, Place, Sight, Snapshot, Stage, Subscription};
-use crate::hub::{Cursor, Slice};
-use crate::wire;
+use hub::BEHIND_AFTER;
+use hub::wire;
+use hub::{Cursor, Slice};
+use hub::{Fanout, Far, Ladder, Place, Sight, Snapshot, Stage, Subscription};
 
 /// A subscription that has not caught up yet, and what it is sent next.
 #[derive(Debug)]

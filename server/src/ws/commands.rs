@@ -11,9 +11,9 @@ use model::limits::COMMANDS_WAITING_MAX;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::agents::commands::carry_out;
-use crate::fanout::Outbox;
 use crate::state::Shared;
-use crate::wire;
+use hub::Outbox;
+use hub::wire;
 
 /// What one socket has done. Costs nothing for a socket that commands nothing.
 #[derive(Debug, Default)]

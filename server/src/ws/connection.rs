@@ -19,10 +19,10 @@ use super::feed::Feed;
 use super::inlet::{Inbound, Inlet};
 use super::zombies::Zombies;
 use crate::clock;
-use crate::fanout::{Line, Outbox, Place, Subscription};
-use crate::hub::Attendant;
 use crate::state::Shared;
-use crate::wire;
+use hub::Attendant;
+use hub::wire;
+use hub::{Line, Outbox, Place, Subscription};
 
 /// Bytes of answers that may wait before reading stops: a client that sends and never reads is its own problem.
 const ANSWERS_BYTES_MAX: usize = 64 << 10;

@@ -8,7 +8,7 @@ use model::frame::Sub;
 use tokio::time::Instant;
 
 use super::catch_up::{CatchUp, Step};
-use crate::fanout::{Fanout, Ladder, Outbox, Subscription};
+use hub::{Fanout, Ladder, Outbox, Subscription};
 
 /// Frames that viewers who are behind are given before others get their turn.
 const STEPS_AT_ONCE: usize = 64;

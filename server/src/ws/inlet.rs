@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig, WebSocketContext};
 use tokio_tungstenite::tungstenite::{Error, error::CapacityError};
 
-use crate::fanout::Outbox;
+use hub::Outbox;
 
 /// Bytes that one call of the kernel reads at most.
 const READ: usize = 64 << 10;

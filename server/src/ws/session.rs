@@ -17,8 +17,8 @@ use tokio::time::Instant;
 use super::connection::Connection;
 use super::feed::Feed;
 use crate::clock;
-use crate::fanout::{Place, Subscription};
-use crate::hub::{Claim, Numbers, Publication};
+use hub::{Claim, Numbers, Publication};
+use hub::{Place, Subscription};
 
 /// What the hub offers beyond the core of the protocol.
 const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
@@ -201,7 +201,7 @@ impl Connection {
     }
 
     /// A publisher that is lost leaves its runs as they are: it may come back on another socket. What happens to the runs
-    /// of one that does not is told in [`crate::hub::orphans`].
+    /// of one that does not is told in [`hub::orphans`].
     fn publish(&mut self, frame: Pub) {
         let id = frame.id;
         let numbers = Numbers::of(frame.pfirst, frame.pseq);

@@ -93,7 +93,7 @@ fn test_that_is_left_out_is_found() {
 fn sleep_in_a_test_is_found_outside_the_waits() {
     let body = "tokio::time::sleep(step).await;\n";
     assert_eq!(broken("tests/it/a.rs", body), [("sleep", 2)]);
-    assert_eq!(broken("server/src/hub/tests.rs", body), [("sleep", 2)]);
+    assert_eq!(broken("server/hub/src/hub/tests.rs", body), [("sleep", 2)]);
     assert_eq!(broken("tests/src/wait.rs", body), []);
     assert_eq!(broken("server/src/ws.rs", body), []);
 }
@@ -122,15 +122,19 @@ fn shared_crate_that_is_named_in_the_wrong_place_is_found() {
     assert_eq!(broken("web/src/components/a.rs", document), [("layers", 2)]);
     assert_eq!(broken("web/src/control/turns.rs", document), []);
     assert_eq!(broken("xtask/src/a.rs", "use model::View;\n"), [("layers", 2)]);
+    assert_eq!(broken("xtask/src/a.rs", "use client::Session;\n"), [("layers", 2)]);
 }
 
 #[test]
 fn server_layer_that_knows_too_much_is_found() {
-    assert_eq!(broken("server/src/hub.rs", "use serde_json::Value;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/hub/src/hub.rs", "use serde_json::Value;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/hub/src/fanout/pump.rs", "use std::fs::File;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/hub/src/wire.rs", "use serde_json::Value;\n"), []);
     assert_eq!(broken("server/log/src/memory.rs", "use crate::hub::Hub;\n"), [("layers", 2)]);
     assert_eq!(broken("server/log/src/memory.rs", "use std::net::TcpStream;\n"), [("layers", 2)]);
     assert_eq!(broken("server/log/src/sqlite.rs", "let path = std::env::var(NAME);\n"), [("layers", 2)]);
     assert_eq!(broken("server/log/src/sqlite.rs", "let version = env!(\"CARGO_PKG_VERSION\");\n"), []);
+    assert_eq!(broken("server/client/src/address.rs", "let hub = std::env::var(NAME);\n"), [("layers", 2)]);
     assert_eq!(broken("server/src/runner.rs", "use axum::Router;\n"), [("layers", 2)]);
     assert_eq!(broken("server/src/http/pages.rs", "use axum::Router;\n"), []);
     assert_eq!(broken("server/src/hubris.rs", "use serde_json::Value;\n"), []);

@@ -9,9 +9,9 @@ use model::view::{RunView, View};
 
 use super::door::HangUp;
 use super::threads::Trace;
-use crate::hub::Publication;
 use crate::runner::Place;
 use crate::state::Shared;
+use hub::Publication;
 
 /// Dropped before [`Attended::over`], it says that the caller has hung up.
 #[derive(Debug)]

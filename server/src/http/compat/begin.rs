@@ -20,9 +20,9 @@ use crate::agents::fork::{Cut, fork};
 use crate::agents::{Agents, Started, Terms, Turn};
 use crate::clock;
 use crate::http::conversations::Seat;
-use crate::hub::{By, Conversation, Publication};
 use crate::runner::Place;
 use crate::state::Shared;
+use hub::{By, Conversation, Publication};
 
 /// Events that are looked through at once for a place in a conversation.
 const EVENTS_AT_ONCE: usize = 2_000;

@@ -20,9 +20,9 @@ use tokio::sync::OnceCell;
 use super::platform::Rows;
 use crate::agents::Spoken;
 use crate::clock;
-use crate::hub::Hub;
 use crate::runner::Place;
 use crate::state::Shared;
+use hub::Hub;
 
 mod answers;
 mod caller;

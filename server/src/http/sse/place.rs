@@ -7,10 +7,10 @@ use model::frame::{ServerFrame, Sub};
 use model::limits::BATCH_BYTES_TARGET;
 use model::{Lens, Position, Seq};
 
-use crate::fanout::{Far, Sight, Snapshot};
 use crate::http::conversations::Seat;
-use crate::hub::{Conversation, Cursor, Slice};
-use crate::wire;
+use hub::wire;
+use hub::{Conversation, Cursor, Slice};
+use hub::{Far, Sight, Snapshot};
 
 /// An event of the stream: its name and its JSON in pieces, which holds no line break. What others are sent too is shared.
 #[derive(Debug)]

@@ -18,8 +18,8 @@ use crate::agents::Started;
 use crate::clock;
 use crate::http::compat::ping;
 use crate::http::conversations::Seat;
-use crate::hub::Cursor;
 use crate::work::Task;
+use hub::Cursor;
 
 /// Events that are read back from the log at once.
 const EVENTS_AT_ONCE: usize = 2_000;

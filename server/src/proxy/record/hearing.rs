@@ -10,10 +10,10 @@ use model::anomaly::{Anomaly, AnomalyCode};
 use model::event::{ErrorFact, Kind};
 
 use super::LONG_BYTES;
+use crate::proxy::COPIES_LOST;
 use crate::proxy::inflate::Inflate;
 use crate::proxy::secrets::{Secrets, Strike};
 use crate::proxy::tape::{End, Fault, Head};
-use crate::tally::TALLY;
 
 /// An answer that is being read.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Hearing {
     /// Gives the rest of the answer up.
     pub(super) fn go_deaf(&mut self, detail: String, out: &mut Decoded) {
         self.is_deaf = true;
-        TALLY.copies_lost.one();
+        COPIES_LOST.one();
         out.push(self.answer.run(), Kind::Anomaly(Anomaly { code: AnomalyCode::CopyLost, detail }));
     }
 }

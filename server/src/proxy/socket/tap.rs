@@ -12,8 +12,8 @@ use tokio::sync::mpsc;
 
 use super::frames::{Frames, Message};
 use super::talk::Talk;
+use crate::proxy::COPIES_LOST;
 use crate::proxy::tape::{Budget, Held};
-use crate::tally::TALLY;
 
 /// Who says something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl Sink {
             self.between.answers.store(talk.answers(), Ordering::Release);
         }
         if self.between.is_lost.load(Ordering::Relaxed) {
-            TALLY.copies_lost.one();
+            COPIES_LOST.one();
         }
         talk.over(self.why());
         self.between.answers.store(0, Ordering::Release);

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::agents::StartError;
 use crate::agents::commands::Refusal;
 use crate::http::problem::Problem;
-use crate::hub::{OpenError, PublishError};
+use hub::{OpenError, PublishError};
 
 /// A failure.
 #[derive(Debug)]

@@ -27,9 +27,9 @@ use crate::http::compat::{Begun, of_thread};
 use crate::http::conversations::Seat;
 use crate::http::params::{Path, Query};
 use crate::http::stream::reader::StartAt;
-use crate::hub::Conversation;
 use crate::runner::Place;
 use crate::state::Shared;
+use hub::Conversation;
 
 /// Runs in one answer, unless the request says another number.
 const RUNS_USUAL: usize = 10;

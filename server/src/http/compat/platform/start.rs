@@ -24,9 +24,9 @@ use crate::http::compat::attended::Attended;
 use crate::http::compat::begin::{begun, go_on, seq_before};
 use crate::http::compat::threads::Trace;
 use crate::http::compat::{Begun, fresh};
-use crate::hub::Conversation;
 use crate::runner::Place;
 use crate::state::Shared;
+use hub::Conversation;
 
 /// A place where something is said, and what of a request is new there.
 #[derive(Debug)]

@@ -22,10 +22,10 @@ use super::wire::{Strategy, body, checkpoint, hear_input};
 use crate::clock;
 use crate::http::compat::of_thread;
 use crate::http::params::{Path, Query};
-use crate::hub::{Conversation, Publication};
 use crate::runner::Place;
 use crate::state::Shared;
 use crate::work::Task;
+use hub::{Conversation, Publication};
 
 /// Most states in one answer. The platform's clients ask for 10.
 const STATES_MAX: usize = 100;

@@ -24,9 +24,9 @@ use crate::http::compat::{Begun, ping};
 use crate::http::conversations::Seat;
 use crate::http::stream::reader::{Answering, Reader, StartAt};
 use crate::http::stream::with_headers;
-use crate::hub::Conversation;
 use crate::runner::Place;
 use crate::state::Shared;
+use hub::Conversation;
 
 /// The dialect.
 const DIALECT: &str = "langgraph";

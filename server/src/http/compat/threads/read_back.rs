@@ -6,8 +6,8 @@ use model::view::{NoteBody, RunView};
 use model::{RunId, View};
 
 use super::{CALLER, Heard, LEFT, Trace};
-use crate::hub::Hub;
 use crate::runner::HUB_STOPPED;
+use hub::Hub;
 
 /// Most conversations that are looked through, the newest of all.
 const LOOKED_THROUGH_MAX: usize = 512;

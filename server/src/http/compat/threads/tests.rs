@@ -8,8 +8,8 @@ use model::event::{Event, PartKind, RunEnd, RunStatus};
 use model::{Envelope, Epoch, PartId, Position, View};
 
 use super::*;
-use crate::hub::halting::Halting;
 use event_log::{EventLog, Stored};
+use hub::halting::Halting;
 
 /// Something that was asked in a conversation of this name.
 fn known(asked: u64, name: &str) -> Known {

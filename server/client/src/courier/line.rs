@@ -1,0 +1,125 @@
+//! The socket of a courier: both directions at once, and nothing that is lost when a wait is given up.
+
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
+use model::code::ErrorCode;
+use model::frame::{Ack, ClientFrame, Pub, ServerFrame, Welcome};
+use model::{ConversationId, Envelope, PublisherId};
+use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{Numbers, room_in};
+use crate::link::{Closed, Link, SILENCE_GRACE, Socket, read};
+
+/// An open connection to the hub. Dropping it closes the socket.
+#[derive(Debug)]
+pub(super) struct Line {
+    sink: SplitSink<Socket, Message>,
+    stream: SplitStream<Socket>,
+    welcome: Welcome,
+    /// Whether the last frame is still being written.
+    writes: bool,
+    heard_at: Instant,
+}
+
+/// What the hub said that a courier wants to know.
+#[derive(Debug)]
+pub(super) enum Said {
+    Nothing,
+    Ack(Ack),
+    Refused { id: u64, code: ErrorCode, message: String, expected: Option<u64> },
+    Bye { code: u16, reconnect: bool, retry_ms: u64, reason: String },
+}
+
+impl Line {
+    pub(super) fn new(link: Link) -> Self {
+        let (welcome, socket) = link.into_parts();
+        let (sink, stream) = socket.split();
+        Self { sink, stream, welcome, writes: false, heard_at: Instant::now() }
+    }
+
+    /// Whether a frame can be put on it.
+    pub(super) fn is_free(&self) -> bool {
+        !self.writes
+    }
+
+    /// Most events in one frame.
+    pub(super) fn events_max(&self) -> usize {
+        usize::try_from(self.welcome.limits.events_per_publish).unwrap_or(usize::MAX).max(1)
+    }
+
+    /// Most bytes of events in one frame.
+    pub(super) fn frame_bytes_max(&self) -> u64 {
+        room_in(self.welcome.limits.inbound_frame_bytes)
+    }
+
+    /// Puts a frame on the line, which must be free; [`Line::next`] writes it.
+    pub(super) fn put(&mut self, frame: &ClientFrame) -> Result<(), Closed> {
+        let text = serde_json::to_string(frame).map_err(|error| Closed::new(error.to_string()))?;
+        self.sink.start_send_unpin(Message::text(text)).map_err(|error| Closed::new(error.to_string()))?;
+        self.writes = true;
+        Ok(())
+    }
+
+    /// Writes what is there to be written and waits for what the hub says. Ready when either is done; may be given up.
+    pub(super) async fn next(&mut self) -> Result<Said, Closed> {
+        let patience = Duration::from_millis(self.welcome.hb_ms.saturating_mul(2)) + SILENCE_GRACE;
+        let (sink, writes) = (&mut self.sink, self.writes);
+        let written = poll_fn(|context| if writes { sink.poll_flush_unpin(context) } else { Poll::Pending });
+        tokio::select! {
+            frame = read(&mut self.stream) => {
+                self.heard_at = Instant::now();
+                self.take(frame?)
+            }
+            written = written => {
+                self.writes = false;
+                written.map_err(|error| Closed::new(error.to_string()))?;
+                Ok(Said::Nothing)
+            }
+            () = tokio::time::sleep_until(self.heard_at + patience) => {
+                Err(Closed::new("the hub has fallen silent"))
+            }
+        }
+    }
+
+    fn take(&mut self, frame: ServerFrame) -> Result<Said, Closed> {
+        Ok(match frame {
+            ServerFrame::Ack(ack) => Said::Ack(ack),
+            ServerFrame::Error { id: Some(id), code, message, expected, .. } => {
+                Said::Refused { id, code, message, expected }
+            }
+            ServerFrame::Bye { code, reconnect, retry_ms, reason } => {
+                Said::Bye { code, reconnect, retry_ms, reason: reason.into() }
+            }
+            ServerFrame::Hb { .. } => {
+                self.put(&ClientFrame::HbAck { at: std::collections::BTreeMap::new() })?;
+                Said::Nothing
+            }
+            _ => Said::Nothing,
+        })
+    }
+}
+
+/// A frame of numbered events.
+pub(super) fn publication(
+    conversation: &ConversationId,
+    publisher: &PublisherId,
+    numbers: Numbers,
+    events: Vec<Envelope>,
+) -> ClientFrame {
+    ClientFrame::Pub(Pub {
+        id: numbers.id,
+        conv: conversation.clone(),
+        pid: Some(publisher.clone()),
+        pepoch: numbers.life,
+        pfirst: numbers.first,
+        pseq: numbers.last,
+        // As much as the log of the hub can do without waiting for the disk's own caches; the ack says what that was.
+        durability: None,
+        events,
+    })
+}

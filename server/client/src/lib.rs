@@ -1,0 +1,30 @@
+//! Headless clients of a hub: where it is ([`HubAddress`]), publishing to it over HTTP ([`Publisher`]) or over WebSocket and exactly
+//! once ([`Courier`]), viewing it ([`Session`]).
+//!
+//! The commands, the demo, the sink into another hub and the tests all use these, so they go through the same public doors as
+//! everybody else.
+//!
+//! The crate must never know how a hub works inside, and nothing of dialects: it sends and receives what `docs/protocol.md` describes. It names
+//! `model` and no other crate of the workspace. It keeps nothing on disk but the spool, whose files have no names.
+//!
+//! Reading order: `address` → `publisher` and `download` (HTTP) → `link` (one WebSocket) → `session` (viewing) → `comeback` →
+//! `courier` (publishing: `ledger` says what is sent next, `window` keeps the events, `line` is the socket) → `spool`.
+
+mod address;
+mod comeback;
+mod courier;
+mod download;
+mod link;
+mod publisher;
+mod session;
+mod spool;
+
+pub use address::{AddressError, HubAddress};
+pub use courier::{Absence, Courier, CourierError, KEPT_BYTES_MAX, News, Standing, WINDOW_BYTES_MAX};
+pub use download::download;
+pub use publisher::{PublishError, Publisher, Taken};
+pub use session::{Session, SessionError, Update};
+pub use spool::{Spool, SpoolStanding};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,390 @@
+//! A viewer's session: one socket, any number of subscriptions, each with its own folded view. It survives the loss of
+//! the socket and of the hub: it comes back after a while and resumes where each subscription stood.
+//!
+//! Nothing runs in the background. Everything happens inside [`Session::next`], so a viewer that does not call it is
+//! a slow viewer, as the hub sees it, and there is no queue that could grow. [`Session::next`] may be dropped at any
+//! point (in a `select!`, by a timeout) and called again.
+//!
+//! ```no_run
+//! # async fn watch() -> Result<(), Box<dyn std::error::Error>> {
+//! use client::{Session, Update};
+//!
+//! let mut session = Session::connect("http://127.0.0.1:4600".parse()?).await?;
+//! let sub = session.subscribe("c42".parse()?).await;
+//! session.until(sub, |view| view.runs.values().any(|run| !run.is_running())).await?;
+//! while let Update::Events { events, .. } = session.next().await? {
+//!     for envelope in events { /* … */ }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use model::code::{CloseCode, ErrorCode};
+use model::frame::{ClientFrame, Pub, ServerFrame, Sub, Wish};
+use model::tracker::{Outcome, Tracker};
+use model::{ConversationId, Epoch, Position, Seq, View};
+
+use super::HubAddress;
+use super::comeback::Comeback;
+use super::link::{Closed, Link, LinkError, SILENCE_GRACE};
+
+mod update;
+
+pub use update::{SessionError, Update};
+
+#[derive(Debug)]
+enum Subscription {
+    Conversation { conversation: ConversationId, tracker: Box<Tracker>, min_interval_ms: u16 },
+    Fleet,
+}
+
+impl Subscription {
+    fn frame(&self, sub: Sub) -> ClientFrame {
+        match self {
+            Self::Conversation { conversation, tracker, min_interval_ms } => ClientFrame::Sub {
+                sub,
+                conv: conversation.clone(),
+                have: tracker.position(),
+                wish: Wish { lens: tracker.lens().clone(), min_interval_ms: *min_interval_ms },
+            },
+            Self::Fleet => ClientFrame::Watch { sub, limit: None },
+        }
+    }
+}
+
+/// A viewer of any number of conversations over one socket. Dropping it closes the socket.
+#[derive(Debug)]
+pub struct Session {
+    address: HubAddress,
+    link: Option<Link>,
+    subscriptions: BTreeMap<Sub, Subscription>,
+    next_sub: Sub,
+    comeback: Comeback,
+    connections: u64,
+}
+
+impl Session {
+    /// A session that connects when [`Session::next`] is called, and goes on trying when it cannot.
+    pub fn new(address: HubAddress) -> Self {
+        Self {
+            address,
+            link: None,
+            subscriptions: BTreeMap::new(),
+            next_sub: 1,
+            comeback: Comeback::default(),
+            connections: 0,
+        }
+    }
+
+    /// A session that is connected, or why it is not.
+    pub async fn connect(address: HubAddress) -> Result<Self, SessionError> {
+        let mut session = Self::new(address);
+        match session.next().await? {
+            Update::Lost { why, .. } => {
+                Err(SessionError::Unreachable { url: session.address.clone(), cause: why })
+            }
+            _ => Ok(session),
+        }
+    }
+
+    /// Views `conversation` from where it stands. It may not exist yet.
+    pub async fn subscribe(&mut self, conversation: ConversationId) -> Sub {
+        self.subscribe_as(conversation, Wish::default()).await
+    }
+
+    /// The same, for who wants less than everything at once.
+    pub async fn subscribe_as(&mut self, conversation: ConversationId, wish: Wish) -> Sub {
+        let tracker = Box::new(Tracker::through(wish.lens));
+        let min_interval_ms = wish.min_interval_ms;
+        self.add(Subscription::Conversation { conversation, tracker, min_interval_ms }).await
+    }
+
+    /// Views `conversation` with the events after `have`, onto `view` as it was there (an empty one when only the
+    /// events are of interest).
+    pub async fn resume(&mut self, conversation: ConversationId, have: Position, view: View) -> Sub {
+        self.resume_as(conversation, have, view, Wish::default()).await
+    }
+
+    /// The same, for who wants less than everything at once; `view` is as it was seen.
+    pub async fn resume_as(
+        &mut self,
+        conversation: ConversationId,
+        have: Position,
+        mut view: View,
+        wish: Wish,
+    ) -> Sub {
+        view.seq = have.seq;
+        let tracker = Box::new(Tracker::resume(wish.lens, have.epoch, view));
+        let min_interval_ms = wish.min_interval_ms;
+        self.add(Subscription::Conversation { conversation, tracker, min_interval_ms }).await
+    }
+
+    /// Views the list of conversations.
+    pub async fn watch(&mut self) -> Sub {
+        self.add(Subscription::Fleet).await
+    }
+
+    async fn add(&mut self, subscription: Subscription) -> Sub {
+        let sub = self.next_sub;
+        self.next_sub = self.next_sub.saturating_add(1);
+        let frame = subscription.frame(sub);
+        self.subscriptions.insert(sub, subscription);
+        self.send(&frame).await;
+        sub
+    }
+
+    /// Ends a subscription.
+    pub async fn unsubscribe(&mut self, sub: Sub) {
+        if self.subscriptions.remove(&sub).is_some() {
+            self.send(&ClientFrame::Unsub { sub }).await;
+        }
+    }
+
+    /// Asks for the snapshot of a subscription.
+    pub async fn resync(&mut self, sub: Sub) {
+        self.send(&ClientFrame::Resync { sub }).await;
+    }
+
+    /// Publishes; [`Update::Ack`] or [`Update::Refused`] with the same id tells what became of it. A socket that is lost
+    /// before has to be answered by the caller, by publishing again (with a publisher's numbers, that is safe).
+    pub async fn publish(&mut self, publication: Pub) {
+        self.send(&ClientFrame::Pub(publication)).await;
+    }
+
+    /// The folded view of a subscription; nothing for one that is none, or not of a conversation.
+    pub fn view(&self, sub: Sub) -> Option<&View> {
+        self.tracker(sub).map(Tracker::view)
+    }
+
+    /// Where a subscription stands; nothing before the first answer.
+    pub fn position(&self, sub: Sub) -> Option<Position> {
+        self.tracker(sub).and_then(Tracker::position)
+    }
+
+    /// Whether a subscription has everything that there was when it began.
+    pub fn is_live(&self, sub: Sub) -> bool {
+        self.tracker(sub).is_some_and(Tracker::is_live)
+    }
+
+    /// How often this session has had a socket.
+    pub fn connections(&self) -> u64 {
+        self.connections
+    }
+
+    fn tracker(&self, sub: Sub) -> Option<&Tracker> {
+        match self.subscriptions.get(&sub)? {
+            Subscription::Conversation { tracker, .. } => Some(tracker),
+            Subscription::Fleet => None,
+        }
+    }
+
+    /// Takes updates until the view of `sub` is as wanted. Has no deadline of its own; put a timeout around it.
+    pub async fn until(
+        &mut self,
+        sub: Sub,
+        mut wanted: impl FnMut(&View) -> bool,
+    ) -> Result<&View, SessionError> {
+        while !wanted(self.view(sub).ok_or(SessionError::NoSubscription(sub))?) {
+            self.advance(sub).await?;
+        }
+        self.view(sub).ok_or(SessionError::NoSubscription(sub))
+    }
+
+    /// Takes updates until `sub` has everything that there was when it began.
+    pub async fn until_live(&mut self, sub: Sub) -> Result<&View, SessionError> {
+        while self.view(sub).is_some() && !self.is_live(sub) {
+            self.advance(sub).await?;
+        }
+        self.view(sub).ok_or(SessionError::NoSubscription(sub))
+    }
+
+    async fn advance(&mut self, waited_for: Sub) -> Result<(), SessionError> {
+        match self.next().await? {
+            Update::Refused { sub: Some(sub), code, message, .. } if sub == waited_for => {
+                Err(SessionError::Refused { url: self.address.clone(), code, message })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Cuts the socket, as a broken network would. [`Session::next`] connects again at once.
+    pub fn cut(&mut self) {
+        self.drop_link();
+        self.comeback.hurry();
+    }
+
+    /// Says good-bye to the hub.
+    pub async fn close(mut self) {
+        if let Some(link) = self.link.take() {
+            link.close().await;
+        }
+    }
+
+    /// The next thing that happens. Fails only when the hub does not want this client back.
+    pub async fn next(&mut self) -> Result<Update, SessionError> {
+        loop {
+            let Some(link) = &mut self.link else { return self.reconnect().await };
+            let patience = Duration::from_millis(link.welcome().hb_ms.saturating_mul(2)) + SILENCE_GRACE;
+            let frame = match tokio::time::timeout(patience, link.receive()).await {
+                Ok(Ok(frame)) => frame,
+                Ok(Err(closed)) => return self.lost(closed),
+                Err(_elapsed) => return self.lost(Closed::new("the hub has fallen silent")),
+            };
+            if let Some(update) = self.take(frame).await? {
+                return Ok(update);
+            }
+        }
+    }
+
+    async fn reconnect(&mut self) -> Result<Update, SessionError> {
+        tokio::time::sleep_until(self.comeback.at()).await;
+        // Boxed, since it is large and rare: a process may hold thousands of sessions.
+        let mut link = match Box::pin(Link::open(&self.address)).await {
+            Ok(link) => link,
+            Err(LinkError::Refused { code, reason }) => return Err(self.closed(code, reason)),
+            Err(LinkError::Failed(why) | LinkError::Silent(why)) => return self.lost(Closed::new(why)),
+        };
+        for (sub, subscription) in &self.subscriptions {
+            if let Err(closed) = link.send(&subscription.frame(*sub)).await {
+                return self.lost(closed);
+            }
+        }
+        let welcome = link.welcome().clone();
+        self.link = Some(link);
+        self.connections = self.connections.saturating_add(1);
+        Ok(Update::Connected(welcome))
+    }
+
+    /// The socket is gone: come back later, unless the hub does not want that.
+    fn lost(&mut self, closed: Closed) -> Result<Update, SessionError> {
+        self.drop_link();
+        if let Some(code) = closed.code
+            && !CloseCode::may_reconnect(code)
+        {
+            return Err(self.closed(code, closed.why));
+        }
+        let retry_ms = self.comeback.lost();
+        Ok(Update::Lost { why: closed.why, retry_ms })
+    }
+
+    fn closed(&mut self, code: u16, reason: String) -> SessionError {
+        self.drop_link();
+        SessionError::Closed { url: self.address.clone(), code, reason }
+    }
+
+    fn drop_link(&mut self) {
+        self.link = None;
+        for subscription in self.subscriptions.values_mut() {
+            if let Subscription::Conversation { tracker, .. } = subscription {
+                tracker.disconnected();
+            }
+        }
+    }
+
+    /// Sends now. Where there is no socket, or it breaks, [`Session::next`] notices and asks for everything again.
+    async fn send(&mut self, frame: &ClientFrame) {
+        if let Some(link) = &mut self.link {
+            // A broken socket shows at the next read, with its reason.
+            drop(link.send(frame).await);
+        }
+    }
+
+    /// What a frame means to the caller, if anything.
+    async fn take(&mut self, frame: ServerFrame) -> Result<Option<Update>, SessionError> {
+        self.comeback.succeeded();
+        Ok(match frame {
+            ServerFrame::Subbed { sub, .. }
+            | ServerFrame::Snap { sub, .. }
+            | ServerFrame::Batch { sub, .. }
+            | ServerFrame::Live { sub, .. } => self.track(sub, frame).await,
+            ServerFrame::Fleet { sub, full, rows, total, ts } => {
+                Some(Update::Fleet { sub, full, rows, total, sent_at: ts })
+            }
+            ServerFrame::Lag { sub, state, behind_events, behind_ms } => {
+                Some(Update::Lag { sub, state, behind_events, behind_ms })
+            }
+            ServerFrame::Presence { sub, viewers } => Some(Update::Presence { sub, viewers }),
+            ServerFrame::Hb { heads, .. } => {
+                self.revive(&heads).await;
+                let at = self.subscriptions.keys().filter_map(|sub| Some((*sub, self.view(*sub)?.seq)));
+                let ack = ClientFrame::HbAck { at: at.collect() };
+                self.send(&ack).await;
+                None
+            }
+            ServerFrame::Bye { code, reconnect, retry_ms, reason } => {
+                if !reconnect {
+                    return Err(self.closed(code, reason.into()));
+                }
+                self.comeback.asked(retry_ms);
+                None
+            }
+            ServerFrame::Ack(ack) => Some(Update::Ack(ack)),
+            ServerFrame::Error { sub: Some(sub), code: ErrorCode::UnknownSubscription, .. }
+                if self.subscriptions.contains_key(&sub) =>
+            {
+                self.ask_again(sub).await;
+                None
+            }
+            ServerFrame::Error { sub, id, code, message, expected } => {
+                Some(Update::Refused { sub, id, code, message, expected })
+            }
+            ServerFrame::Welcome(_)
+            | ServerFrame::Health { .. }
+            | ServerFrame::Done(_)
+            | ServerFrame::Refused { .. }
+            | ServerFrame::Unknown => None,
+        })
+    }
+
+    /// Asks for what is dead of what the heartbeat speaks of.
+    async fn revive(&mut self, heads: &BTreeMap<Sub, (Epoch, Seq)>) {
+        let mut dead = Vec::new();
+        for (sub, subscription) in &mut self.subscriptions {
+            if let Subscription::Conversation { tracker, .. } = subscription
+                && tracker.heartbeat(heads.get(sub))
+            {
+                dead.push(*sub);
+            }
+        }
+        for sub in dead {
+            self.resync(sub).await;
+        }
+    }
+
+    /// Subscribes to what the hub has forgotten.
+    async fn ask_again(&mut self, sub: Sub) {
+        if let Some(subscription) = self.subscriptions.get(&sub) {
+            let frame = subscription.frame(sub);
+            self.send(&frame).await;
+        }
+    }
+
+    /// Applies a frame of a subscription.
+    async fn track(&mut self, sub: Sub, mut frame: ServerFrame) -> Option<Update> {
+        // A frame of a subscription that was ended in the meantime is none of ours.
+        let Subscription::Conversation { tracker, .. } = self.subscriptions.get_mut(&sub)? else {
+            return None;
+        };
+        let mut changes = Vec::new();
+        let update = match tracker.take(&mut frame, &mut |change| changes.push(change)) {
+            Outcome::Subscribed { why } => return Some(Update::Subscribed { sub, why }),
+            Outcome::Replaced => return Some(Update::Snapshot { sub }),
+            Outcome::Live => return Some(Update::Live { sub }),
+            Outcome::Piece | Outcome::Duplicate | Outcome::NotForUs => return None,
+            Outcome::Drift { run, part } => Update::Drift { sub, run, part },
+            Outcome::Gap { expected, from } => Update::Gap { sub, expected, from },
+            Outcome::Applied(_) => {
+                let ServerFrame::Batch { from, to, ts, ev, .. } = frame else { return None };
+                return Some(Update::Events { sub, from, to, sent_at: ts, events: ev, changes });
+            }
+        };
+        self.resync(sub).await;
+        Some(update)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! What was typed or set in the environment, and nothing more: no defaults that depend on anything else, no checks
+//! that need a file or a socket, but for the files that describe dialects.
+
+use clap::{Parser, Subcommand};
+
+mod agents;
+mod amount;
+mod client;
+mod dialect;
+mod doctor;
+mod doors;
+mod layers;
+mod price;
+mod serve;
+mod sinks;
+mod upstreams;
+
+pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, Speed, TailArgs, TeeArgs};
+pub(crate) use dialect::{Spoken, described};
+pub(crate) use doctor::DoctorArgs;
+pub(crate) use serve::{ServeArgs, Settings, TraceFormat};
+pub(crate) use sinks::SinkSettings;
+
+/// Watch AI agents work.
+#[derive(Debug, Parser)]
+#[command(name = "fanlight", version, max_term_width = 100, subcommand_required = true)]
+pub(crate) struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the hub
+    Serve(ServeArgs),
+    /// Copy stdin to stdout untouched, and publish it. A hub that is down never disturbs the pipe
+    Tee(TeeArgs),
+    /// Watch a conversation in the terminal
+    Tail(TailArgs),
+    /// Publish a recording at a believable pace
+    Replay(ReplayArgs),
+    /// Write a conversation to stdout as a file of some format
+    Export(ExportArgs),
+    /// Make a conversation of a file that `export --format native` wrote
+    Import(ImportArgs),
+    /// Say what is wrong when nothing shows, and how to mend it
+    Doctor(DoctorArgs),
+    /// Fold a stream from stdin into what a viewer would see, as JSON. Needs no hub
+    Fold(FoldArgs),
+    /// Start a program that dies with the process of that number
+    #[command(hide = true)]
+    Alongside(AlongsideArgs),
+    /// Turn a stream from stdin into one of another dialect, as it comes. Needs no hub
+    Convert(ConvertArgs),
+}
+
+/// See [`Command::Alongside`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct AlongsideArgs {
+    /// The number of the process that starts it
+    pub(crate) process: u32,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+/// See [`Command::Fold`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct FoldArgs {
+    /// The dialect of the stream, or a YAML file that describes it
+    #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT")]
+    pub(crate) dialect: Spoken,
+    /// Take calls that the model wrote into its text, as `<tool_use>` or as JSON, out of it
+    #[arg(long)]
+    pub(crate) text_calls: bool,
+    /// Print the short form: texts, calls, agents, usage and oddities of each run
+    #[arg(long)]
+    pub(crate) summary: bool,
+}
+
+/// See [`Command::Convert`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConvertArgs {
+    /// The dialect of the stream, or a YAML file that describes it
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) from: Spoken,
+    /// The dialect to write
+    #[arg(long, value_name = "DIALECT", value_parser = encoded_dialect)]
+    pub(crate) to: String,
+    /// The name of the conversation, for dialects that have one
+    #[arg(long, value_name = "NAME", default_value = "conversation")]
+    pub(crate) conversation: model::ConversationId,
+}
+
+/// A dialect that can be encoded.
+fn encoded_dialect(name: &str) -> Result<String, String> {
+    if encode::encoding(name).is_some() {
+        return Ok(name.to_owned());
+    }
+    Err(format!("no such dialect; there are {}", encode::names()))
+}
+
+#[cfg(test)]
+mod tests;

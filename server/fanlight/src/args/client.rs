@@ -1,0 +1,188 @@
+//! The arguments of the commands that are clients of a hub.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use client::HubAddress;
+use model::until::Until;
+use model::{ConversationId, Position, RunId};
+
+use super::Spoken;
+use super::amount::{ByteSize, Span};
+
+/// Which hub.
+#[derive(Debug, clap::Args)]
+pub(crate) struct HubArgs {
+    /// The hub
+    #[arg(long, value_name = "URL", env = "FANLIGHT_URL", default_value = "http://127.0.0.1:4600")]
+    url: HubAddress,
+    /// A token for the hub
+    #[arg(long, value_name = "TOKEN", env = "FANLIGHT_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+}
+
+impl HubArgs {
+    /// The hub, with the token.
+    pub(crate) fn address(&self) -> HubAddress {
+        self.url.clone().with_token(self.token.clone())
+    }
+}
+
+/// What a stream is and where it goes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StreamArgs {
+    /// The dialect of the stream, or a YAML file that describes it
+    #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT")]
+    pub(crate) dialect: Spoken,
+    /// The conversation that it goes into
+    #[arg(long, value_name = "NAME", env = "FANLIGHT_CONVERSATION")]
+    pub(crate) conversation: ConversationId,
+    /// The run that it is a step of [default: a run of its own]
+    #[arg(long, value_name = "ID", env = "FANLIGHT_RUN", value_parser = run)]
+    pub(crate) run: Option<RunId>,
+}
+
+/// See [`super::Command::Tee`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct TeeArgs {
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
+    /// How much may wait for the hub on disk, besides 16 MiB in memory; 0 for none
+    #[arg(long, value_name = "SIZE", env = "FANLIGHT_BUFFER", default_value = "1GiB")]
+    pub(crate) buffer: ByteSize,
+    /// How long the hub may take to accept what is left when stdin has ended
+    #[arg(long, value_name = "TIME", env = "FANLIGHT_WAIT", default_value = "3s")]
+    pub(crate) wait: Span,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
+}
+
+/// See [`super::Command::Replay`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayArgs {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
+    /// How fast: 1 is the recording's own pace (30 ms for each event where it has none), 2 is twice as fast, max does not wait
+    #[arg(long, value_name = "N|max", env = "FANLIGHT_SPEED", default_value = "1")]
+    pub(crate) speed: Speed,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
+}
+
+/// See [`super::Command::Tail`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct TailArgs {
+    /// The conversation; it may not exist yet
+    #[arg(value_name = "CONVERSATION")]
+    pub(crate) conversation: ConversationId,
+    /// Write one envelope a line, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// How much: critical leaves texts out, parts gives each text once it is whole, deltas gives everything
+    #[arg(long, value_name = "LEVEL", env = "FANLIGHT_LEVEL", value_enum, default_value_t)]
+    pub(crate) level: Level,
+    /// Begin after this position [default: what there is now, in short, then live]
+    #[arg(long, value_name = "EPOCH:SEQ")]
+    pub(crate) from: Option<Position>,
+    /// Stop, with exit code 0, when this has happened in the newest run: run.end, approval, error, tool:NAME (a call is over), text:WORDS, seq:N
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) until: Option<Until>,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
+}
+
+/// See [`super::Command::Export`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExportArgs {
+    /// The conversation
+    #[arg(value_name = "CONVERSATION")]
+    pub(crate) conversation: ConversationId,
+    /// What it is written as: jsonl, native, md, html, openai, anthropic, open-webui, open-webui-chat, or a dialect
+    #[arg(long, value_name = "FORMAT", env = "FANLIGHT_FORMAT")]
+    pub(crate) format: String,
+    /// For md and html: each step where it happened, or all in one block before the answer
+    #[arg(long, value_name = "each|one-block", value_parser = ["each", "one-block"])]
+    pub(crate) steps: Option<String>,
+    /// For open-webui: results in the block, as from 0.9 on, or in an attribute
+    #[arg(long, value_name = "body|attributes", value_parser = ["body", "attributes"])]
+    pub(crate) form: Option<String>,
+    /// For openai and anthropic: leave calls without a result out, or answer them with what is known
+    #[arg(long, value_name = "leave-out|answer", value_parser = ["leave-out", "answer"])]
+    pub(crate) unfinished: Option<String>,
+    /// Only the turn that begins with this message
+    #[arg(long, value_name = "MESSAGE", conflicts_with = "run")]
+    pub(crate) message: Option<String>,
+    /// Only this run
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
+}
+
+/// See [`super::Command::Import`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImportArgs {
+    /// The file [default: stdin]
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// The name of the conversation [default: the one in the file]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) conversation: Option<ConversationId>,
+    #[command(flatten)]
+    pub(crate) hub: HubArgs,
+}
+
+/// How much of a conversation is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Level {
+    /// States, calls, results, errors
+    Critical,
+    /// The same, and each text once it is whole
+    Parts,
+    /// Everything, as it comes
+    #[default]
+    Deltas,
+}
+
+impl From<Level> for model::lens::Level {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Critical => Self::Critical,
+            Level::Parts => Self::Parts,
+            Level::Deltas => Self::Deltas,
+        }
+    }
+}
+
+/// How fast a recording is published.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Speed {
+    /// This many times its own pace; positive and finite.
+    Times(f64),
+    /// Without waiting.
+    Max,
+}
+
+impl FromStr for Speed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "max" {
+            return Ok(Self::Max);
+        }
+        match text.parse() {
+            Ok(times) if f64::is_finite(times) && times > 0.0 => Ok(Self::Times(times)),
+            _ => Err(String::from("a speed is a positive number, or max")),
+        }
+    }
+}
+
+fn run(id: &str) -> Result<RunId, String> {
+    if id.is_empty() || id.chars().any(char::is_control) {
+        return Err(String::from("a run's id is not empty and holds no control characters"));
+    }
+    Ok(RunId::new(id))
+}

@@ -1,0 +1,114 @@
+//! The commands, one module each, and what they have in common: how they end.
+
+use std::process::ExitCode;
+
+use client::{CourierError, PublishError};
+
+use crate::args::{Args, Command};
+
+mod alongside;
+mod convert;
+mod doctor;
+mod export;
+mod fold;
+mod import;
+mod input;
+mod native;
+mod output;
+mod replay;
+mod runtime;
+mod serve;
+mod tail;
+mod tee;
+mod terminal;
+
+use output::Output;
+
+/// How a command fails. Printed on stderr: what and where, then how to mend it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// It was asked for something that cannot be.
+    #[error("{what}\n  {mend}")]
+    Usage {
+        /// What is wrong, and where.
+        what: String,
+        /// How to mend it.
+        mend: String,
+    },
+    /// It could not do what it was asked for.
+    #[error("{what}\n  {mend}")]
+    Failed {
+        /// What went wrong, and where.
+        what: String,
+        /// How to mend it.
+        mend: String,
+    },
+    /// Whoever read stdout has gone: no failure, there is just nothing left to do.
+    #[error("nobody reads the output any more")]
+    NobodyReads,
+}
+
+impl Failure {
+    /// A failure with its remedy.
+    pub(crate) fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self::Failed { what: what.into(), mend: mend.into() }
+    }
+
+    /// What a client says when it could not publish.
+    pub(crate) fn publishing(error: &PublishError) -> Self {
+        let mend = match error {
+            PublishError::Unreachable { .. } => {
+                "start a hub with `fanlight serve`, or name another one with --url"
+            }
+            PublishError::Broken { .. } => "see what became of the hub; what it has taken is kept",
+            PublishError::Refused { .. } => "mend what the hub names, and try again",
+        };
+        Self::new(error.to_string(), mend)
+    }
+
+    /// What a courier says when it cannot go on.
+    pub(crate) fn carrying(error: &CourierError) -> Self {
+        let mend = match error {
+            CourierError::Unreachable { .. } => {
+                "start a hub with `fanlight serve`, or name another one with --url"
+            }
+            CourierError::Closed { .. } | CourierError::Refused { .. } => {
+                "mend what the hub names, and try again"
+            }
+        };
+        Self::new(error.to_string(), mend)
+    }
+
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::NobodyReads => ExitCode::SUCCESS,
+            Self::Failed { .. } => ExitCode::from(1),
+            Self::Usage { .. } => ExitCode::from(2),
+        }
+    }
+}
+
+/// Runs the command that was asked for.
+pub(crate) fn run(args: Args) -> ExitCode {
+    let output = Output::stdout();
+    let done = match args.command {
+        Command::Serve(args) => serve::run(&args, output),
+        Command::Tee(args) => tee::run(&args, output),
+        Command::Tail(args) => tail::run(&args, output),
+        Command::Replay(args) => replay::run(&args, output),
+        Command::Export(args) => export::run(&args, output),
+        Command::Import(args) => import::run(&args, output),
+        Command::Doctor(args) => doctor::run(&args, output),
+        Command::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
+        Command::Alongside(args) => alongside::run(&args),
+        Command::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::NobodyReads) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::complain(&format!("error: {failure}"));
+            failure.exit_code()
+        }
+    }
+}

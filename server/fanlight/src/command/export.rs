@@ -1,0 +1,44 @@
+//! `fanlight export`: a conversation as a file, on stdout.
+
+use std::io::IsTerminal as _;
+
+use bytes::Bytes;
+use client::{PublishError, download};
+
+use super::{Failure, Output, runtime, terminal};
+use crate::args::ExportArgs;
+
+/// Writes the file as it comes.
+pub(crate) fn run(args: &ExportArgs, mut output: Output) -> Result<(), Failure> {
+    let address = args.hub.address();
+    let mut url = address.export(&args.conversation, &args.format);
+    for (name, value) in [
+        ("steps", &args.steps),
+        ("form", &args.form),
+        ("unfinished", &args.unfinished),
+        ("message", &args.message),
+        ("run", &args.run),
+    ] {
+        if let Some(value) = value {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+    }
+    // Into a file or another program it goes byte for byte.
+    let mut shown = std::io::stdout().is_terminal().then(terminal::Pieces::default);
+    let write = |piece: Bytes| match &mut shown {
+        Some(shown) => output.bytes(shown.next(&piece).as_bytes()),
+        None => output.bytes(&piece),
+    };
+    runtime::one_thread()?.block_on(download(&address, url, write))
+}
+
+impl From<PublishError> for Failure {
+    fn from(error: PublishError) -> Self {
+        match error {
+            PublishError::Broken { .. } => {
+                Self::new(error.to_string(), "what was written so far is not all of it; try again")
+            }
+            error => Self::publishing(&error),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `fanlight import`: makes a conversation of a file that `export --format native` wrote.
+
+use std::io;
+
+use bytes::Bytes;
+use client::{PublishError, Publisher};
+use futures_util::stream;
+use model::ConversationId;
+use serde::Deserialize;
+use tokio::fs::File;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
+
+use super::{Failure, Output, runtime, terminal};
+use crate::args::ImportArgs;
+
+/// Longest first line, in bytes.
+const HEADER_BYTES_MAX: u64 = 64 << 10;
+
+/// Bytes that are sent at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// What is looked at of the first line.
+#[derive(Deserialize)]
+struct Header {
+    conversation: ConversationId,
+}
+
+/// Sends the file and says where the conversation stands.
+pub(crate) fn run(args: &ImportArgs, mut output: Output) -> Result<(), Failure> {
+    let (conversation, taken) = runtime::one_thread()?.block_on(async {
+        let input: Box<dyn AsyncRead + Send + Unpin> = match &args.file {
+            Some(path) => Box::new(File::open(path).await.map_err(|error| Failure::Usage {
+                what: format!("cannot read {}: {error}", path.display()),
+                mend: String::from("name a file that is there"),
+            })?),
+            None => Box::new(tokio::io::stdin()),
+        };
+        let mut input = BufReader::with_capacity(PIECE_BYTES, input);
+        let mut first = Vec::new();
+        let read = (&mut input).take(HEADER_BYTES_MAX).read_until(b'\n', &mut first).await;
+        read.map_err(|error| {
+            Failure::new(format!("cannot read the file: {error}"), "look at where it comes from")
+        })?;
+        let conversation = match &args.conversation {
+            Some(name) => name.clone(),
+            None => named(&first)?,
+        };
+        let body = stream::try_unfold((Some(Bytes::from(first)), input), |(first, mut input)| async {
+            let piece = if let Some(first) = first {
+                first
+            } else {
+                let mut piece = vec![0; PIECE_BYTES];
+                let read = input.read(&mut piece).await?;
+                piece.truncate(read);
+                Bytes::from(piece)
+            };
+            Ok::<_, io::Error>((!piece.is_empty()).then_some((piece, (None, input))))
+        });
+        let taken = Publisher::new(args.hub.address()).import(&conversation, body).await;
+        Ok::<_, Failure>((conversation, taken.map_err(|error| failure(&error))?))
+    })?;
+    let done = format!("imported {} events; {conversation} stands at {}", taken.events, taken.position);
+    output.line(&terminal::line(&done))
+}
+
+fn named(first: &[u8]) -> Result<ConversationId, Failure> {
+    let header: Result<Header, _> = serde_json::from_slice(first);
+    header.map(|header| header.conversation).map_err(|error| Failure::Usage {
+        what: format!("the file does not begin as an export does: {error}"),
+        mend: String::from("write it with `fanlight export CONVERSATION --format native`"),
+    })
+}
+
+fn failure(error: &PublishError) -> Failure {
+    match error {
+        PublishError::Refused { message, .. } if message.starts_with("conversation_exists") => {
+            Failure::new(error.to_string(), "give it another name with --conversation")
+        }
+        error => Failure::publishing(error),
+    }
+}

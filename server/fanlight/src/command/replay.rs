@@ -1,0 +1,120 @@
+//! `fanlight replay`: publishes a recording through the public door, each event once, at a believable pace.
+
+use std::io;
+
+use bytes::Bytes;
+use client::News;
+use futures_util::StreamExt as _;
+use futures_util::future::ready;
+use futures_util::stream::{self, Stream};
+use model::event::Class;
+use model::fold::{complete, fold};
+use model::{Envelope, View};
+use parking_lot::Mutex;
+use tokio::fs::File;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::time::Instant;
+
+use super::native::{courier, events, step_decoder};
+use super::{Failure, Output, output, runtime};
+use crate::args::{ReplayArgs, Speed};
+
+mod pace;
+
+use pace::Pace;
+
+/// Most bytes that are sent at once; a longer line of a recording goes in pieces.
+const PIECE_BYTES_MAX: u64 = 1 << 20;
+
+/// Publishes the recording and says where the conversation stands then. A hub that is not there to begin with is a
+/// failure; one that goes away later is waited for.
+pub(crate) fn run(args: &ReplayArgs, mut output: Output) -> Result<(), Failure> {
+    let stream = &args.stream;
+    let decoder = step_decoder(&stream.dialect, stream.run.as_ref())?;
+    let mut courier = courier(args.hub.address(), &stream.conversation, "replay");
+    let broken = Mutex::new(None);
+    let mut view = View::default();
+    let standing = runtime::one_thread()?.block_on(async {
+        let file = File::open(&args.file).await.map_err(|error| unreadable(args, &error))?;
+        courier.connect().await.map_err(|error| Failure::carrying(&error))?;
+        let body = paced(BufReader::new(file), args.speed)
+            .filter_map(|piece| ready(piece.map_err(|error| *broken.lock() = Some(error)).ok()));
+        let events = events(decoder, body).inspect(|events| fold_all(&mut view, events));
+        courier.carry(events, tell).await.map_err(|error| Failure::carrying(&error))
+    })?;
+    if let Some(error) = broken.into_inner() {
+        return Err(unreadable(args, &error));
+    }
+    let odd = match view.anomalies.total {
+        0 => String::new(),
+        odd => format!(", {odd} of them odd"),
+    };
+    let position = standing.position.map(|position| position.to_string()).unwrap_or_default();
+    let forgotten = match standing.missing {
+        0 => String::new(),
+        missing => format!("; the hub was restarted without a log and forgot {missing} of them"),
+    };
+    output.line(&format!(
+        "published {} events{odd}; {} stands at {position}{forgotten}",
+        standing.offered, stream.conversation
+    ))
+}
+
+fn unreadable(args: &ReplayArgs, error: &io::Error) -> Failure {
+    Failure::Usage {
+        what: format!("cannot read {}: {error}", args.file.display()),
+        mend: String::from("name a recording that is there"),
+    }
+}
+
+/// As the hub does it, to know what is odd.
+fn fold_all(view: &mut View, events: &[Envelope]) {
+    for envelope in events.iter().filter(|envelope| envelope.event.kind.class() != Class::Ephemeral) {
+        let mut envelope = Envelope { seq: view.seq.saturating_add(1), ..envelope.clone() };
+        complete(view, &mut envelope.event);
+        fold(view, &envelope, &mut |_| {});
+    }
+}
+
+fn tell(news: News) {
+    match news {
+        News::Connected => {}
+        News::Lost { why, retry_ms, .. } => {
+            output::complain(&format!("the hub is not there, trying again in {retry_ms} ms: {why}"));
+        }
+        News::Forgotten { missing } => {
+            output::complain(&format!("the hub has forgotten {missing} events that cannot be sent again"));
+        }
+    }
+}
+
+struct Recording {
+    file: BufReader<File>,
+    pace: Pace,
+    speed: Speed,
+    due: Instant,
+}
+
+/// The bytes of `file`, each piece when it is due.
+fn paced(file: BufReader<File>, speed: Speed) -> impl Stream<Item = io::Result<Bytes>> + Send {
+    let recording = Recording { file, pace: Pace::default(), speed, due: Instant::now() };
+    stream::try_unfold(recording, |mut recording| async {
+        let mut piece = Vec::new();
+        loop {
+            let from = piece.len();
+            let read = (&mut recording.file).take(PIECE_BYTES_MAX).read_until(b'\n', &mut piece).await?;
+            if read == 0 {
+                break;
+            }
+            let line = piece.get(from..).unwrap_or_default();
+            if let Some(pause) = recording.pace.take(line) {
+                if let Speed::Times(times) = recording.speed {
+                    recording.due += pause.div_f64(times);
+                    tokio::time::sleep_until(recording.due).await;
+                }
+                break;
+            }
+        }
+        Ok((!piece.is_empty()).then(|| (Bytes::from(piece), recording)))
+    })
+}

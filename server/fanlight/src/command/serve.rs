@@ -1,0 +1,283 @@
+//! `fanlight serve`: settings → trace → listen → serve until a signal → drain.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use client::HubAddress;
+use compact_str::CompactString;
+use server::config::{AgentConfig, Config, Door, LogChoice, Prices, Retain, ToolServer, Upstream};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::task::JoinSet;
+
+use super::{Failure, Output, runtime};
+use crate::args::{ServeArgs, Settings, SinkSettings, TraceFormat, described};
+use crate::telemetry;
+use dialects::custom::UserDialect;
+use model::dialect::DECODED;
+
+/// Runs a hub until it is told to stop.
+pub(crate) fn run(args: &ServeArgs, mut output: Output) -> Result<(), Failure> {
+    let settings = args.settings().map_err(|error| Failure::Usage {
+        what: format!("the settings do not fit: {error}"),
+        mend: String::from("`fanlight serve --help` lists them all"),
+    })?;
+    let config = config(&settings)?;
+    let format = match settings.trace_format {
+        TraceFormat::Lines => telemetry::TraceFormat::Lines,
+        TraceFormat::Json => telemetry::TraceFormat::Json,
+    };
+    telemetry::init(format, &settings.trace);
+    runtime::many_threads()?.block_on(serve(&settings, config, &mut output))
+}
+
+/// The hub's own configuration, as far as this version goes.
+fn config(settings: &Settings) -> Result<Config, Failure> {
+    let log = log(settings)?;
+    if !settings.listen.ip().is_loopback() {
+        return Err(Failure::Usage {
+            what: format!(
+                "{} can be reached from other machines, and this hub has no access control yet",
+                settings.listen
+            ),
+            mend: String::from(
+                "listen on 127.0.0.1 or [::1], and put a proxy that checks people in front of it",
+            ),
+        });
+    }
+    let (hosts, dialects) = (settings.hosts.clone(), dialects(settings)?);
+    let sinks = settings.sinks.iter().map(SinkSettings::sink).collect::<Result<_, _>>();
+    let sinks = sinks.map_err(|what| Failure::Usage {
+        what: format!("a sink does not fit: {what}"),
+        mend: String::from("docs/operations.md says what a sink looks like"),
+    })?;
+    let upstreams = settings.upstreams.iter().map(|(name, upstream)| upstream.upstream(name));
+    let upstreams = upstreams.collect::<Result<Vec<_>, _>>().map_err(|what| Failure::Usage {
+        what,
+        mend: String::from("docs/integrations/proxy.md says what an upstream looks like"),
+    })?;
+    let (agents, tools) = agents(settings, &upstreams)?;
+    let compat = compat(settings)?;
+    let prices = prices(settings)?;
+    Ok(Config {
+        log,
+        hosts,
+        origins: origins(settings)?,
+        compat,
+        sse_ping: settings.sse_ping.map(|seconds| ping("sse_ping", seconds)).transpose()?,
+        heartbeat: ping("ws_ping", settings.ws_ping)?,
+        dialects,
+        sinks,
+        upstreams,
+        agents,
+        prices,
+        tools,
+        launcher: super::alongside::launcher(),
+        idle: Duration::from_secs(settings.idle_after),
+        memory_target: settings.memory_target.0,
+        retain: Retain {
+            age: settings.retain_age.map(|age| age.0),
+            bytes: settings.retain_bytes.map(|bytes| bytes.0),
+            conversations: settings.retain_conversations,
+        },
+        stalled_after: Duration::from_secs(settings.stalled_after),
+        interrupted_after: Duration::from_secs(settings.interrupted_after),
+        ..Config::default()
+    })
+}
+
+/// What models cost.
+fn prices(settings: &Settings) -> Result<Prices, Failure> {
+    let prices = settings.prices.iter().map(|(model, price)| Ok((CompactString::new(model), price.price()?)));
+    let prices = prices.collect::<Result<Vec<_>, String>>().map_err(|what| Failure::Usage {
+        what,
+        mend: String::from("docs/integrations/runner.md says what a price looks like"),
+    })?;
+    Ok(Prices::new(prices))
+}
+
+/// What is set about doors.
+fn compat(settings: &Settings) -> Result<BTreeMap<CompactString, Door>, Failure> {
+    let doors = settings.compat.iter().map(|(name, door)| {
+        let door = door.door(name, |agent| settings.agents.contains_key(agent));
+        door.map(|door| (CompactString::new(name), door))
+    });
+    doors.collect::<Result<_, _>>().map_err(|what| Failure::Usage {
+        what,
+        mend: String::from("docs/integrations/clients.md says what the table [compat] looks like"),
+    })
+}
+
+/// The time between two signs of life: never none, and an hour at most.
+fn ping(name: &str, seconds: u64) -> Result<Duration, Failure> {
+    if (1..=3_600).contains(&seconds) {
+        return Ok(Duration::from_secs(seconds));
+    }
+    Err(Failure::Usage {
+        what: format!("{name} is {seconds} seconds"),
+        mend: String::from("it is a number of seconds from 1 to 3600"),
+    })
+}
+
+/// The origins of pages that may call.
+fn origins(settings: &Settings) -> Result<Vec<String>, Failure> {
+    let is_one = |origin: &str| {
+        let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(['/', '*', ' ', '?', '#']))
+    };
+    let checked = settings.origins.iter().map(|origin| {
+        let origin = origin.trim_end_matches('/').to_ascii_lowercase();
+        is_one(&origin).then_some(origin.clone()).ok_or_else(|| Failure::Usage {
+            what: format!("{origin:?} is no origin"),
+            mend: String::from("an origin is a scheme, a name and perhaps a port: http://localhost:5173"),
+        })
+    });
+    checked.collect()
+}
+
+/// Where events are kept.
+fn log(settings: &Settings) -> Result<LogChoice, Failure> {
+    let sqlite = |path| LogChoice::Sqlite { path, max_bytes: settings.log_max_bytes };
+    match settings.log.split_once(':') {
+        None if settings.log == "memory" => Ok(LogChoice::Memory),
+        None if settings.log == "sqlite" => Ok(sqlite(settings.data_dir.join("fanlight.db"))),
+        Some(("sqlite", path)) if !path.is_empty() => Ok(sqlite(PathBuf::from(path))),
+        _ => {
+            let what = match settings.log.split_once(':') {
+                Some(("nats", _)) => format!("the log {:?} is not in this version yet", settings.log),
+                _ => format!("there is no log {:?}", settings.log),
+            };
+            let mend = String::from("use --log memory, --log sqlite or --log sqlite:PATH");
+            Err(Failure::Usage { what, mend })
+        }
+    }
+}
+
+/// The dialects that the files describe, each with a name of its own.
+fn dialects(settings: &Settings) -> Result<Vec<UserDialect>, Failure> {
+    let mut dialects: Vec<UserDialect> = Vec::new();
+    for path in &settings.dialects {
+        let wrong = |what: String| Failure::Usage {
+            what,
+            mend: String::from("docs/dialects/user-defined.md says what such a file looks like"),
+        };
+        let dialect = described(path).map_err(wrong)?;
+        if DECODED.contains(&dialect.name()) {
+            return Err(wrong(format!("{}: {} is a dialect already", path.display(), dialect.name())));
+        }
+        if dialects.iter().any(|other| other.name() == dialect.name()) {
+            return Err(wrong(format!("{}: a second dialect is named {:?}", path.display(), dialect.name())));
+        }
+        dialects.push(dialect);
+    }
+    Ok(dialects)
+}
+
+/// The agents of the hub, and the servers with tools for them.
+fn agents(
+    settings: &Settings,
+    upstreams: &[Upstream],
+) -> Result<(Vec<AgentConfig>, Vec<ToolServer>), Failure> {
+    let wrong = |what: String| Failure::Usage {
+        what,
+        mend: String::from("docs/integrations/runner.md says what an agent looks like"),
+    };
+    let servers = settings.mcp.iter().map(|(name, server)| server.server(name));
+    let servers = servers.collect::<Result<_, _>>().map_err(wrong)?;
+    let agents = settings.agents.iter().map(|(name, agent)| agent.agent(name, upstreams, &settings.mcp));
+    Ok((agents.collect::<Result<_, _>>().map_err(wrong)?, servers))
+}
+
+async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Result<(), Failure> {
+    let signal = stop_signal()?;
+    let listener = open(settings.listen).map_err(|error| {
+        Failure::new(
+            format!("cannot listen on {}: {error}", settings.listen),
+            "stop what listens there, or choose another port with --listen (port 0 takes any that is free)",
+        )
+    })?;
+    let address = listener.local_addr().map_err(|error| {
+        Failure::new(format!("cannot tell where the hub listens: {error}"), "try another --listen")
+    })?;
+    let log = config.log.clone();
+    // After the listener: a life of the log that serves nobody would have to be told from one that died.
+    let ready = server::Ready::new(config)
+        .map_err(|error| Failure::new(format!("the log was not opened: {error}"), "nothing was changed"))?;
+    match &log {
+        LogChoice::Memory => tracing::info!("events are kept in memory until the hub stops"),
+        LogChoice::Sqlite { path, .. } => tracing::info!(path = %path.display(), "events are kept on disk"),
+    }
+    match output.line(&format!("listening on http://{address}")) {
+        // A hub is of use to others than the reader of its stdout.
+        Ok(()) | Err(Failure::NobodyReads) => {}
+        Err(failure) => return Err(failure),
+    }
+    let demo = settings.demo.then(|| demo(address)).transpose()?;
+    let served = ready.serve(listener, signal).await;
+    // What it publishes while the hub drains is refused; here it ends for good.
+    drop(demo);
+    served.map_err(|error| {
+        let mend = match &error {
+            server::ServeError::Unwritten(_) => {
+                "what was acked as stored is kept; publishers that wait for that send the rest again"
+            }
+            _ => "see the trace above",
+        };
+        Failure::new(format!("the hub at {address} stopped: {error}"), mend)
+    })
+}
+
+/// Connections that may wait to be accepted; the system may allow less. The usual 128 are too few when all viewers of a
+/// hub come back at the same moment: whoever finds no room tries again after a second, and then after three.
+const KNOCKING_MAX: u32 = 4_096;
+
+/// A socket that takes connections at `address`.
+fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // What tokio does by itself: a hub that starts again must get the port of the one before.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(KNOCKING_MAX)
+}
+
+/// Starts the demo, which plays until this is dropped.
+fn demo(address: SocketAddr) -> Result<JoinSet<()>, Failure> {
+    let hub = format!("http://{address}").parse::<HubAddress>();
+    let hub = hub.map_err(|error| Failure::new(error.to_string(), "leave --demo out"))?;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(crate::demo::run(hub));
+    Ok(tasks)
+}
+
+/// Ready at SIGTERM or Ctrl-C.
+#[cfg(unix)]
+fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let listen = |kind| {
+        signal(kind).map_err(|error| {
+            Failure::new(format!("cannot listen for signals: {error}"), "this is a fault of the system")
+        })
+    };
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// Ready at Ctrl-C.
+#[cfg(not(unix))]
+fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
+    Ok(async {
+        // When it cannot be listened for, the hub runs until it is killed.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}

@@ -1,0 +1,173 @@
+//! `fanlight tail`: a viewer without a page. It goes on through the loss of the socket and of the hub.
+
+use std::io::{IsTerminal as _, Write};
+
+use client::{Session, SessionError, Update};
+use model::frame::{SnapshotReason, Sub, Wish};
+use model::until::{Until, Watch};
+use model::{Envelope, Kind, Lens, Position, View};
+
+use super::{Failure, Output, output, runtime, terminal};
+use crate::args::TailArgs;
+
+mod paint;
+mod pretty;
+
+use paint::Paint;
+use pretty::Pretty;
+
+/// Shows a conversation until it is told to stop, or what was waited for has happened.
+pub(crate) fn run(args: &TailArgs, output: Output) -> Result<(), Failure> {
+    let printer = if args.json {
+        Printer::Json
+    } else {
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let colours = !plain && std::io::stdout().is_terminal();
+        Printer::Pretty(Box::new(Pretty::new(Paint::new(colours))))
+    };
+    let mut tail = Tail {
+        output,
+        printer,
+        until: args.until.clone().map(|until| Watch::new(until, None)),
+        outage: false,
+    };
+    runtime::one_thread()?.block_on(async {
+        tokio::select! {
+            done = tail.follow(args) => done,
+            _ = tokio::signal::ctrl_c() => Ok(()),
+        }
+    })
+}
+
+enum Printer {
+    Json,
+    Pretty(Box<Pretty>),
+}
+
+struct Tail<W> {
+    output: Output<W>,
+    printer: Printer,
+    until: Option<Watch>,
+    /// Whether it was said that the hub is not there.
+    outage: bool,
+}
+
+impl<W: Write> Tail<W> {
+    async fn follow(&mut self, args: &TailArgs) -> Result<(), Failure> {
+        let mut session = Session::new(args.hub.address());
+        let wish = Wish::of(Lens { level: args.level.into(), ..Lens::default() });
+        let sub = match args.from.clone() {
+            Some(have) => session.resume_as(args.conversation.clone(), have, View::default(), wish).await,
+            None => session.subscribe_as(args.conversation.clone(), wish).await,
+        };
+        loop {
+            let update = session.next().await.map_err(|error| closed(&error))?;
+            if self.take(&session, sub, update)? {
+                self.end_line()?;
+                session.close().await;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Shows an update. True when what was waited for has happened.
+    fn take(&mut self, session: &Session, sub: Sub, update: Update) -> Result<bool, Failure> {
+        let Some(view) = session.view(sub) else { return Ok(false) };
+        match update {
+            Update::Connected(_) if self.outage => {
+                self.outage = false;
+                output::complain("the hub is there again");
+            }
+            Update::Lost { why, .. } if !self.outage => {
+                self.outage = true;
+                self.end_line()?;
+                output::complain(&format!("the hub is not there ({why}); trying again until it is"));
+            }
+            Update::Subscribed { why: Some(why), .. } => {
+                self.end_line()?;
+                output::complain(reloaded(why));
+            }
+            Update::Snapshot { .. } => self.snapshot(session.position(sub), view)?,
+            Update::Events { events, .. } => {
+                let ends = |watch: &Watch| *watch.until() == Until::RunEnd && events.iter().any(ends_run);
+                let ended = self.until.as_ref().is_some_and(ends);
+                self.events(events, view)?;
+                // Before everything is there, only what comes counts: a run that was over long ago is none to wait for.
+                let is_live = session.is_live(sub);
+                return Ok(ended || is_live && self.until.as_mut().is_some_and(|watch| watch.is_met(view)));
+            }
+            Update::Live { .. } => {
+                return Ok(self.until.as_mut().is_some_and(|watch| watch.is_met(view)));
+            }
+            Update::Refused { code, message, .. } => {
+                return Err(Failure::new(
+                    format!("the hub refused: {code}: {message}"),
+                    "mend what the hub names, and try again",
+                ));
+            }
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    fn snapshot(&mut self, position: Option<Position>, view: &View) -> Result<(), Failure> {
+        match &mut self.printer {
+            Printer::Json => {
+                if let Some(position) = position.filter(|position| position.seq > 0) {
+                    output::complain(&format!(
+                        "what was there up to {position} came as a snapshot and is not in this output"
+                    ));
+                }
+                Ok(())
+            }
+            Printer::Pretty(pretty) => {
+                let text = pretty.snapshot(view);
+                self.output.bytes(text.as_bytes())
+            }
+        }
+    }
+
+    fn events(&mut self, events: Vec<Envelope>, view: &View) -> Result<(), Failure> {
+        let mut text = String::new();
+        for envelope in events {
+            match &mut self.printer {
+                Printer::Json => {
+                    // Every envelope can be written: it came as JSON.
+                    text.push_str(&terminal::json(serde_json::to_string(&envelope).unwrap_or_default()));
+                    text.push('\n');
+                }
+                Printer::Pretty(pretty) => pretty.event(&envelope, view, &mut text),
+            }
+        }
+        self.output.bytes(text.as_bytes())
+    }
+
+    /// Ends a line that is still open, before something else is said.
+    fn end_line(&mut self) -> Result<(), Failure> {
+        if let Printer::Pretty(pretty) = &mut self.printer {
+            let mut text = String::new();
+            pretty.break_line(&mut text);
+            self.output.bytes(text.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+fn ends_run(envelope: &Envelope) -> bool {
+    matches!(envelope.event.kind, Kind::RunEnd(_))
+}
+
+fn reloaded(why: SnapshotReason) -> &'static str {
+    match why {
+        SnapshotReason::EpochChanged => "the hub has lost its history and begins anew",
+        SnapshotReason::AheadOfHead => "the hub knows less than was seen here and begins anew",
+        SnapshotReason::TooOld => "the hub keeps less than was missed; what is in between came as a snapshot",
+        SnapshotReason::Cheaper | SnapshotReason::Lagging | SnapshotReason::Requested => {
+            "what was missed came as a snapshot"
+        }
+    }
+}
+
+fn closed(error: &SessionError) -> Failure {
+    Failure::new(error.to_string(), "look at --url and --token, and at the versions of both sides")
+}

@@ -1,0 +1,211 @@
+//! `fanlight tee`: stdin → stdout, byte for byte and at once; and what is in it to a hub, each event once, as far as the hub
+//! goes along.
+//!
+//! The pipe comes first. It runs on the main thread with plain blocking reads and writes; all that a hub can do happens on
+//! another thread, behind a [`Spool`] that never blocks the one who fills it:
+//!
+//! ```text
+//! stdin ──▶ stdout
+//!   └─▶ spool (memory, then disk) ──▶ decoder ──▶ courier ──▶ hub
+//! ```
+
+use std::io::{self, Read};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use client::{Absence, Courier, News, Spool, Standing};
+use dialects::Decode;
+use futures_util::stream;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot};
+
+use super::native::{courier, events, step_decoder};
+use super::{Failure, Output, output, runtime};
+use crate::args::TeeArgs;
+
+/// Most bytes that wait for a hub in memory; beyond it they wait on disk.
+const MEMORY_BYTES_MAX: usize = 16 << 20;
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// Copies stdin to stdout and publishes it.
+pub(crate) fn run(args: &TeeArgs, output: Output) -> Result<(), Failure> {
+    let spool = Spool::new(MEMORY_BYTES_MAX, args.buffer.0);
+    let publishing = publishing(args, Arc::clone(&spool));
+    let copied = copy(io::stdin().lock(), output, &spool);
+    spool.end();
+    close_stdout();
+    let (trouble, standing) = match publishing {
+        Ok(publishing) => publishing.farewell(args.wait.0),
+        Err(trouble) => (Some(trouble), Standing::default()),
+    };
+    if let Some(trouble) = trouble.or_else(|| what_is_missing(&spool, &standing)) {
+        output::complain(&format!(
+            "not everything reached the hub: {trouble}\n  {} bytes went through the pipe, which was not disturbed; {} \
+             events reached the hub",
+            spool.standing().offered,
+            standing.acked
+        ));
+    }
+    copied
+}
+
+/// What the hub does not have although it has taken all that was left.
+fn what_is_missing(spool: &Spool, standing: &Standing) -> Option<String> {
+    let kept = spool.standing();
+    if kept.refused > 0 {
+        let disk = kept.stuck.map(|why| format!("; the disk took no more: {why}")).unwrap_or_default();
+        return Some(format!(
+            "the hub was slower than the pipe, and the last {} bytes had no room to wait in (--buffer){disk}",
+            kept.refused
+        ));
+    }
+    (standing.missing > 0).then(|| {
+        format!(
+            "the hub was restarted without a log and forgot {} events that are not here any more",
+            standing.missing
+        )
+    })
+}
+
+/// The copy. Ends with stdin, or when nobody reads stdout any more.
+fn copy(mut input: impl Read, mut output: Output, spool: &Spool) -> Result<(), Failure> {
+    let mut buffer = vec![0; READ_BYTES];
+    loop {
+        let bytes = match input.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) => buffer.get(..read).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                return Err(Failure::new(
+                    format!("cannot read stdin: {error}"),
+                    "look at what stdin is connected to",
+                ));
+            }
+        };
+        output.bytes(bytes)?;
+        spool.offer(Bytes::copy_from_slice(bytes));
+    }
+}
+
+/// Lets the next program in the pipe see the end now, not when the hub is done.
+fn close_stdout() {
+    #[cfg(unix)]
+    if let Ok(nothing) = std::fs::File::options().write(true).open("/dev/null") {
+        // When it fails, the end comes with the end of this process.
+        rustix::stdio::dup2_stdout(&nothing).ok();
+    }
+}
+
+/// What went wrong, if anything did, and how far it came.
+type Outcome = (Option<String>, Standing);
+
+/// The thread that publishes.
+struct Publishing {
+    outcome: mpsc::Receiver<Outcome>,
+    give_up: oneshot::Sender<()>,
+    watch: Arc<Watch>,
+}
+
+/// What is known of the hub.
+#[derive(Debug, Default)]
+struct Watch {
+    state: Mutex<(bool, Option<String>)>,
+    /// Woken when there is no point in waiting.
+    hopeless: Notify,
+}
+
+impl Watch {
+    /// A hub that was never there and is not there at the end either is not waited for.
+    fn take(&self, news: News, is_ended: bool) {
+        let mut state = self.state.lock();
+        match news {
+            News::Connected => *state = (true, None),
+            News::Forgotten { .. } => {}
+            News::Lost { why, absence, .. } => {
+                state.1 = Some(why);
+                if is_ended && !state.0 && absence == Absence::Nobody {
+                    self.hopeless.notify_one();
+                }
+            }
+        }
+    }
+
+    /// Why the hub is not there, if it is not.
+    fn absence(&self) -> Option<String> {
+        self.state.lock().1.clone()
+    }
+}
+
+/// Starts publishing; says why when that does not work.
+fn publishing(args: &TeeArgs, spool: Arc<Spool>) -> Result<Publishing, String> {
+    let failed = |failure: Failure| failure.to_string();
+    let runtime = runtime::one_thread().map_err(failed)?;
+    let decoder = step_decoder(&args.stream.dialect, args.stream.run.as_ref()).map_err(failed)?;
+    let address = args.hub.address();
+    let mut courier = courier(address.clone(), &args.stream.conversation, "tee");
+    let watch = Arc::new(Watch::default());
+    let seen = Arc::clone(&watch);
+    let (give_up, given_up) = oneshot::channel();
+    let (done, outcome) = mpsc::sync_channel(1);
+    let body = move || {
+        let trouble = runtime.block_on(async {
+            tokio::select! {
+                trouble = publish(&mut courier, decoder, &spool, &seen) => trouble,
+                () = seen.hopeless.notified() => {
+                    Some(format!("no hub answers at {address}: {}", seen.absence().unwrap_or_default()))
+                }
+                _ = given_up => Some(String::new()),
+            }
+        });
+        // Nobody waits for it any more when stdout broke.
+        drop(done.send((trouble, courier.standing())));
+    };
+    let spawned = thread::Builder::new().name(String::from("publish")).spawn(body);
+    spawned.map(|_thread| Publishing { outcome, give_up, watch }).map_err(|error| error.to_string())
+}
+
+/// Publishes what is in the spool. Says what went wrong, if anything did.
+async fn publish(
+    courier: &mut Courier,
+    decoder: Box<dyn Decode>,
+    spool: &Arc<Spool>,
+    watch: &Watch,
+) -> Option<String> {
+    let broken = Mutex::new(None);
+    let body = stream::unfold((), async |()| match spool.take().await {
+        Ok(piece) => piece.map(|piece| (piece, ())),
+        Err(error) => {
+            *broken.lock() = Some(format!("what waited on disk cannot be read: {error}"));
+            None
+        }
+    });
+    let carried = courier.carry(events(decoder, body), |news| watch.take(news, spool.is_ended())).await;
+    carried.err().map(|error| error.to_string()).or(broken.into_inner())
+}
+
+impl Publishing {
+    /// Waits for the hub to take what is left, though not for ever.
+    fn farewell(self, wait: Duration) -> Outcome {
+        if let Ok(outcome) = self.outcome.recv_timeout(wait) {
+            return outcome;
+        }
+        // The thread may just have ended by itself.
+        self.give_up.send(()).ok();
+        match self.outcome.recv() {
+            Ok((Some(given_up), standing)) if given_up.is_empty() => {
+                let absent = self.watch.absence().map(|why| format!(" ({why})")).unwrap_or_default();
+                let trouble = format!(
+                    "the hub was slower than the pipe and did not take the rest within {} ms{absent}",
+                    wait.as_millis()
+                );
+                (Some(trouble), standing)
+            }
+            Ok(outcome) => outcome,
+            Err(_broke) => (Some(String::from("the publishing thread broke")), Standing::default()),
+        }
+    }
+}

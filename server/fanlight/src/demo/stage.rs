@@ -1,0 +1,238 @@
+//! Plays one script: run after run, conversation after conversation, within bounds.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use futures_util::stream::{self, Stream};
+use model::event::{Event, Kind, Message, RunEnd, RunStart, RunStatus, Usage};
+use model::{ConversationId, Envelope, MessageId, RunId};
+use tokio::time::Instant;
+
+use super::native::Score;
+use super::pacing::Dice;
+use super::script::{Dialect, Piece, Play, Scene, Step};
+use super::{anthropic, openai_chat};
+use client::{HubAddress, PublishError, Publisher};
+
+/// Runs in one conversation; then a new one begins.
+const RUNS_PER_CONVERSATION: u32 = 6;
+
+/// Conversations of one play; with those of the other plays, all that a demo ever makes.
+const CONVERSATIONS_MAX: u32 = 40;
+
+/// Failures in a row after which a play ends: the hub has gone.
+const FAILURES_MAX: u32 = 5;
+
+/// After a failure.
+const FAILURE_PAUSE: Duration = Duration::from_secs(2);
+
+/// A person's share between two runs, in milliseconds.
+const PAUSE_MS: (u64, u64) = (5_000, 9_000);
+
+/// Something that is sent at its time, counted from the beginning of its stream.
+#[derive(Debug)]
+pub(super) struct Beat {
+    pub(super) at: Duration,
+    pub(super) text: String,
+}
+
+/// What the stream of a model call says about the call itself.
+#[derive(Debug)]
+pub(super) struct ModelCall<'a> {
+    /// The run that it is a step of.
+    pub(super) run: &'a RunId,
+    /// Unique in the conversation.
+    pub(super) name: String,
+    pub(super) model: &'a str,
+    /// When it began, in seconds since 1970.
+    pub(super) created: u64,
+    pub(super) input_tokens: u64,
+    /// Tokens in a second.
+    pub(super) rate: u32,
+}
+
+/// The id `id` of a script as it is in `run`: real ones never come twice.
+pub(super) fn id_in(run: &RunId, id: &str) -> String {
+    format!("{id}_{run}")
+}
+
+/// About how many tokens a model wrote.
+pub(super) fn tokens(pieces: &[Piece]) -> u64 {
+    let bytes = pieces.iter().map(|piece| match piece {
+        Piece::Think { text, .. } | Piece::Say { text, .. } | Piece::Call { arguments: text, .. } => {
+            text.len()
+        }
+        Piece::Fail { .. } => 0,
+    });
+    bytes.sum::<usize>() as u64 / 4
+}
+
+/// Where a play is performed.
+#[derive(Debug)]
+pub(super) struct Stage {
+    publisher: Publisher,
+    play: Play,
+    dice: Dice,
+}
+
+/// The run that is on.
+struct Current<'a> {
+    conversation: &'a ConversationId,
+    run: RunId,
+    /// What the model has to read by now, in tokens.
+    context: u64,
+    /// What it has written.
+    written: u64,
+    step: u32,
+}
+
+impl Stage {
+    pub(super) fn new(address: HubAddress, play: Play, seed: u64) -> Self {
+        Self { publisher: Publisher::new(address), play, dice: Dice::new(seed.saturating_add(7)) }
+    }
+
+    /// Plays until all is played, or the hub has gone.
+    pub(super) async fn play(mut self) {
+        let scenes = std::mem::take(&mut self.play.scenes);
+        let (conversations, runs) =
+            if self.play.once { (1, 1) } else { (CONVERSATIONS_MAX, RUNS_PER_CONVERSATION) };
+        let mut scenes = scenes.iter().cycle();
+        let mut failures = 0;
+        for number in 1..=conversations {
+            let name =
+                if number == 1 { self.play.name.clone() } else { format!("{}-{number}", self.play.name) };
+            let Ok(conversation) = ConversationId::parse(&name) else { return };
+            for run in 1..=runs {
+                let Some(scene) = scenes.next() else { return };
+                match self.scene(&conversation, run, scene).await {
+                    Ok(()) => failures = 0,
+                    // The hub drains: the show is over.
+                    Err(PublishError::Refused { status: 503, .. }) => return,
+                    Err(error) => {
+                        tracing::warn!(conversation = %conversation, %error, "the demo could not publish");
+                        failures += 1;
+                        if failures >= FAILURES_MAX {
+                            return;
+                        }
+                        tokio::time::sleep(FAILURE_PAUSE).await;
+                    }
+                }
+                let (from, to) = PAUSE_MS;
+                tokio::time::sleep(Duration::from_millis(self.dice.roll(from, to))).await;
+            }
+        }
+    }
+
+    async fn scene(
+        &mut self,
+        conversation: &ConversationId,
+        number: u32,
+        scene: &Scene,
+    ) -> Result<(), PublishError> {
+        let run = RunId::new(&format!("r{number}"));
+        let opening = [
+            Event::new(
+                &RunId::none(),
+                Kind::Message(Message {
+                    message: MessageId::new(&format!("m{number}")),
+                    role: "user".into(),
+                    text: scene.user.clone(),
+                }),
+            ),
+            Event::new(
+                &run,
+                Kind::RunStart(RunStart {
+                    model: Some(self.play.model.as_str().into()),
+                    dialect: None,
+                    title: Some(scene.title.clone()),
+                    name: Some(self.play.agent.as_str().into()),
+                }),
+            ),
+        ];
+        self.events(conversation, opening).await?;
+        let context = 600 + scene.user.len() as u64 / 4 + u64::from(number) * 900;
+        let mut current = Current { conversation, run, context, written: 0, step: 0 };
+        for step in &scene.steps {
+            current.step = current.step.saturating_add(1);
+            self.step(&mut current, step).await?;
+        }
+        if self.play.dialect == Dialect::Native {
+            let usage =
+                Usage { input_tokens: current.context, output_tokens: current.written, ..Usage::default() };
+            let end = RunEnd { status: RunStatus::Complete, usage: Some(usage), ..RunEnd::default() };
+            self.events(conversation, [Event::new(&current.run, Kind::RunEnd(end))]).await?;
+        }
+        Ok(())
+    }
+
+    /// One step is one stream.
+    async fn step(&mut self, current: &mut Current<'_>, step: &Step) -> Result<(), PublishError> {
+        let rate = self.play.rate;
+        let call = ModelCall {
+            run: &current.run,
+            name: format!("{}-{}", current.run, current.step),
+            model: &self.play.model,
+            created: SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
+            input_tokens: current.context,
+            rate,
+        };
+        let (dialect, beats) = composed(&self.play, step, &call, current.step, &mut self.dice);
+        if let Step::Write(pieces) = step {
+            current.written = current.written.saturating_add(tokens(pieces));
+        }
+        let sent: usize = beats.iter().map(|beat| beat.text.len()).sum();
+        current.context = current.context.saturating_add(sent as u64 / 40);
+        let publishing =
+            self.publisher.ingest(dialect, current.conversation, Some(&current.run), performance(beats));
+        publishing.await.map(drop)
+    }
+
+    async fn events(
+        &self,
+        conversation: &ConversationId,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Result<(), PublishError> {
+        let envelopes = events.into_iter().map(|event| Envelope {
+            event,
+            seq: 0,
+            at: 0,
+            producer_at: None,
+            publisher: None,
+            by_hub: false,
+        });
+        self.publisher.events(conversation, &envelopes.collect::<Vec<_>>()).await.map(drop)
+    }
+}
+
+/// The stream of one step, and the dialect that it is in: the model's for what the main agent's model writes, the native
+/// one for everything else.
+fn composed(
+    play: &Play,
+    step: &Step,
+    call: &ModelCall<'_>,
+    number: u32,
+    dice: &mut Dice,
+) -> (&'static str, Vec<Beat>) {
+    match (play.dialect, step) {
+        (Dialect::OpenAiChat, Step::Write(pieces)) => {
+            ("openai-chat", openai_chat::stream(pieces, call, dice))
+        }
+        (Dialect::Anthropic, Step::Write(pieces)) => ("anthropic", anthropic::stream(pieces, call, dice)),
+        _ => ("fanlight", Score::new(call.run, play.rate, format!("s{number}p"), dice).of(step)),
+    }
+}
+
+/// The beats, each at its time.
+fn performance(beats: Vec<Beat>) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
+    let start = Instant::now();
+    stream::unfold(VecDeque::from(beats), move |mut beats| async move {
+        let beat = beats.pop_front()?;
+        tokio::time::sleep_until(start + beat.at).await;
+        Some((Ok(Bytes::from(beat.text)), beats))
+    })
+}
+
+#[cfg(test)]
+mod tests;

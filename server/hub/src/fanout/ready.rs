@@ -1,0 +1,63 @@
+//! A stretch of events as bytes, for everybody who stands in front of it.
+
+use bytes::Bytes;
+use model::Seq;
+use model::frame::Sub;
+use parking_lot::Mutex;
+
+use super::VIEWERS_PER_PUMP;
+use crate::hub::{Cursor, Slice};
+use crate::wire;
+
+/// The events between two positions, encoded once as a frame. A [`Sight`](super::sight::Sight) keeps the newest few.
+#[derive(Debug)]
+pub struct Ready {
+    from: Seq,
+    cursor: Cursor,
+    ephemera: usize,
+    /// The frame for one number of subscription; most clients use the same.
+    first: (Sub, Bytes),
+    /// What of it is the same for every number.
+    rest: Bytes,
+    others: Mutex<Vec<(Sub, Bytes)>>,
+}
+
+impl Ready {
+    pub(super) fn new(slice: &Slice, sub: Sub) -> Self {
+        let (frame, rest) = wire::batch(sub, slice);
+        Self {
+            from: slice.from,
+            cursor: slice.cursor,
+            ephemera: slice.ephemera.len(),
+            first: (sub, frame),
+            rest,
+            others: Mutex::default(),
+        }
+    }
+
+    /// Ephemera after the same two ticks are the same.
+    pub(super) fn is(&self, slice: &Slice) -> bool {
+        self.from == slice.from && self.cursor == slice.cursor && self.ephemera == slice.ephemera.len()
+    }
+
+    /// The JSON of the frame for the subscription number `sub`.
+    pub fn json(&self, sub: Sub) -> Vec<u8> {
+        wire::batch_json(sub, &self.rest)
+    }
+
+    /// The WebSocket frame for the subscription number `sub`.
+    pub fn frame(&self, sub: Sub) -> Bytes {
+        if self.first.0 == sub {
+            return self.first.1.clone();
+        }
+        let mut others = self.others.lock();
+        if let Some((_, frame)) = others.iter().find(|(known, _)| *known == sub) {
+            return frame.clone();
+        }
+        let frame = wire::batch_again(sub, &self.rest);
+        if others.len() < VIEWERS_PER_PUMP {
+            others.push((sub, frame.clone()));
+        }
+        frame
+    }
+}

@@ -1,0 +1,163 @@
+//! A history that comes from elsewhere: its events keep their seqs, times and publishers. It is folded beside the
+//! conversation, which nobody is kept waiting for, and takes its place as a whole.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use event_log::{Attachment, Call, Checkpoint, Document, Import};
+use model::{Envelope, Epoch, Position};
+
+use super::{
+    Append, AppendError, Conversation, EventLog, Gleaned, Ring, State, Ticket, fold, fold_and_glean, held,
+    lengthen, weigh,
+};
+use crate::hub::import::History;
+use crate::hub::row::row;
+
+/// Most events that the log is given at once.
+const PIECE_EVENTS: usize = 1_000;
+
+/// Bytes of events after which a piece ends.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// A history on its way.
+#[derive(Debug)]
+pub(in crate::hub) struct Arrival {
+    state: State,
+    rest: std::iter::Peekable<std::vec::IntoIter<Envelope>>,
+    attachments: Vec<Attachment>,
+    calls: Vec<Call>,
+    indexes: bool,
+    /// Whether a piece was given: there is one at least, which says where the history begins.
+    has_begun: bool,
+}
+
+/// A piece of it.
+#[derive(Debug)]
+pub(in crate::hub) struct Piece {
+    after: Position,
+    envelopes: Vec<Arc<Envelope>>,
+    documents: Vec<Document>,
+    attachments: Vec<Attachment>,
+}
+
+impl Piece {
+    /// As the log takes it.
+    pub(in crate::hub) fn append<'a>(&'a self, conversation: &'a Conversation) -> Append<'a> {
+        let (documents, attachments) = (self.documents.clone(), self.attachments.clone());
+        Append { documents, attachments, ..Append::of(&conversation.id, &self.after, &self.envelopes) }
+    }
+}
+
+impl Arrival {
+    /// The history, with nothing of it folded. `indexes` says whether the log wants to know what can be found in it.
+    pub(in crate::hub) fn begin(history: &mut History, indexes: bool) -> Self {
+        let mut state = State::default();
+        if let Some((view, at)) = history.state.take() {
+            state.ring = Ring::after_seq(view.seq);
+            (state.view, state.at) = (view, at);
+        }
+        let rest = std::mem::take(&mut history.envelopes).into_iter().peekable();
+        let attachments = std::mem::take(&mut history.attachments);
+        Self { state, rest, attachments, calls: Vec::new(), indexes, has_begun: false }
+    }
+
+    /// Folds the next piece; nothing when all is folded.
+    pub(in crate::hub) fn next(&mut self) -> Option<Piece> {
+        if self.has_begun && self.rest.peek().is_none() {
+            return None;
+        }
+        self.has_begun = true;
+        // The epoch is the conversation's, which the log is told at the end.
+        let after = Position { epoch: Epoch::new(""), seq: self.state.view.seq };
+        let (mut envelopes, mut bytes) = (Vec::new(), 0);
+        let mut gleaned = Gleaned::default();
+        while envelopes.len() < PIECE_EVENTS && bytes < PIECE_BYTES {
+            let Some(envelope) = self.rest.next().map(Arc::new) else { break };
+            let state = &mut self.state;
+            state.at = state.at.max(envelope.at);
+            state.marks.note(&state.view, &envelope, state.ring.begins_after());
+            if self.indexes {
+                fold_and_glean(&mut state.view, &envelope, &mut gleaned);
+            } else {
+                fold(&mut state.view, &envelope, &mut |_| {});
+            }
+            let weight = weigh(&envelope);
+            bytes += weight;
+            state.ring.push(Arc::clone(&envelope), weight);
+            envelopes.push(envelope);
+        }
+        let Gleaned { mut documents, calls } = gleaned;
+        self.calls.extend(calls);
+        let of_these = |it: &Attachment| envelopes.iter().any(|envelope| it.is_of(&envelope.event));
+        let (attachments, later) = std::mem::take(&mut self.attachments).into_iter().partition(of_these);
+        self.attachments = later;
+        lengthen(&mut documents, &envelopes, &attachments);
+        Some(Piece { after, envelopes, documents, attachments })
+    }
+}
+
+impl Arrival {
+    /// About the memory that the state holds as far as it is folded, in bytes.
+    pub(in crate::hub) fn held(&self) -> u64 {
+        held(&self.state.view)
+    }
+}
+
+impl Conversation {
+    /// Keeps others from writing while a history comes. False when something was ever said here, or another one comes.
+    pub(in crate::hub) fn reserve(&self) -> Result<bool, AppendError> {
+        let mut state = self.state.lock();
+        if state.retired {
+            return Err(AppendError::Retired);
+        }
+        let is_free = state.view.seq == 0 && !state.reserved;
+        state.reserved |= is_free;
+        Ok(is_free)
+    }
+
+    /// Others may write again.
+    pub(in crate::hub) fn unreserve(&self) {
+        self.state.lock().reserved = false;
+    }
+
+    /// Lets the log make the conversation of what was staged.
+    pub(in crate::hub) fn hand_over(
+        &self,
+        arrival: &mut Arrival,
+        import: Import,
+        log: &dyn EventLog,
+    ) -> Ticket {
+        let State { view, at, .. } = &arrival.state;
+        let checkpoint = Checkpoint {
+            row: row(&self.id, &self.epoch, view, *at, 0),
+            epoch: self.epoch.clone(),
+            view: view.clone(),
+            at: *at,
+            marks: Vec::new(),
+            newest: Vec::new(),
+        };
+        log.adopt(import, checkpoint, std::mem::take(&mut arrival.calls))
+    }
+
+    /// Shows the history, which the log has under `ticket`.
+    pub(in crate::hub) fn arrive(&self, arrival: Arrival, ticket: Ticket) {
+        {
+            let mut state = self.state.lock();
+            // Ephemeral facts and who attends are the conversation's own.
+            let State { ring, marks, view, at, .. } = arrival.state;
+            state.has_own = view.runs.values().any(|run| run.own);
+            (state.ring, state.marks, state.view, state.at) = (ring, marks, view, at);
+            state.view_bytes = held(&state.view);
+            state.ticket = ticket;
+            self.head.store(state.view.seq, Ordering::Release);
+        }
+        self.moved.notify_waiters();
+    }
+
+    /// The state, and when its newest event was taken, in milliseconds since 1970.
+    pub fn state(&self) -> (model::View, u64) {
+        let state = self.state.lock();
+        (state.view.clone(), state.at)
+    }
+}

@@ -1,0 +1,89 @@
+//! A conversation at rest: what the log is given of it, and when it may leave memory.
+
+use std::sync::atomic::Ordering;
+
+use event_log::{Checkpoint, EventLog};
+
+use super::{Conversation, Progress, State, Ticket};
+use crate::hub::row::row;
+
+/// How a conversation is used, as far as leaving memory is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::hub) struct Use {
+    /// When its newest event was taken, in milliseconds since 1970.
+    pub(in crate::hub) at: u64,
+    /// Whether somebody watches or a run goes on.
+    pub(in crate::hub) is_busy: bool,
+    /// About the memory that it holds, in bytes.
+    pub(in crate::hub) bytes: u64,
+    /// Bytes since the log was last given the whole state.
+    pub(in crate::hub) since_kept: usize,
+}
+
+impl Conversation {
+    /// How it is used now.
+    pub(in crate::hub) fn usage(&self) -> Use {
+        let state = self.state.lock();
+        let is_busy = self.viewers.load(Ordering::Relaxed) > 0 || state.is_running();
+        Use {
+            at: state.at,
+            is_busy,
+            bytes: state.ring.held() + state.view_bytes,
+            since_kept: state.since_kept,
+        }
+    }
+
+    /// Gives the log the whole state. The ticket is reached when it has it.
+    pub(in crate::hub) fn keep(&self, log: &dyn EventLog) -> Ticket {
+        // Under the lock: what is appended next must come after it.
+        let mut state = self.state.lock();
+        let viewers = self.viewers.load(Ordering::Relaxed);
+        state.ticket = log.keep(Checkpoint {
+            row: row(&self.id, &self.epoch, &state.view, state.at, viewers),
+            epoch: self.epoch.clone(),
+            view: state.view.clone(),
+            at: state.at,
+            marks: state.publishers.marks(),
+            newest: state.ring.page(state.ring.begins_after(), usize::MAX),
+        });
+        state.since_kept = 0;
+        state.ticket
+    }
+
+    /// Drops the oldest events from the ring until they weigh `bytes_max` at most; the last one stays.
+    pub(in crate::hub) fn keep_newest(&self, bytes_max: usize) {
+        self.state.lock().ring.keep_newest(bytes_max);
+    }
+
+    /// Whether nothing was ever said and nobody watches; if so nobody can enter or append any more.
+    pub(in crate::hub) fn retire_if_unused(&self) -> bool {
+        let mut state = self.state.lock();
+        let unused = state.view.seq == 0 && !state.reserved && self.viewers.load(Ordering::Relaxed) == 0;
+        state.retired |= unused;
+        unused
+    }
+
+    /// Whether the log has all of it, state included, and nobody uses it; if so nobody can enter or append any more.
+    pub(in crate::hub) fn retire_if_kept(&self, progress: &Progress) -> bool {
+        let mut state = self.state.lock();
+        let kept = state.since_kept == 0 && progress.has(state.ticket);
+        let idle = self.viewers.load(Ordering::Relaxed) == 0 && !state.is_running();
+        state.retired |= kept && idle;
+        kept && idle
+    }
+
+    /// Whether somebody may still come back to it without its having left memory: for tests and figures.
+    pub fn ticket(&self) -> Ticket {
+        self.state.lock().ticket
+    }
+}
+
+impl State {
+    /// Whether a run goes on.
+    fn is_running(&self) -> bool {
+        self.view.runs.values().rev().take(RUNS_LOOKED_AT).any(model::view::RunView::is_running)
+    }
+}
+
+/// Of a conversation with very many runs the newest are looked at: older ones that never ended will not go on.
+const RUNS_LOOKED_AT: usize = 64;

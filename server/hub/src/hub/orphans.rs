@@ -1,0 +1,225 @@
+//! Runs whose publishers are gone. A run is attended while a connection is open that has spoken for it; who speaks in a
+//! request of its own attends it for that moment. A run that nobody attends is *stalled* after a while and *lost* after
+//! a longer one, and the hub says both in the conversation:
+//!
+//! ```text
+//! attended ──last connection gone──▶ unattended ──stalled_after──▶ run.stalled
+//!     ▲                                                                │ interrupted_after
+//!     └───────────── anything else of that run ◀───────────────── error, run.end (lost)
+//! ```
+//!
+//! Each conversation keeps who attends what ([`attendance`]); here is the one timer for all, which knows of each
+//! conversation at most one time to look again.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use model::ConversationId;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::Hub;
+use super::conversation::Conversation;
+use crate::clock;
+
+pub(crate) mod attendance;
+
+pub(crate) use attendance::Attendance;
+pub use attendance::{Patience, Speaker};
+
+/// Most conversations that one connection attends. In what it publishes to beyond them it is a passer-by, whose runs
+/// stall when it is silent.
+pub(crate) const ATTENDED_MAX: usize = 10_000;
+
+/// Longest sleep of the timer: the clock of the day may be set while it sleeps.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// The timer for runs without a publisher: which conversation is to be looked at when. Owned by the hub.
+#[derive(Debug, Default)]
+pub struct Orphans {
+    patience: Patience,
+    due: Mutex<BinaryHeap<Reverse<(u64, ConversationId)>>>,
+    sooner: Notify,
+    attendants: AtomicU64,
+    stalled: AtomicU64,
+    interrupted: AtomicU64,
+}
+
+impl Orphans {
+    /// With this much patience.
+    pub(super) fn new(patience: Patience) -> Self {
+        Self { patience, ..Self::default() }
+    }
+
+    /// How many runs the hub has called stalled.
+    pub fn stalled(&self) -> u64 {
+        self.stalled.load(Ordering::Relaxed)
+    }
+
+    /// How many runs the hub has ended.
+    pub fn interrupted(&self) -> u64 {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Of how many conversations the timer knows.
+    pub fn waiting(&self) -> usize {
+        self.due.lock().len()
+    }
+
+    /// Looks at `conversation` again at `at`, in milliseconds since 1970.
+    fn look_at(&self, conversation: &ConversationId, at: u64) {
+        if at == u64::MAX {
+            return;
+        }
+        let mut due = self.due.lock();
+        let is_first = due.peek().is_none_or(|Reverse((first, _))| at < *first);
+        due.push(Reverse((at, conversation.clone())));
+        drop(due);
+        if is_first {
+            self.sooner.notify_one();
+        }
+    }
+
+    /// Looks at `conversation` as soon as a run can have stalled of which nobody has spoken since `now`.
+    pub(super) fn unattended(&self, conversation: &Conversation, now: u64) {
+        let at = now.saturating_add(self.patience.first_ms());
+        self.look_at(conversation.id(), at);
+    }
+
+    /// For a conversation that was read back from the log: what runs in it is unattended from now on.
+    pub(super) fn adopt(&self, conversation: Conversation) -> Conversation {
+        let now = clock::now_ms();
+        if conversation.adopt(now) {
+            self.unattended(&conversation, now);
+        }
+        conversation
+    }
+
+    /// The conversations to be looked at, when there are any.
+    async fn due(&self) -> Vec<ConversationId> {
+        loop {
+            let now = clock::now_ms();
+            let (due, next) = self.take(now);
+            if !due.is_empty() {
+                return due;
+            }
+            let sooner = self.sooner.notified();
+            match next {
+                None => sooner.await,
+                Some(next) => {
+                    let step = Duration::from_millis(next.saturating_sub(now)).min(LOOK_AGAIN);
+                    tokio::select! {
+                        () = tokio::time::sleep(step) => {}
+                        () = sooner => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is due at `now`, and when the next is.
+    fn take(&self, now: u64) -> (Vec<ConversationId>, Option<u64>) {
+        let mut due = self.due.lock();
+        let mut taken = Vec::new();
+        while let Some(Reverse((at, _))) = due.peek() {
+            if *at > now {
+                return (taken, Some(*at));
+            }
+            taken.extend(due.pop().map(|Reverse((_, conversation))| conversation));
+        }
+        (taken, None)
+    }
+}
+
+impl Hub {
+    /// The same hub, with this much patience for publishers that are gone.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Patience) -> Self {
+        self.orphans = Orphans::new(patience);
+        self
+    }
+
+    /// Those whose publishers are gone.
+    pub fn orphans(&self) -> &Orphans {
+        &self.orphans
+    }
+
+    /// Ready when there are conversations in which the hub has said that somebody is gone: their viewers are to be told.
+    pub(crate) async fn orphaned(&self) -> Vec<ConversationId> {
+        loop {
+            let due = self.orphans.due().await;
+            let now = clock::now_ms();
+            let said: Vec<_> = due.into_iter().filter(|id| self.judge(id, now)).collect();
+            if !said.is_empty() {
+                return said;
+            }
+        }
+    }
+
+    /// Says in the conversation `id` what is to be said at `now`. False when that is nothing.
+    fn judge(&self, id: &ConversationId, now: u64) -> bool {
+        // One that has left memory has nothing that runs.
+        let known = self.conversations.get(id).map(|found| Arc::clone(&found));
+        let Some(conversation) = known else { return false };
+        let judged = conversation.judge_orphans(&self.orphans.patience, now, self.log());
+        if let Some(next) = judged.next {
+            self.orphans.look_at(id, next);
+        }
+        self.orphans.stalled.fetch_add(judged.stalled, Ordering::Relaxed);
+        self.orphans.interrupted.fetch_add(judged.interrupted, Ordering::Relaxed);
+        let said = judged.stalled + judged.interrupted > 0;
+        if said {
+            self.touch(&conversation);
+        }
+        said
+    }
+}
+
+/// A connection that publishes. It attends what it speaks for until it is dropped.
+#[derive(Debug)]
+pub struct Attendant {
+    hub: Arc<Hub>,
+    number: u64,
+    conversations: BTreeSet<ConversationId>,
+    /// The one before.
+    last: Option<ConversationId>,
+}
+
+impl Attendant {
+    /// One more.
+    pub fn new(hub: &Arc<Hub>) -> Self {
+        let number = hub.orphans.attendants.fetch_add(1, Ordering::Relaxed);
+        Self { hub: Arc::clone(hub), number, conversations: BTreeSet::new(), last: None }
+    }
+
+    /// Who speaks, when this connection publishes to `conversation`.
+    pub fn speaks_in(&mut self, conversation: &ConversationId) -> Speaker {
+        if self.last.as_ref() != Some(conversation) {
+            if !self.conversations.contains(conversation) {
+                if self.conversations.len() >= ATTENDED_MAX {
+                    return Speaker::Passing;
+                }
+                self.conversations.insert(conversation.clone());
+            }
+            self.last = Some(conversation.clone());
+        }
+        Speaker::Connection(self.number)
+    }
+}
+
+impl Drop for Attendant {
+    fn drop(&mut self) {
+        let now = clock::now_ms();
+        for id in std::mem::take(&mut self.conversations) {
+            let known = self.hub.conversations.get(&id).map(|found| Arc::clone(&found));
+            if let Some(conversation) = known
+                && conversation.unattend(self.number, now)
+            {
+                self.hub.orphans.unattended(&conversation, now);
+            }
+        }
+    }
+}

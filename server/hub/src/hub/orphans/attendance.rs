@@ -1,0 +1,233 @@
+//! Who attends which run of one conversation, and what is to be said of those that nobody attends. Pure: the time is an
+//! argument.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use model::event::{Class, ErrorFact, Event, Kind, PUBLISHER_LOST, RunEnd, RunStatus};
+use model::limits::{INTERRUPTED_AFTER_MS, RUNS_MAX, STALLED_AFTER_MS};
+use model::{Envelope, PublisherId, RunId, View};
+
+/// Most connections that are remembered for one run; beyond it the one that came first is forgotten.
+const CONNECTIONS_PER_RUN_MAX: usize = 64;
+
+/// Who publishes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Speaker {
+    /// Somebody who is there for this moment only.
+    #[default]
+    Passing,
+    /// A connection that stays.
+    Connection(u64),
+    /// The hub itself.
+    Hub,
+}
+
+/// How long to wait for publishers, in milliseconds; for ever where it is nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Until a run that nobody attends is stalled.
+    pub(crate) stalled_after: Option<u64>,
+    /// Until it is lost.
+    pub(crate) interrupted_after: Option<u64>,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { stalled_after: Some(STALLED_AFTER_MS), interrupted_after: Some(INTERRUPTED_AFTER_MS) }
+    }
+}
+
+impl Patience {
+    /// With these spans; none is for ever.
+    pub fn of(stalled: std::time::Duration, interrupted: std::time::Duration) -> Self {
+        let ms = |span: std::time::Duration| u64::try_from(span.as_millis()).ok().filter(|ms| *ms > 0);
+        Self { stalled_after: ms(stalled), interrupted_after: ms(interrupted) }
+    }
+
+    /// Until anything is to be said.
+    pub(super) fn first_ms(&self) -> u64 {
+        let spans = [self.stalled_after, self.interrupted_after];
+        spans.into_iter().flatten().min().unwrap_or(u64::MAX)
+    }
+}
+
+/// The running runs of one conversation and who attends each. Guarded by the conversation's lock.
+#[derive(Debug, Default)]
+pub(crate) struct Attendance {
+    /// Runs that go on.
+    runs: IndexMap<RunId, Attended>,
+    /// Runs that ended only because nobody attended them.
+    lost: HashSet<RunId>,
+    /// Whether the timer will look.
+    is_due: bool,
+    /// Whether the timer is to be told to look.
+    wants_look: bool,
+}
+
+/// How a run is attended.
+#[derive(Debug, Default)]
+struct Attended {
+    connections: Vec<u64>,
+    /// Who spoke for it last, where that has a name.
+    publisher: Option<PublisherId>,
+    /// When it was last attended or spoken for, in milliseconds since 1970.
+    last: u64,
+    is_stalled: bool,
+}
+
+impl Attended {
+    fn attend(&mut self, number: u64) {
+        if self.connections.contains(&number) {
+            return;
+        }
+        if self.connections.len() >= CONNECTIONS_PER_RUN_MAX {
+            self.connections.remove(0);
+        }
+        self.connections.push(number);
+    }
+}
+
+/// What there is to say of the runs that nobody attends.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// The events that say it.
+    pub(crate) events: Vec<Event>,
+    /// Runs that are stalled now.
+    pub(crate) stalled: u64,
+    /// Runs that are over now.
+    pub(crate) interrupted: u64,
+    /// When to look again, in milliseconds since 1970.
+    pub(crate) next: Option<u64>,
+}
+
+impl Attendance {
+    /// Notes who speaks for the run of an event, before the event is taken. True when it must be said first that the run
+    /// goes on.
+    pub(crate) fn hear(&mut self, speaker: Speaker, envelope: &Envelope, now: u64) -> bool {
+        let event = &envelope.event;
+        let run = &event.run;
+        let is_loose = run.is_none() && event.kind.is_of_conversation();
+        if speaker == Speaker::Hub || is_loose {
+            return false;
+        }
+        let was_lost = !self.lost.is_empty() && self.lost.remove(run);
+        let says_so = matches!(event.kind, Kind::RunStart(_));
+        if matches!(event.kind, Kind::RunEnd(_)) {
+            self.runs.swap_remove(run);
+            return was_lost;
+        }
+        let place = match self.runs.get_index_of(run) {
+            Some(place) => place,
+            None if self.runs.len() >= RUNS_MAX => return was_lost && !says_so,
+            None => self.runs.insert_full(run.clone(), Attended::default()).0,
+        };
+        let Some((_, attended)) = self.runs.get_index_mut(place) else { return false };
+        attended.last = attended.last.max(now);
+        // What is not kept does not take back what was.
+        let was_stalled = std::mem::take(&mut attended.is_stalled) && event.kind.class() == Class::Ephemeral;
+        if envelope.publisher.is_some() && attended.publisher != envelope.publisher {
+            attended.publisher.clone_from(&envelope.publisher);
+        }
+        if let Speaker::Connection(number) = speaker {
+            attended.attend(number);
+        } else if attended.connections.is_empty() && !self.is_due {
+            (self.is_due, self.wants_look) = (true, true);
+        }
+        (was_lost || was_stalled) && !says_so
+    }
+
+    /// `publisher` repeats itself over a connection, or asks how far it has come: it is back, and attends what it spoke for
+    /// last.
+    pub(crate) fn is_back(&mut self, speaker: Speaker, publisher: &PublisherId) {
+        let Speaker::Connection(number) = speaker else { return };
+        for attended in self.runs.values_mut().filter(|it| it.publisher.as_ref() == Some(publisher)) {
+            attended.attend(number);
+        }
+    }
+
+    /// Whether the timer is to be told to look; says so once.
+    pub(crate) fn wants_look(&mut self) -> bool {
+        std::mem::take(&mut self.wants_look)
+    }
+
+    /// The connection `number` is gone. True when the timer is to look.
+    pub(crate) fn leave(&mut self, number: u64, now: u64) -> bool {
+        let mut is_alone = false;
+        for attended in self.runs.values_mut() {
+            let before = attended.connections.len();
+            attended.connections.retain(|other| *other != number);
+            if before > 0 && attended.connections.is_empty() {
+                attended.last = attended.last.max(now);
+                is_alone = true;
+            }
+        }
+        is_alone && !std::mem::replace(&mut self.is_due, true)
+    }
+
+    /// Begins with what `view` has: nobody attends it. True when the timer is to look.
+    pub(crate) fn adopt(&mut self, view: &View, now: u64) -> bool {
+        for (id, run) in &view.runs {
+            if run.is_running() {
+                let is_stalled = run.stalled_at.is_some();
+                let fresh = Attended { last: now, is_stalled, ..Attended::default() };
+                self.runs.entry(id.clone()).or_insert(fresh);
+            } else if run.loss.is_some() {
+                self.lost.insert(id.clone());
+            }
+        }
+        !self.runs.is_empty() && !std::mem::replace(&mut self.is_due, true)
+    }
+
+    /// What there is to say at `now`, when `view` is the state. It counts as said.
+    pub(crate) fn judge(&mut self, view: &View, patience: &Patience, now: u64) -> Verdict {
+        let mut verdict = Verdict::default();
+        let (lost, next) = (&mut self.lost, &mut verdict.next);
+        let events = &mut verdict.events;
+        let (mut stalled, mut interrupted) = (0, 0);
+        self.runs.retain(|id, attended| {
+            if !view.runs.get(id).is_some_and(model::view::RunView::is_running) {
+                return false;
+            }
+            if !attended.connections.is_empty() {
+                return true;
+            }
+            let since = attended.last;
+            let due = |after: Option<u64>| after.map(|after| since.saturating_add(after));
+            let (stalls, ends) = (due(patience.stalled_after), due(patience.interrupted_after));
+            if ends.is_some_and(|at| at <= now) {
+                events.extend(loss(id, now.saturating_sub(since)));
+                lost.insert(id.clone());
+                interrupted += 1;
+                return false;
+            }
+            if !attended.is_stalled && stalls.is_some_and(|at| at <= now) {
+                attended.is_stalled = true;
+                events.push(Event::new(id, Kind::RunStalled { since }));
+                stalled += 1;
+            }
+            let stalls = stalls.filter(|_| !attended.is_stalled);
+            *next = [*next, stalls, ends].into_iter().flatten().min();
+            true
+        });
+        (verdict.stalled, verdict.interrupted) = (stalled, interrupted);
+        self.is_due = verdict.next.is_some();
+        verdict
+    }
+}
+
+/// That `run` is given up after `silent_ms` without a word.
+fn loss(run: &RunId, silent_ms: u64) -> [Event; 2] {
+    let seconds = silent_ms / 1000;
+    let error = ErrorFact {
+        code: PUBLISHER_LOST.into(),
+        message: format!("its publisher is gone: no word for {seconds} s, and no connection"),
+        retryable: Some(true),
+        retry_after_ms: None,
+    };
+    let end = RunEnd { status: RunStatus::Interrupted, lost: true, ..RunEnd::default() };
+    [Event::new(run, Kind::Error(error)), Event::new(run, Kind::RunEnd(end))]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! What models cost: where who publishes tells tokens and not what they cost, the hub says it.
+
+use compact_str::CompactString;
+use model::event::{Kind, Usage};
+use model::price::{self, Price};
+use model::wildcard::matches;
+use model::{Event, View};
+
+use super::{Conversation, Publication};
+
+/// Prices of models, by patterns of their names. Read from the settings.
+#[derive(Debug, Clone, Default)]
+pub struct Prices(Vec<(CompactString, Price)>);
+
+impl Prices {
+    /// The prices of the models that are meant by patterns, in which `*` stands for anything. Of several that mean a model the
+    /// longest counts.
+    pub fn new(prices: impl IntoIterator<Item = (CompactString, Price)>) -> Self {
+        let mut prices: Vec<_> = prices.into_iter().collect();
+        prices.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
+        Self(prices)
+    }
+
+    fn of(&self, model: &str) -> Option<Price> {
+        self.0.iter().find(|(pattern, _)| matches(pattern, model)).map(|(_, price)| *price)
+    }
+
+    /// Puts in what tokens cost.
+    pub(super) fn put(&self, publication: &mut Publication, conversation: &Conversation) {
+        if self.0.is_empty() {
+            return;
+        }
+        for place in 0..publication.events.len() {
+            let (before, rest) = publication.events.split_at_mut(place);
+            let Some(event) = rest.first_mut().map(|envelope| &mut envelope.event) else { return };
+            if !price::is_unpriced(event) {
+                continue;
+            }
+            let own = before.iter().map(|envelope| &envelope.event).filter(|it| it.run == event.run);
+            let of_agent = own.clone().filter(|it| event.agent.is_some() && it.agent == event.agent);
+            let known = conversation.look(|view| Known::of(view, event));
+            let spent = match event.kind {
+                Kind::AgentEnd(_) => of_agent.clone().fold(known.of_agent, price::known_of_agent_after),
+                _ => own.clone().fold(known.of_run, price::known_after),
+            };
+            let model = model_of(event)
+                .or_else(|| model_of_agent(event))
+                .or_else(|| of_agent.rev().find_map(model_of_agent))
+                .or(known.model_of_agent)
+                .or_else(|| own.rev().find_map(model_of))
+                .or(known.model_of_run);
+            if let Some(price) = model.and_then(|model| self.of(&model)) {
+                price.put(event, spent.as_ref());
+            }
+        }
+    }
+}
+
+/// What the view has of the run and the sub-agent of an event.
+#[derive(Default)]
+struct Known {
+    of_run: Option<Usage>,
+    model_of_run: Option<CompactString>,
+    of_agent: Option<Usage>,
+    model_of_agent: Option<CompactString>,
+}
+
+impl Known {
+    fn of(view: &View, event: &Event) -> Self {
+        let Some(run) = view.runs.get(&event.run) else { return Self::default() };
+        let agent = event.agent.as_ref().and_then(|agent| run.agents.get(agent));
+        Self {
+            of_run: run.usage,
+            model_of_run: run.model.clone(),
+            of_agent: agent.and_then(|agent| agent.usage),
+            model_of_agent: agent.and_then(|agent| agent.model.clone()),
+        }
+    }
+}
+
+/// The model that an event names for its sub-agent.
+fn model_of_agent(event: &Event) -> Option<CompactString> {
+    match &event.kind {
+        Kind::AgentStart(start) => start.model.clone(),
+        Kind::AgentEnd(end) => end.model.clone(),
+        _ => None,
+    }
+}
+
+/// The model that an event names for its run.
+fn model_of(event: &Event) -> Option<CompactString> {
+    match &event.kind {
+        Kind::RunStart(start) => start.model.clone(),
+        Kind::RunUpdate(update) => update.model.clone(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! What the hub does beside the traffic, a little at a time: tells the log the rows that changed, heals its holes, lets
+//! conversations that nobody uses leave memory.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use event_log::blocking;
+use model::frame::ConversationRow;
+use model::limits::{
+    CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX, CROWDED_CONVERSATION_BYTES_MAX, CROWDED_PERCENT,
+    RING_BYTES_CROWDED,
+};
+
+use super::conversation::Use;
+use super::{Conversation, Hub};
+
+/// Once so many bytes have come since the log was given the whole state, a conversation that rests is given again: so
+/// reading it back never takes long.
+const KEEP_EVERY_BYTES: usize = 4 << 20;
+
+/// About how many bytes of memory an event takes for each byte that it weighs, view and ring together, where it is small.
+const HELD_FOR_EACH_BYTE: u64 = 4;
+
+/// How often a conversation is held that nobody asks anything of: by the map, and by the round of upkeep itself.
+const HELD_HERE: usize = 2;
+
+/// Most whole states that one round gives to the log.
+const KEPT_AT_ONCE: usize = 64;
+
+/// What may stay in memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// How long a conversation that nobody uses stays.
+    pub idle: Duration,
+    /// Most conversations before those that nobody uses leave earlier.
+    pub conversations: usize,
+    /// Most bytes of memory that they hold before they do.
+    pub bytes: u64,
+}
+
+impl Bounds {
+    /// With this patience, `bytes` of memory and the other bounds of the limits table.
+    pub fn idle_after(idle: Duration, bytes: u64) -> Self {
+        Self { idle, conversations: CONVERSATIONS_MAX / 10 * 9, bytes }
+    }
+}
+
+/// What is in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct InUse {
+    /// Conversations.
+    pub conversations: u64,
+    /// About the memory that they hold, in bytes.
+    pub bytes: u64,
+    /// Who views them.
+    pub viewers: u64,
+}
+
+impl Hub {
+    /// What is in memory now.
+    pub fn in_use(&self) -> InUse {
+        self.conversations.iter().fold(InUse::default(), |sum, found| InUse {
+            conversations: sum.conversations + 1,
+            bytes: sum.bytes + found.usage().bytes,
+            viewers: sum.viewers + found.viewers(),
+        })
+    }
+
+    /// One round. `now` is in milliseconds since 1970.
+    pub fn keep_up(&self, now: u64, bounds: Bounds) {
+        if !self.log.indexes() {
+            return;
+        }
+        self.tell_rows();
+        self.heal();
+        self.let_rest(now, bounds);
+    }
+
+    /// Gives the log the state of the conversations in which it lacks events.
+    pub fn heal(&self) {
+        for id in self.log.wanted() {
+            let known = self.conversations.get(&id).map(|found| Arc::clone(&found));
+            if let Some(conversation) = known {
+                conversation.keep(self.log());
+            }
+        }
+    }
+
+    /// Gives the log the rows that changed.
+    pub fn tell_rows(&self) {
+        let noted = std::mem::take(&mut *self.noted.lock());
+        let rows: Vec<ConversationRow> = noted
+            .iter()
+            .map(|conversation| {
+                // Before the row is read: what happens meanwhile is noted again.
+                conversation.noted.store(false, Ordering::Release);
+                conversation.row()
+            })
+            .filter(|row| row.head > 0)
+            .collect();
+        if !rows.is_empty() {
+            self.log.list_as(rows);
+        }
+    }
+
+    /// Lets what nobody uses leave memory: what has been idle for long, and the longest idle where there is too much. Where that is not
+    /// enough, the rings of what is in use become short. It
+    /// goes in two rounds: first the log is given the state, and when it has that the conversation is dropped.
+    fn let_rest(&self, now: u64, bounds: Bounds) {
+        let all = self.conversations.iter().map(|found| (found.usage(), Arc::clone(&found)));
+        let all: Vec<(Use, Arc<Conversation>)> = all.collect();
+        let (mut count, mut bytes) = (all.len(), all.iter().map(|(usage, _)| usage.bytes).sum::<u64>());
+        self.held.store(bytes, Ordering::Relaxed);
+        self.counted.store(bytes, Ordering::Relaxed);
+        let (busy, mut all): (Vec<_>, Vec<_>) = all.into_iter().partition(|(usage, _)| usage.is_busy);
+        all.sort_unstable_by_key(|(usage, _)| usage.at);
+        let idle = u64::try_from(bounds.idle.as_millis()).unwrap_or(u64::MAX);
+        let progress = self.log.progress().borrow().clone();
+        let mut kept = 0;
+        for (usage, conversation) in all {
+            let is_over = count > bounds.conversations || bytes > bounds.bytes;
+            let leaves = is_over || now.saturating_sub(usage.at) >= idle;
+            let due = (leaves && usage.since_kept > 0) || usage.since_kept >= KEEP_EVERY_BYTES;
+            if due && kept < KEPT_AT_ONCE {
+                kept += 1;
+                conversation.keep(self.log());
+            }
+            if leaves {
+                count -= 1;
+                bytes = bytes.saturating_sub(usage.bytes);
+                let rests = |_: &_, found: &Arc<Conversation>| {
+                    Arc::ptr_eq(found, &conversation) && !is_held(found) && found.retire_if_kept(&progress)
+                };
+                self.dropped(self.conversations.remove_if(conversation.id(), rests).is_some());
+            }
+        }
+        // What cannot leave gives up its older events, which are in the log as well.
+        if bytes > bounds.bytes {
+            for (_, conversation) in &busy {
+                conversation.keep_newest(RING_BYTES_CROWDED);
+            }
+        }
+    }
+
+    /// Counts what was published, which weighs `bytes`, as memory that is held. Where that is more than the target, a round of
+    /// upkeep is due at once.
+    pub(super) fn grew(&self, bytes: u64) {
+        let grown = bytes.saturating_mul(HELD_FOR_EACH_BYTE);
+        let held = self.held.fetch_add(grown, Ordering::Relaxed).saturating_add(grown);
+        if held >= self.memory_target {
+            self.crowded.notify_one();
+        }
+    }
+
+    /// The most memory that the state of a conversation may hold now and still grow, in bytes. It is less while all of them together
+    /// hold more than their target and cannot leave: in the newest round of upkeep, since what comes is only estimated.
+    pub(super) fn room(&self) -> u64 {
+        let counted = self.counted.load(Ordering::Relaxed);
+        if counted > self.memory_target.saturating_mul(CROWDED_PERCENT) / 100 {
+            CROWDED_CONVERSATION_BYTES_MAX
+        } else {
+            CONVERSATION_BYTES_MAX
+        }
+    }
+
+    /// Ready when more memory may be held than the target says, until the next round has counted again.
+    pub async fn crowded(&self) {
+        self.crowded.notified().await;
+    }
+
+    /// Reads back what was going on when the hub stopped, so that it is seen and can end. What cannot be read is left.
+    pub fn read_back(&self) -> Vec<Arc<Conversation>> {
+        let unfinished = blocking(|| self.log.unfinished()).unwrap_or_else(|error| {
+            tracing::warn!(%error, "what was going on cannot be read back");
+            Vec::new()
+        });
+        let found = unfinished.iter().filter_map(|id| match self.find(id) {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(conversation = %id, %error, "cannot be read back");
+                None
+            }
+        });
+        let found: Vec<_> = found.collect();
+        // Their rows may be older than they are.
+        for conversation in &found {
+            self.touch(conversation);
+        }
+        found
+    }
+}
+
+/// Whether somebody reads `conversation` or makes something of it. It would keep its memory, and who comes next would read the same
+/// back beside it.
+fn is_held(conversation: &Arc<Conversation>) -> bool {
+    let in_lists = [&conversation.listed, &conversation.noted].map(|list| list.load(Ordering::Acquire));
+    let lists = in_lists.into_iter().filter(|is_in| *is_in).count();
+    Arc::strong_count(conversation) > HELD_HERE + lists
+}
+
+#[cfg(test)]
+mod tests;

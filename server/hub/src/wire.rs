@@ -1,0 +1,172 @@
+//! Frames as bytes: JSON, and JSON inside an unmasked WebSocket frame. A frame for many viewers is written once; only
+//! the number of the subscription differs, and it stands in front.
+
+use bytes::Bytes;
+use model::conflate::conflate;
+use model::frame::{ConversationRow, ServerFrame, Sub};
+use model::{Envelope, Epoch, Seq};
+use serde::Serialize;
+
+use crate::clock;
+use crate::hub::Slice;
+
+/// Longest header of an unmasked frame: two bytes and a length of eight.
+const HEADER_MAX: usize = 10;
+
+/// Opcode of a text frame that is whole.
+const TEXT: u8 = 0x81;
+/// Opcode of a close frame.
+const CLOSE: u8 = 0x88;
+
+/// The header of an unmasked frame with a payload of `len` bytes, right-aligned, and where it begins.
+fn header(opcode: u8, len: usize) -> ([u8; HEADER_MAX], usize) {
+    let long = (len as u64).to_be_bytes();
+    let [.., c, d] = long;
+    match len {
+        0..126 => ([0, 0, 0, 0, 0, 0, 0, 0, opcode, d], 8),
+        126..0x1_0000 => ([0, 0, 0, 0, 0, 0, opcode, 126, c, d], 6),
+        _ => {
+            let mut header = [opcode, 127, 0, 0, 0, 0, 0, 0, 0, 0];
+            for (to, from) in header.iter_mut().skip(2).zip(long) {
+                *to = from;
+            }
+            (header, 0)
+        }
+    }
+}
+
+/// One frame: `write` writes the payload, the header is put in front without moving it.
+fn framed(opcode: u8, capacity: usize, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    let mut buffer = Vec::with_capacity(HEADER_MAX + capacity);
+    buffer.extend_from_slice(&[0; HEADER_MAX]);
+    write(&mut buffer);
+    let (header, begin) = header(opcode, buffer.len() - HEADER_MAX);
+    for (to, from) in buffer.iter_mut().zip(header) {
+        *to = from;
+    }
+    Bytes::from(buffer).slice(begin..)
+}
+
+/// Adds `value` as JSON.
+fn json(buffer: &mut Vec<u8>, value: &impl Serialize) {
+    // Writing into memory cannot fail, and nothing on the wire is a map whose keys are no strings.
+    drop(serde_json::to_writer(buffer, value));
+}
+
+/// A WebSocket frame that carries `frame`.
+pub fn text(frame: &ServerFrame) -> Bytes {
+    framed(TEXT, 256, |buffer| json(buffer, frame))
+}
+
+/// A WebSocket close frame.
+pub fn close(code: u16, reason: &str) -> Bytes {
+    framed(CLOSE, 64, |buffer| {
+        buffer.extend_from_slice(&code.to_be_bytes());
+        // A control frame carries at most 125 bytes.
+        let reason = reason.chars().take(30).collect::<String>();
+        buffer.extend_from_slice(reason.as_bytes());
+    })
+}
+
+/// How a batch begins, up to the number of its subscription.
+const BATCH: &str = "{\"t\":\"batch\",\"sub\":";
+
+/// The batch frame of `slice` for the subscription `sub` as a WebSocket frame, and what of it is the same for every
+/// subscription.
+pub fn batch(sub: Sub, slice: &Slice) -> (Bytes, Bytes) {
+    let mut same = 0;
+    let frame = framed(TEXT, 64 + 200 * slice.len().min(2_048), |buffer| {
+        batch_head(buffer, sub);
+        let before = buffer.len();
+        batch_rest(buffer, slice);
+        same = buffer.len() - before;
+    });
+    let rest = frame.slice(frame.len() - same..);
+    (frame, rest)
+}
+
+/// The same frame for another subscription.
+pub fn batch_again(sub: Sub, rest: &[u8]) -> Bytes {
+    framed(TEXT, rest.len() + 32, |buffer| {
+        batch_head(buffer, sub);
+        buffer.extend_from_slice(rest);
+    })
+}
+
+/// The same as JSON alone.
+pub fn batch_json(sub: Sub, rest: &[u8]) -> Vec<u8> {
+    let mut buffer = Vec::with_capacity(rest.len() + 32);
+    batch_head(&mut buffer, sub);
+    buffer.extend_from_slice(rest);
+    buffer
+}
+
+fn batch_head(buffer: &mut Vec<u8>, sub: Sub) {
+    buffer.extend_from_slice(BATCH.as_bytes());
+    json(buffer, &sub);
+}
+
+fn batch_rest(buffer: &mut Vec<u8>, slice: &Slice) {
+    for (name, number) in [("from", slice.from), ("to", slice.to), ("ts", clock::now_ms())] {
+        buffer.extend_from_slice(b",\"");
+        buffer.extend_from_slice(name.as_bytes());
+        buffer.extend_from_slice(b"\":");
+        json(buffer, &number);
+    }
+    buffer.extend_from_slice(b",\"ev\":[");
+    let before = buffer.len();
+    if let [only] = slice.events.as_slice() {
+        element(buffer, before, only);
+    } else {
+        for envelope in conflate(&slice.events) {
+            element(buffer, before, &envelope);
+        }
+    }
+    for envelope in &slice.ephemera {
+        element(buffer, before, envelope);
+    }
+    buffer.extend_from_slice(b"]}");
+}
+
+fn element(list: &mut Vec<u8>, before: usize, envelope: &Envelope) {
+    if list.len() > before {
+        list.push(b',');
+    }
+    json(list, envelope);
+}
+
+/// What stands before and after the state, or a piece of it, in a snapshot frame of JSON.
+fn around_state(sub: Sub, epoch: &Epoch, seq: Seq, more: bool) -> (Vec<u8>, &'static [u8]) {
+    let mut before = format!("{{\"t\":\"snap\",\"sub\":{sub},\"epoch\":").into_bytes();
+    json(&mut before, epoch);
+    before.extend_from_slice(format!(",\"seq\":{seq},\"state\":").as_bytes());
+    (before, if more { b",\"more\":true}" } else { b"}" })
+}
+
+/// A snapshot frame as JSON in three pieces, of which the big one is shared.
+pub fn snapshot_json(sub: Sub, epoch: &Epoch, seq: Seq, piece: &Bytes, more: bool) -> [Bytes; 3] {
+    let (before, after) = around_state(sub, epoch, seq, more);
+    [before.into(), piece.clone(), Bytes::from_static(after)]
+}
+
+/// A snapshot as a WebSocket frame in three pieces, of which the big one is shared.
+pub fn snapshot(sub: Sub, epoch: &Epoch, seq: Seq, piece: &Bytes, more: bool) -> [Bytes; 3] {
+    let (before, after) = around_state(sub, epoch, seq, more);
+    let (header, begin) = header(TEXT, before.len() + piece.len() + after.len());
+    let mut first: Vec<u8> = header.into_iter().skip(begin).collect();
+    first.extend_from_slice(&before);
+    [first.into(), piece.clone(), Bytes::from_static(after)]
+}
+
+/// Rows of the list as a WebSocket frame.
+pub fn fleet(sub: Sub, full: bool, rows: &[ConversationRow], total: u64) -> Bytes {
+    framed(TEXT, 64 + 320 * rows.len(), |buffer| {
+        let head = format!("{{\"t\":\"fleet\",\"sub\":{sub},\"full\":{full},\"rows\":");
+        buffer.extend_from_slice(head.as_bytes());
+        json(buffer, &rows);
+        buffer.extend_from_slice(format!(",\"total\":{total},\"ts\":{}}}", clock::now_ms()).as_bytes());
+    })
+}
+
+#[cfg(test)]
+mod tests;
