@@ -1,6 +1,7 @@
 //! Bodies of requests that are read as a whole: within a number of bytes, and as long as bytes come.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,6 +70,19 @@ impl Pieces {
         Bytes::from(self.joined.concat())
     }
 
+    /// Its parts, in order.
+    fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.joined.iter().map(|part| &**part).chain([&*self.small])
+    }
+
+    /// Puts all of it behind what is in `all`, part by part, so that little is in memory twice.
+    fn append_to(self, all: &mut Vec<u8>) {
+        for part in self.joined {
+            all.extend_from_slice(&part);
+        }
+        all.extend_from_slice(&self.small);
+    }
+
     fn push(&mut self, piece: Bytes) {
         self.bytes += piece.len();
         if piece.len() >= SMALL_PIECE_BYTES {
@@ -95,6 +109,93 @@ pub(super) async fn spooled(request: Request, bytes_max: usize, work: &Arc<Work>
     let mut spool = Spool::new(Arc::clone(work));
     taken(request.into_body(), bytes_max, |bytes| Ok(blocking(|| spool.write_all(&bytes))?)).await?;
     spool.rewound()
+}
+
+/// A body that waits for its turn. What is large lies in a file without a name meanwhile, so that many that wait hold no memory.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    work: Arc<Work>,
+    /// The beginning, where it is in a file.
+    file: Option<File>,
+    /// Bytes in the file.
+    filed: usize,
+    /// What is behind that.
+    pieces: Pieces,
+    /// Most bytes in memory, as long as files can be written.
+    memory_max: usize,
+}
+
+impl Waiting {
+    fn new(work: &Arc<Work>, memory_max: usize) -> Self {
+        Self { work: Arc::clone(work), file: None, filed: 0, pieces: Pieces::default(), memory_max }
+    }
+
+    /// How many bytes it has.
+    pub(super) fn len(&self) -> usize {
+        self.filed + self.pieces.len()
+    }
+
+    /// All of it, in memory.
+    pub(super) fn join(mut self) -> Result<Bytes, Problem> {
+        let pieces = std::mem::take(&mut self.pieces);
+        let Some(mut file) = self.file.take() else { return Ok(pieces.join()) };
+        let mut all = Vec::with_capacity(self.len() + pieces.len());
+        file.rewind()?;
+        // What is behind these bytes was not written as a whole.
+        file.take(self.filed as u64).read_to_end(&mut all)?;
+        pieces.append_to(&mut all);
+        Ok(Bytes::from(all))
+    }
+
+    fn push(&mut self, piece: Bytes) {
+        self.pieces.push(piece);
+        if self.pieces.len() > self.memory_max && blocking(|| self.put_into_file()).is_err() {
+            // A disk that is full keeps nobody from publishing: from here on the body waits in memory.
+            self.memory_max = usize::MAX;
+        }
+    }
+
+    fn put_into_file(&mut self) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(tempfile::tempfile()?),
+        };
+        let bytes = self.pieces.len();
+        if !self.work.spool(bytes as u64) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let written = self.pieces.parts().try_for_each(|part| file.write_all(part));
+        if written.is_err() {
+            self.work.unspool(bytes as u64);
+            return written;
+        }
+        self.filed += bytes;
+        self.pieces = Pieces::default();
+        Ok(())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.work.unspool(self.filed as u64);
+    }
+}
+
+/// The body of `request`, which must not be compressed. Where it has more than `memory_max` bytes it waits in a file.
+pub(super) async fn waiting(
+    request: Request,
+    bytes_max: usize,
+    memory_max: usize,
+    work: &Arc<Work>,
+) -> Result<Waiting, Problem> {
+    params::plain(request.headers())?;
+    let mut all = Waiting::new(work, memory_max);
+    let keep = |piece| {
+        all.push(piece);
+        Ok(())
+    };
+    taken(request.into_body(), bytes_max, keep).await?;
+    Ok(all)
 }
 
 /// All of `body`, in memory.

@@ -16,7 +16,7 @@ use model::{ConversationId, Envelope};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::body::{self, Pieces};
+use super::body::{self, Waiting};
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::state::Shared;
@@ -52,7 +52,7 @@ pub(crate) async fn publish(
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
-    let body = body::plain(request, EVENTS_BODY_BYTES_MAX).await?;
+    let body = body::waiting(request, EVENTS_BODY_BYTES_MAX, LARGE_BODY_BYTES, &shared.work).await?;
     let arrived = Arrived { shared: Arc::clone(&shared), conversation, claim, durability, body };
     let appended = if arrived.body.len() <= LARGE_BODY_BYTES {
         arrived.publish()?
@@ -90,12 +90,12 @@ struct Arrived {
     conversation: ConversationId,
     claim: Option<Claim>,
     durability: Durability,
-    body: Pieces,
+    body: Waiting,
 }
 
 impl Arrived {
     fn publish(self) -> Result<Appended, Problem> {
-        let body = self.body.join();
+        let body = self.body.join()?;
         let text = std::str::from_utf8(&body)
             .map_err(|error| Problem::bad_request(format!("the body is no UTF-8: {error}")))?;
         let events = parse(text)?;
