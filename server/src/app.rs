@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get, post};
+use event_log::{Unwritten, blocking};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -24,7 +25,6 @@ use crate::http::{
     schema, search, stream, traces as spans, upstreams,
 };
 use crate::hub::Bounds;
-use crate::log::{Unwritten, blocking};
 use crate::state::Shared;
 use crate::ws;
 use crate::{proxy, retention, sink, traces};
@@ -90,7 +90,7 @@ pub(crate) async fn run(
 
 /// What the hub does beside the traffic.
 async fn upkeep(shared: &Shared) {
-    let bounds = Bounds::idle_after(shared.config.idle);
+    let bounds = Bounds::idle_after(shared.config.idle, shared.config.memory_target);
     loop {
         // Where memory fills faster than that, rounds follow each other as fast as the log can take what leaves.
         tokio::time::sleep(shared.config.upkeep.min(ROUND_MIN)).await;

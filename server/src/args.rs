@@ -9,6 +9,7 @@ mod client;
 mod dialect;
 mod doctor;
 mod doors;
+mod layers;
 mod price;
 mod serve;
 mod sinks;

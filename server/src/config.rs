@@ -69,6 +69,9 @@ pub struct Config {
     pub fleet_interval: Duration,
     /// How long a conversation that nobody uses stays in memory, where the log can give it back.
     pub idle: Duration,
+    /// About the memory that conversations may hold together, in bytes, before those that nobody uses leave it early. Half as much
+    /// again, and large ones take nothing more until there is room.
+    pub memory_target: u64,
     /// Between two rounds of what the hub does beside the traffic.
     pub upkeep: Duration,
     /// How long the drain may take before what is still open is cut.
@@ -117,6 +120,7 @@ impl Default for Config {
             interrupted_after: Duration::from_millis(limits::INTERRUPTED_AFTER_MS),
             fleet_interval: Duration::from_millis(500),
             idle: Duration::from_millis(limits::IDLE_MS),
+            memory_target: limits::MEMORY_BYTES_TARGET,
             upkeep: Duration::from_secs(1),
             drain: Duration::from_secs(5),
             retry: Duration::from_millis(500),

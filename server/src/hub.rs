@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
+use event_log::{EventLog, LogError, Page, Retention, Ticket, blocking};
 use model::frame::ConversationRow;
-use model::limits::CONVERSATIONS_MAX;
+use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
 use model::{ConversationId, Epoch, Seq};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::clock;
 use crate::fanout::Presence;
-use crate::log::{EventLog, LogError, Page, Retention, Ticket, blocking};
 use crate::tally::TALLY;
 
 mod conversation;
@@ -23,6 +23,8 @@ mod counted;
 mod ephemera;
 mod followers;
 mod glean;
+#[cfg(test)]
+pub(crate) mod halting;
 mod import;
 mod list;
 mod marks;
@@ -64,7 +66,11 @@ pub(crate) struct Hub {
     watched: Notify,
     /// About the memory that the conversations hold, in bytes: counted in each round of upkeep, estimated in between.
     held: AtomicU64,
-    /// Told when that is more than the target.
+    /// That, counted in the newest round.
+    counted: AtomicU64,
+    /// What it should not be more than, in bytes.
+    memory_target: u64,
+    /// Told when it is more.
     crowded: Notify,
     orphans: Orphans,
     prices: Prices,
@@ -86,6 +92,8 @@ impl Hub {
             watchers: AtomicUsize::new(0),
             watched: Notify::new(),
             held: AtomicU64::new(0),
+            counted: AtomicU64::new(0),
+            memory_target: MEMORY_BYTES_TARGET,
             crowded: Notify::new(),
             presence: Presence::default(),
             orphans: Orphans::default(),
@@ -97,6 +105,12 @@ impl Hub {
     /// The same with what models cost.
     pub(crate) fn with_prices(mut self, prices: Prices) -> Self {
         self.prices = prices;
+        self
+    }
+
+    /// The same with `bytes` as the target for the memory that its conversations hold.
+    pub(crate) fn with_memory_target(mut self, bytes: u64) -> Self {
+        self.memory_target = bytes;
         self
     }
 
@@ -195,6 +209,7 @@ impl Hub {
         loop {
             let conversation = self.open(id)?;
             self.prices.put(&mut publication, &conversation);
+            publication.room = self.room();
             let appended = conversation.append(&mut publication, clock::now_ms(), self.log());
             if appended == Err(AppendError::Retired) {
                 // It was dropped after it was found: the next round finds or makes another.
@@ -263,7 +278,7 @@ impl Hub {
         }
         // What left the ring may still be in the log's queue.
         let level = model::frame::Durability::Stored.min(self.log.durability());
-        let reached = crate::log::reached(self.log(), conversation.ticket(), level).await;
+        let reached = event_log::reached(self.log(), conversation.ticket(), level).await;
         let page = blocking(|| self.log.read(conversation.id(), after, limit));
         match (reached, page) {
             // A log that cannot write still has what it wrote before.
@@ -279,7 +294,7 @@ impl Hub {
             return Ok(None);
         }
         let level = model::frame::Durability::Stored.min(self.log.durability());
-        drop(crate::log::reached(self.log(), conversation.ticket(), level).await);
+        drop(event_log::reached(self.log(), conversation.ticket(), level).await);
         blocking(|| {
             // What a log that cannot write lacks at its end, and memory has no more.
             let head = self.log.read(conversation.id(), Seq::MAX, 1)?.head;
@@ -356,6 +371,7 @@ fn count(appended: &Result<Appended, AppendError>) {
             | AppendError::Reserved
             | AppendError::RunOfHub { .. }
             | AppendError::Full { .. }
+            | AppendError::Crowded { .. }
             | AppendError::Log(_),
         ) => {}
     }

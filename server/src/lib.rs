@@ -11,18 +11,15 @@ use tokio::net::TcpListener;
 mod agents;
 mod app;
 pub mod client;
-pub mod clock;
 pub mod config;
 pub mod demo;
 mod fanout;
 mod http;
 mod hub;
-mod log;
 mod metrics;
 mod proxy;
 mod rank;
 mod retention;
-mod ring;
 pub mod runner;
 #[cfg(test)]
 mod simulation;
@@ -31,12 +28,12 @@ mod state;
 mod tally;
 pub mod telemetry;
 mod traces;
-mod weigh;
 mod wire;
 mod work;
 mod ws;
 
 pub use config::Config;
+pub use event_log::clock;
 
 /// Why the hub did not serve.
 #[derive(Debug, thiserror::Error)]

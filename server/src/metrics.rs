@@ -5,7 +5,8 @@
 
 use std::fmt::Write as _;
 
-use crate::log::Health;
+use event_log::Health;
+
 use crate::state::Shared;
 use crate::tally::TALLY;
 
@@ -79,7 +80,7 @@ fn keeping(page: &mut Page, shared: &Shared) {
     page.counter("fanlight_log_commits_total", "Transactions of the log.", figures.commits);
     let micros = figures.commit_micros;
     page.seconds("fanlight_log_commit_seconds_total", "Time that they took.", micros);
-    let lag = |done: crate::log::Ticket| figures.taken.0.saturating_sub(done.0);
+    let lag = |done: event_log::Ticket| figures.taken.0.saturating_sub(done.0);
     page.gauge(
         "fanlight_log_unstored",
         "Appends that the death of the hub would lose.",

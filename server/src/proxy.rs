@@ -38,12 +38,12 @@ use std::thread::available_parallelism;
 
 use axum::body::{Bytes, HttpBody};
 use compact_str::CompactString;
+use event_log::blocking;
 use exchange::Joiner;
 use model::code::ErrorCode;
 use parking_lot::Mutex;
 
 use crate::http::problem::Problem;
-use crate::log::blocking;
 use crate::rank::{Rank, Threads};
 use copied::Asking;
 use headers::Fingerprints;

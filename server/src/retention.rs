@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use event_log::{LogError, Retention, reached};
 use model::frame::Durability;
 
 use crate::clock;
-use crate::log::{LogError, Retention, reached};
 use crate::state::Shared;
 
 /// What may stay; what is not said has no bound.

@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use event_log::{ListQuery, LogError, Page, blocking, reached};
 use indexmap::IndexSet;
 use model::frame::{ConversationRow, Durability};
 use model::{ConversationId, Envelope, Seq};
 
 use crate::client::HubAddress;
 use crate::hub::{Conversation, Follower};
-use crate::log::{ListQuery, LogError, Page, blocking, reached};
 use crate::state::Shared;
 pub(crate) use file::shift;
 pub(crate) use glob::matches;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use event_log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +17,6 @@ use crate::fanout::{Fanout, Outbox};
 use crate::http::compat::{Shelf, Threads};
 use crate::hub::Hub;
 use crate::hub::orphans::Patience;
-use crate::log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
 use crate::proxy::Proxy;
 use crate::runner::tools::Toolbox;
 use crate::traces::Traces;
@@ -65,7 +65,8 @@ impl Shared {
             }
         };
         let patience = Patience::of(config.stalled_after, config.interrupted_after);
-        let hub = Arc::new(Hub::new(log).with_patience(patience).with_prices(config.prices.clone()));
+        let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());
+        let hub = Arc::new(hub.with_memory_target(config.memory_target));
         let tasks = TaskTracker::new();
         let fanout = Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat);
         let sockets = Sockets::default();

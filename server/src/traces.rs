@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use event_log::{Ticket, blocking};
 use exchange::spans::{Joiner, Span, Told};
 use model::frame::Durability;
 use parking_lot::Mutex;
@@ -9,7 +10,6 @@ use parking_lot::Mutex;
 use crate::clock;
 use crate::fanout::Fanout;
 use crate::hub::Publication;
-use crate::log::{Ticket, blocking};
 use crate::state::Shared;
 
 /// How often the joiner is told the time. Small against the time that it holds a span.

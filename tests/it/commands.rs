@@ -295,6 +295,22 @@ async fn exit_codes_tell_failure_from_misuse_and_say_how_to_mend_it() {
 }
 
 #[tokio::test]
+async fn a_setting_of_the_environment_that_does_not_fit_is_misuse_and_is_named() {
+    for (variable, value, names) in [
+        ("FANLIGHT_LISTEN", "here", "'here' for '--listen"),
+        ("FANLIGHT_IDLE_AFTER", "soon", "'soon' for '--idle-after"),
+        ("FANLIGHT_RETAIN_AGE", "soon", "'soon' for '--retain-age"),
+        ("FANLIGHT_CONFIG", "/nowhere/at/all.toml", "/nowhere/at/all.toml"),
+    ] {
+        let mut hub = Command::new(hub::binary());
+        let hub = hub.arg("serve").env(variable, value).kill_on_drop(true).output();
+        let output = patiently("the end", hub).await.unwrap();
+        assert_eq!(output.status.code(), Some(2), "{variable}: {}", said(&output));
+        assert!(said(&output).contains(names), "{variable}: {}", said(&output));
+    }
+}
+
+#[tokio::test]
 async fn the_demo_brings_every_conversation_to_life_through_the_public_doors() {
     let mut demo = start(&["serve", "--log", "memory", "--demo", "--listen", "127.0.0.1:0"]);
     let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use event_log::{ListQuery, blocking};
 use model::event::RunStatus;
 use model::view::RunView;
 use model::{ConversationId, Position, RunId};
@@ -9,7 +10,6 @@ use model::{ConversationId, Position, RunId};
 use super::seat::go_on;
 use super::{Agents, KnownKind, Seat, StartError, Started, Terms, remote};
 use crate::hub::PublishError;
-use crate::log::{ListQuery, blocking};
 use crate::runner::{HUB_STOPPED, NAME, Place};
 use crate::state::Shared;
 

@@ -4,6 +4,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use compact_str::CompactString;
+use event_log::blocking;
 use indexmap::IndexMap;
 use model::code::ErrorCode;
 use model::command::{Command, Deed, Done};
@@ -18,7 +19,6 @@ use super::consent::{Said, consent};
 use super::fork::{Cut, fork};
 use super::{Agents, Spoken, StartError, Started, Turn, is_over};
 use crate::hub::Conversation;
-use crate::log::blocking;
 use crate::runner::{Answer, Place};
 use crate::state::Shared;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use compact_str::format_compact;
+use event_log::blocking;
 use model::code::ErrorCode;
 use model::event::{Event, Kind, Origin, RunEnd, RunStatus};
 use model::fold::fold;
@@ -11,7 +12,6 @@ use model::{ConversationId, Envelope, MessageId, RunId, Seq, View};
 use super::commands::Refusal;
 use crate::clock;
 use crate::hub::{Conversation, History};
-use crate::log::blocking;
 use crate::state::Shared;
 use crate::work::{TURN, Task};
 

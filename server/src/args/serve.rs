@@ -6,17 +6,16 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use figment::Figment;
-use figment::providers::{Format as _, Serialized, Toml};
 use serde::{Deserialize, Serialize};
 
 use super::SinkSettings;
 use super::agents::{AgentSettings, McpSettings};
 use super::amount::{ByteSize, Span};
 use super::doors::DoorSettings;
+use super::layers;
 use super::price::PriceSettings;
 use super::upstreams::{UpstreamSettings, as_tables, named};
-use model::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, STALLED_AFTER_MS};
+use model::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, MEMORY_BYTES_TARGET, STALLED_AFTER_MS};
 
 /// Where a hub listens when nobody says otherwise.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);
@@ -81,6 +80,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_IDLE_AFTER")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) idle_after: Option<u64>,
+    /// About the memory that conversations may hold together before those that nobody uses leave it early; half as much again, and
+    /// conversations over 8 MiB take nothing more until there is room: 256MiB, 1GB [default: 96MiB]
+    #[arg(long, value_name = "SIZE", env = "FANLIGHT_MEMORY_TARGET")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_target: Option<ByteSize>,
     /// How many seconds a run may be without a word and without a connection of its publisher before it is stalled; 0 is
     /// for ever [default: 15]
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_STALLED_AFTER")]
@@ -152,6 +156,8 @@ pub(crate) struct Settings {
     pub(crate) upstreams: BTreeMap<String, UpstreamSettings>,
     /// Seconds until a conversation that nobody uses leaves memory.
     pub(crate) idle_after: u64,
+    /// About the memory that conversations may hold together.
+    pub(crate) memory_target: ByteSize,
     /// Seconds until a run whose publisher is gone is stalled; 0 is for ever.
     pub(crate) stalled_after: u64,
     /// Seconds until it is interrupted; 0 is for ever.
@@ -174,6 +180,11 @@ pub(crate) struct Settings {
     pub(crate) trace_format: TraceFormat,
 }
 
+/// What does not fit.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Unfit(String);
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -195,6 +206,7 @@ impl Default for Settings {
             mcp: BTreeMap::new(),
             prices: BTreeMap::new(),
             idle_after: IDLE_MS / 1000,
+            memory_target: ByteSize(MEMORY_BYTES_TARGET),
             stalled_after: STALLED_AFTER_MS / 1000,
             interrupted_after: INTERRUPTED_AFTER_MS / 1000,
             sse_ping: None,
@@ -206,12 +218,21 @@ impl Default for Settings {
 }
 
 impl ServeArgs {
-    /// What holds when all sources are laid over one another.
-    pub(crate) fn settings(&self) -> Result<Settings, Box<figment::Error>> {
-        let mut figment = Figment::from(Serialized::defaults(Settings::default()));
+    /// What holds when all sources are laid over one another; else what does not fit, its key and its file. What is wrong with
+    /// a flag or a variable of the environment was said before.
+    pub(crate) fn settings(&self) -> Result<Settings, Unfit> {
+        self.laid().map_err(Unfit)
+    }
+
+    fn laid(&self) -> Result<Settings, String> {
+        let mut settings = layers::fields(&Settings::default())?;
         if let Some(file) = &self.config {
-            figment = figment.merge(Toml::file_exact(file));
+            layers::lay(&mut settings, layers::file(file)?);
         }
-        figment.merge(Serialized::defaults(self)).extract().map_err(Box::new)
+        layers::lay(&mut settings, layers::fields(self)?);
+        layers::fit(settings).map_err(|error| match &self.config {
+            Some(file) => format!("{error} in {}", file.display()),
+            None => error,
+        })
     }
 }

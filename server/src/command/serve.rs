@@ -75,6 +75,7 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         tools,
         launcher: super::alongside::launcher(),
         idle: Duration::from_secs(settings.idle_after),
+        memory_target: settings.memory_target.0,
         retain: Retain {
             age: settings.retain_age.map(|age| age.0),
             bytes: settings.retain_bytes.map(|bytes| bytes.0),

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
+use event_log::blocking;
 use model::frame::Sub;
 use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
 use model::{Lens, Seq, snapshot};
@@ -11,7 +12,6 @@ use parking_lot::Mutex;
 
 use super::ready::Ready;
 use crate::hub::{Conversation, Slice};
-use crate::log::blocking;
 use crate::tally::TALLY;
 
 /// A cached snapshot may be older than the newest event by this many bytes of events, which then follow it.

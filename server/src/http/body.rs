@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::Request;
+use event_log::blocking;
 use http_body_util::BodyExt as _;
 use model::code::ErrorCode;
 use model::limits::BODY_IDLE_MS;
@@ -13,7 +14,6 @@ use model::limits::BODY_IDLE_MS;
 use super::params;
 use super::problem::Problem;
 use super::spool::Spool;
-use crate::log::blocking;
 use crate::work::Work;
 
 /// How long a body may bring nothing.

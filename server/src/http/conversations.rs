@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use event_log::blocking;
 use model::code::ErrorCode;
 use model::event::RunStatus;
 use model::frame::ConversationRow;
@@ -18,7 +19,6 @@ use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn};
 use crate::hub::Conversation;
-use crate::log::{self, blocking};
 use crate::state::Shared;
 use crate::work::{Guest, Task};
 
@@ -56,7 +56,7 @@ pub(crate) async fn list(
 ) -> Result<Json<List>, Problem> {
     let limit = query.limit.unwrap_or(ROWS_MAX).clamp(1, ROWS_MAX);
     let after = query.after.as_deref().map(after).transpose()?;
-    let query = log::ListQuery { after, state: query.state, limit };
+    let query = event_log::ListQuery { after, state: query.state, limit };
     let _turn = turn(&shared, Task::Small).await?;
     let listed = blocking(|| shared.hub.list(&query))?;
     let last = listed.rows.last().filter(|_| listed.more);

@@ -13,6 +13,7 @@ use compact_str::CompactString;
 use encode::document::export::{Choice, FORMATS, Format, format};
 use encode::document::only::{Only, is_of};
 use encode::{ENCODINGS, Encode, EncodeOptions, Encoding, encoding};
+use event_log::LogError;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::code::ErrorCode;
 use model::limits::PIECE_BYTES_TARGET;
@@ -24,7 +25,6 @@ use super::params::{Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn, written};
 use crate::hub::Conversation;
-use crate::log::LogError;
 use crate::state::Shared;
 use crate::work::{Guest, Open, Task, Turn};
 

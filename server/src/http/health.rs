@@ -5,11 +5,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
+use event_log::{Fault, Figures, Health, Missing};
 use model::code::ErrorCode;
 
 use super::problem::Problem;
 use crate::clock;
-use crate::log::{Fault, Figures, Health, Missing};
 use crate::metrics;
 use crate::state::Shared;
 

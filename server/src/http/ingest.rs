@@ -10,6 +10,7 @@ use axum::http::HeaderMap;
 use dialects::custom::UserDialect;
 use dialects::text_calls::TextForm;
 use dialects::{Decode, DecodeOptions, Decoded, decoder};
+use event_log::{Ticket, reached, room};
 use http_body_util::BodyExt as _;
 use model::code::ErrorCode;
 use model::dialect::DECODED;
@@ -22,7 +23,6 @@ use super::params::{self, Path};
 use super::problem::Problem;
 use crate::clock;
 use crate::hub::{Attendant, Publication};
-use crate::log::{Ticket, reached, room};
 use crate::state::Shared;
 
 /// What came of a body.

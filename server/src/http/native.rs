@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
+use event_log::reached;
 use model::Position;
 use model::code::ErrorCode;
 use model::frame::Durability;
@@ -16,7 +17,6 @@ use super::body::{self, Pieces};
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::hub::{Appended, Claim, Publication};
-use crate::log::reached;
 use crate::state::Shared;
 
 /// Longest body, in bytes.

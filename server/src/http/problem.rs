@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use event_log::LogError;
 use serde::Serialize;
 
 use model::code::ErrorCode;
@@ -10,7 +11,6 @@ use model::ids::ConversationIdError;
 
 use crate::agents::commands::Refusal;
 use crate::hub::{OpenError, PublishError};
-use crate::log::LogError;
 
 /// A failure, and what the client may do about it.
 #[derive(Debug, Serialize)]

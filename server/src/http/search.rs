@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
+use event_log::{DocumentKind, Finds, Hit, LogError, SearchQuery, Stop, StopOnDrop, ToolFigures};
 use model::ConversationId;
 use model::code::ErrorCode;
 use model::limits::{HITS_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
@@ -14,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use super::params::Query;
 use super::problem::Problem;
 use super::spool::place;
-use crate::log::{DocumentKind, Finds, Hit, LogError, SearchQuery, Stop, StopOnDrop, ToolFigures};
 use crate::state::Shared;
 use crate::work::{Guest, Task};
 

@@ -8,6 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
+use event_log::{blocking, reached, room};
 use exchange::spans::otlp::{self, Encoding};
 use flate2::read::MultiGzDecoder;
 use model::code::ErrorCode;
@@ -16,7 +17,6 @@ use model::limits::EXPORT_BYTES_MAX;
 use super::body;
 use super::params;
 use super::problem::Problem;
-use crate::log::{blocking, reached, room};
 use crate::state::Shared;
 
 /// See the module.

@@ -7,11 +7,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use event_log::Ring;
+use event_log::{Append, EventLog, Page, Progress, Stored, Ticket};
 use model::event::{Class, Kind, RunStatus, bound};
 use model::fold::{complete, fold, mismatch};
 use model::frame::{ConversationRow, Durability};
 use model::lens::Mark;
 use model::limits::CONVERSATION_BYTES_MAX;
+use model::weigh::{grows, held, weigh};
 use model::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -26,9 +29,6 @@ use super::publication::{AppendError, Appended, By, Publication};
 use super::publishers::{Publishers, Verdict};
 use super::row::row;
 use crate::fanout::Sights;
-use crate::log::{Append, EventLog, Page, Progress, Stored, Ticket};
-use crate::ring::Ring;
-use crate::weigh::{grows, held, weigh};
 
 mod import;
 mod orphans;
@@ -248,6 +248,8 @@ impl Conversation {
         log: &dyn EventLog,
     ) -> Result<Appended, AppendError> {
         let before = self.position(state.view.seq);
+        // Before anything changes: what the log refuses leaves nothing behind, and its repetition is no duplicate.
+        log.continues(&self.id, before.seq)?;
         let anomalies = state.view.anomalies.total;
         let kept = state.since_kept;
         let events = publication.events.len() as u64;
@@ -397,10 +399,10 @@ impl State {
         forged.map_or(Ok(()), |run| Err(AppendError::RunOfHub { run: run.clone() }))
     }
 
-    /// Refuses events from outside that would make the state of a full conversation larger, all of them together. What only ends
-    /// something is taken, so that nothing stays open.
+    /// Refuses events from outside that would make the state larger where it holds as much as there is room for, all of them together.
+    /// What only ends something is taken, so that nothing stays open.
     fn refuse_more(&mut self, publication: &Publication) -> Result<(), AppendError> {
-        if self.view_bytes < CONVERSATION_BYTES_MAX || publication.by == By::Hub {
+        if self.view_bytes < publication.room || publication.by == By::Hub {
             return Ok(());
         }
         let grown = |envelope: &Envelope| grows(&envelope.event.kind, weigh(envelope)) > 0;
@@ -413,7 +415,11 @@ impl State {
             self.counted_bytes = self.view_bytes;
         }
         let held = self.view_bytes;
-        if held < CONVERSATION_BYTES_MAX { Ok(()) } else { Err(AppendError::Full { held }) }
+        match held {
+            held if held < publication.room => Ok(()),
+            held if held < CONVERSATION_BYTES_MAX => Err(AppendError::Crowded { held }),
+            held => Err(AppendError::Full { held }),
+        }
     }
 
     /// Takes one event; gives it back when it is one that the log keeps.

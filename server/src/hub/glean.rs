@@ -1,12 +1,11 @@
 //! What the log can be asked for later is gathered when it becomes known: texts that are whole, calls that are over.
 
+use event_log::{Call, Document, DocumentKind, DocumentPlace};
 use model::event::{Kind, PartKind, ToolState};
 use model::fold::fold;
 use model::limits::DOCUMENT_BYTES_MAX;
 use model::view::{Item, RunView};
 use model::{Envelope, PartId, RunId, ToolCallId, View};
-
-use crate::log::{Call, Document, DocumentKind, DocumentPlace};
 
 /// What was gathered.
 #[derive(Debug, Default)]

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use event_log::{Attachment, Import, LogError, Ticket, blocking, reached, room};
 use model::code::ErrorCode;
 use model::frame::Durability;
 use model::limits::CONVERSATION_BYTES_MAX;
@@ -11,7 +12,6 @@ use model::{ConversationId, Envelope, Position, View};
 
 use super::conversation::Arrival;
 use super::{AppendError, By, Conversation, Hub, OpenError, outsize};
-use crate::log::{Attachment, Import, LogError, Ticket, blocking, reached, room};
 
 /// The number of the last import of this process.
 static IMPORTS: AtomicU64 = AtomicU64::new(0);

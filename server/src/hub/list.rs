@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use event_log::{ListQuery, LogError};
 use model::ConversationId;
 use model::frame::ConversationRow;
 
 use super::{Conversation, Hub};
-use crate::log::{ListQuery, LogError};
 
 /// A page of the list.
 #[derive(Debug, Default)]
@@ -33,6 +33,12 @@ impl Hub {
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
         Ok(Listed { rows, more })
+    }
+
+    /// The row of the conversation `id` as it is now; nothing for one that is not in memory.
+    pub(crate) fn row(&self, id: &ConversationId) -> Option<ConversationRow> {
+        let found = self.conversations.get(id).map(|found| Arc::clone(&found))?;
+        Some(found.row())
     }
 
     /// How many conversations there are.

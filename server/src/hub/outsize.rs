@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use event_log::{Attachment, Document, DocumentKind, LogError, blocking};
 use model::digest::digest;
 use model::event::{Event, Kind, ResultRef};
 use model::frame::Durability;
@@ -13,7 +14,6 @@ use model::limits::{
 use model::{Envelope, Json, View};
 
 use super::{Conversation, Hub};
-use crate::log::{Attachment, Document, DocumentKind, LogError, blocking};
 
 /// Takes the reference out of an event that comes from outside: where a whole result is, only this hub can say.
 pub(super) fn disown(event: &mut Event) {
@@ -84,7 +84,7 @@ impl Hub {
         hash: &str,
     ) -> Result<Option<Arc<str>>, LogError> {
         let level = Durability::Stored.min(self.log().durability());
-        let reached = crate::log::reached(self.log(), conversation.ticket(), level).await;
+        let reached = event_log::reached(self.log(), conversation.ticket(), level).await;
         let found = blocking(|| self.log().attachment(conversation.id(), hash))?;
         // A log that cannot write still has what it wrote before.
         if found.is_none() {

@@ -1,13 +1,13 @@
 //! What is published, and what came of it.
 
+use event_log::{Attachment, LogError, Ticket};
 use model::code::ErrorCode;
 use model::frame::Durability;
-use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
+use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX, CROWDED_CONVERSATION_BYTES_MAX};
 use model::{Envelope, Position, RunId};
 
 use super::orphans::Speaker;
 use super::publishers::Claim;
-use crate::log::{Attachment, LogError, Ticket};
 
 /// What is to be appended: taken as a whole or refused as a whole.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub(crate) struct Publication {
     pub(crate) by: By,
     /// Results that are too large for their events; the hub takes them out.
     pub(crate) attachments: Vec<Attachment>,
+    /// The memory, in bytes, that the state of the conversation may hold and still take more from outside. The hub says it.
+    pub(crate) room: u64,
 }
 
 /// Where events come from. What the hub acts on later (its own runs, what was asked and answered in them) counts only where
@@ -41,7 +43,8 @@ impl Publication {
     /// Events of somebody who does not count them and waits for nothing.
     pub(crate) fn of(events: Vec<Envelope>) -> Self {
         let (level, speaker) = (Durability::Memory, Speaker::Passing);
-        Self { claim: None, events, level, speaker, by: By::Outside, attachments: Vec::new() }
+        let room = CONVERSATION_BYTES_MAX;
+        Self { claim: None, events, level, speaker, by: By::Outside, attachments: Vec::new(), room }
     }
 
     /// Events of the hub itself.
@@ -104,6 +107,14 @@ pub(crate) enum AppendError {
         /// About the bytes that its state holds.
         held: u64,
     },
+    /// The conversations in memory hold more together than they may, and this one is large.
+    #[error(
+        "the hub is short of memory: this conversation holds {held} bytes, and one over {CROWDED_CONVERSATION_BYTES_MAX} takes more when others have left memory; try again in a moment"
+    )]
+    Crowded {
+        /// About the bytes that its state holds.
+        held: u64,
+    },
     /// The log and the hub disagree about where the conversation stands: a fault of the hub.
     #[error("the log did not take the events: {0}")]
     Log(#[from] LogError),
@@ -151,6 +162,7 @@ impl PublishError {
             Self::Append(AppendError::Log(_) | AppendError::Reserved) => ErrorCode::LogFailed,
             Self::Append(AppendError::RunOfHub { .. }) => ErrorCode::RunOfHub,
             Self::Append(AppendError::Full { .. }) => ErrorCode::TooLarge,
+            Self::Append(AppendError::Crowded { .. }) => ErrorCode::TooMany,
             // The hub finds the conversation again by itself.
             Self::Append(AppendError::Retired) => ErrorCode::Internal,
         }

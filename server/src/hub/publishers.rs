@@ -10,11 +10,10 @@
 //!   first > last + 1       ────┤    ├──┤        something is missing: refused, `last + 1` is expected
 //! ```
 
+use event_log::Mark;
 use indexmap::IndexMap;
 use model::PublisherId;
 use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
-
-use crate::log::Mark;
 
 /// A frame's place in the life of its publisher.
 #[derive(Debug, Clone, PartialEq, Eq)]

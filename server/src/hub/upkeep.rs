@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use event_log::blocking;
 use model::frame::ConversationRow;
-use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
+use model::limits::{
+    CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX, CROWDED_CONVERSATION_BYTES_MAX, CROWDED_PERCENT,
+};
 
 use super::conversation::Use;
 use super::{Conversation, Hub};
-use crate::log::blocking;
 
 /// Once so many bytes have come since the log was given the whole state, a conversation that rests is given again: so
 /// reading it back never takes long.
@@ -37,9 +39,9 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// With this patience and the bounds of the limits table.
-    pub(crate) fn idle_after(idle: Duration) -> Self {
-        Self { idle, conversations: CONVERSATIONS_MAX / 10 * 9, bytes: MEMORY_BYTES_TARGET }
+    /// With this patience, `bytes` of memory and the other bounds of the limits table.
+    pub(crate) fn idle_after(idle: Duration, bytes: u64) -> Self {
+        Self { idle, conversations: CONVERSATIONS_MAX / 10 * 9, bytes }
     }
 }
 
@@ -108,6 +110,7 @@ impl Hub {
         let mut all: Vec<(Use, Arc<Conversation>)> = all.collect();
         let (mut count, mut bytes) = (all.len(), all.iter().map(|(usage, _)| usage.bytes).sum::<u64>());
         self.held.store(bytes, Ordering::Relaxed);
+        self.counted.store(bytes, Ordering::Relaxed);
         all.retain(|(usage, _)| !usage.is_busy);
         all.sort_unstable_by_key(|(usage, _)| usage.at);
         let idle = u64::try_from(bounds.idle.as_millis()).unwrap_or(u64::MAX);
@@ -137,8 +140,19 @@ impl Hub {
     pub(super) fn grew(&self, bytes: u64) {
         let grown = bytes.saturating_mul(HELD_FOR_EACH_BYTE);
         let held = self.held.fetch_add(grown, Ordering::Relaxed).saturating_add(grown);
-        if held >= MEMORY_BYTES_TARGET {
+        if held >= self.memory_target {
             self.crowded.notify_one();
+        }
+    }
+
+    /// The most memory that the state of a conversation may hold now and still grow, in bytes. It is less while all of them together
+    /// hold more than their target and cannot leave: in the newest round of upkeep, since what comes is only estimated.
+    pub(super) fn room(&self) -> u64 {
+        let crowded = self.memory_target.saturating_mul(CROWDED_PERCENT) / 100;
+        if self.counted.load(Ordering::Relaxed) > crowded {
+            CROWDED_CONVERSATION_BYTES_MAX
+        } else {
+            CONVERSATION_BYTES_MAX
         }
     }
 

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use dialects::Decoded;
+use event_log::{blocking, room};
 use exchange::{Answer, Asked as Said, Heard, Placement, Request};
 use model::ConversationId;
 use tokio::sync::oneshot;
@@ -18,7 +19,6 @@ use super::secrets::{Striker, said_bytes};
 use super::tape::{End, Reading, Tape};
 use crate::clock;
 use crate::hub::{Attendant, Publication};
-use crate::log::{blocking, room};
 use crate::state::Shared;
 
 mod facts;

@@ -7,7 +7,9 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
-use super::{Rank, step_back};
+use event_log::rank::step_back;
+
+use super::Rank;
 
 /// Some threads that stand where [`Rank`] says. They are started when they first have something to do.
 #[derive(Debug)]

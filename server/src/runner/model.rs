@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use compact_str::CompactString;
 use dialects::{DecodeOptions, Decoded, decoder};
+use event_log::{Ticket, reached, room};
 use exchange::Offered;
 use http_body_util::Full;
 use hyper::Request;
@@ -18,7 +19,6 @@ use super::shell::Note;
 use super::sinks::Sinks;
 use crate::clock;
 use crate::config::{ModelApi, Provider, RunnerConfig};
-use crate::log::{Ticket, reached, room};
 use crate::proxy::Sender;
 use crate::state::Shared;
 

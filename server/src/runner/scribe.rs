@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dialects::Decoded;
+use event_log::Ticket;
 use model::event::{Event, Kind};
 use model::frame::Durability;
 use model::price::{self, Price};
@@ -10,7 +11,6 @@ use model::view::RunView;
 
 use super::Place;
 use crate::hub::{Attendant, Publication, PublishError};
-use crate::log::Ticket;
 use crate::state::Shared;
 
 /// See the module. As long as it is there the hub does not take the run for lost.

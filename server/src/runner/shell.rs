@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compact_str::CompactString;
+use event_log::reached;
 use exchange::Offered;
 use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult};
 use model::frame::Durability;
@@ -22,7 +23,6 @@ use crate::agents::{AskedAbout, Terms};
 use crate::clock;
 use crate::config::RunnerConfig;
 use crate::hub::PublishError;
-use crate::log::reached;
 use crate::state::Shared;
 
 /// Longest sleep: the clock of the day may be set while it sleeps.

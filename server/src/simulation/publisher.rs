@@ -1,11 +1,11 @@
 //! A publisher that numbers what it says and says it again until it is stored.
 
+use event_log::{Progress, Ticket, settled};
 use model::event::{Kind, PartEnd, PartKind};
 use model::frame::Durability;
 use model::{ConversationId, Envelope, Event, PartId, PublisherId, RunId};
 
 use crate::hub::{AppendError, Claim, Numbers, Publication, PublishError};
-use crate::log::{Progress, Ticket, settled};
 
 /// Events of which each text consists, with its start and its end.
 const TEXT: u64 = 10;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use event_log::{EventLog, Hand, Options, Progress, SqliteLog};
 use model::frame::Durability;
 use model::{ConversationId, Envelope, Event, Kind, RunId, fold, snapshot};
 use tempfile::TempDir;
@@ -15,7 +16,6 @@ use super::viewer::Viewer;
 use crate::clock;
 use crate::fanout::Fanout;
 use crate::hub::{Bounds, Hub, Publication};
-use crate::log::{EventLog, Hand, Options, Progress, SqliteLog};
 
 /// Steps of one history.
 const STEPS: usize = 250;
@@ -327,7 +327,7 @@ impl World {
         let envelopes = match self.rig.as_ref().unwrap().log.read(id, 0, usize::MAX) {
             Ok(page) => page.envelopes,
             // The queue was full while the disk was: what it could not hold is in a state, not in events.
-            Err(crate::log::LogError::Gone { begins_after }) => {
+            Err(event_log::LogError::Gone { begins_after }) => {
                 assert!(self.tally.full_disks > 0, "nothing was full, and a hole before {begins_after}");
                 return;
             }

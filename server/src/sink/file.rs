@@ -13,6 +13,7 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use event_log::{LogError, blocking};
 use indexmap::IndexMap;
 use model::frame::Durability;
 use model::{ConversationId, Envelope, Epoch, Seq};
@@ -20,7 +21,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{FileTarget, Flush, Source};
 use crate::hub::Conversation;
-use crate::log::{LogError, blocking};
 
 /// Before another try when the disk did not take something.
 const RETRY: Duration = Duration::from_secs(2);

@@ -11,17 +11,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use event_log::LogError;
 use indexmap::{IndexMap, IndexSet};
 use model::code::ErrorCode;
 use model::frame::Pub;
 use model::limits::INBOUND_FRAME_BYTES_MAX;
+use model::weigh::weigh;
 use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 
 use super::Source;
 use crate::client::{HubAddress, PublishError, Publisher, Session, SessionError, Update};
 use crate::hub::Conversation;
-use crate::log::LogError;
-use crate::weigh::weigh;
 
 /// How the names of publishers begin that are sinks of other hubs.
 const PUBLISHER_PREFIX: &str = "hub-sink:";

@@ -1,11 +1,10 @@
 //! Acks that are owed: a publisher that asked for more than memory is answered when the log is there (invariant I9).
 
+use event_log::{EventLog, Progress, Ticket, settled};
 use model::code::ErrorCode;
 use model::frame::{Ack, Durability, ServerFrame};
 use model::limits::ACKS_OWED_MAX;
 use tokio::sync::watch;
-
-use crate::log::{EventLog, Progress, Ticket, settled};
 
 /// An ack, and what it waits for.
 #[derive(Debug)]

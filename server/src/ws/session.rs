@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use event_log::Health;
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{
     Ack, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, Sub, VERSION, Welcome, Wish,
@@ -18,7 +19,6 @@ use super::feed::Feed;
 use crate::clock;
 use crate::fanout::{Place, Subscription};
 use crate::hub::{Claim, Numbers, Publication};
-use crate::log::Health;
 
 /// What the hub offers beyond the core of the protocol.
 const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];

@@ -8,7 +8,7 @@
 //! `dialects`, `encode` and `exchange` stand on it, and it on none of the workspace.
 //!
 //! Reading order: [`limits`] → [`ids`] → [`position`] → [`event`] → [`envelope`] → [`view`] → [`fold`] → [`unfold`] →
-//! [`conflate`] → [`lens`] → [`frame`] → [`tracker`]; what is shown of a view is in [`flow`], [`preview`] and
+//! [`conflate`] → [`weigh`] → [`lens`] → [`frame`] → [`tracker`]; what is shown of a view is in [`flow`], [`preview`] and
 //! [`format`](mod@format), what is told of a recorded stream in [`recording`].
 
 pub mod limits;
@@ -32,6 +32,7 @@ pub mod price;
 pub mod snapshot;
 pub mod unfold;
 pub mod view;
+pub mod weigh;
 
 pub mod retry;
 

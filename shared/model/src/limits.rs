@@ -90,7 +90,14 @@ pub const RING_BYTES_MAX: usize = 8 << 20;
 pub const RING_EVENTS_MAX: usize = 20_000;
 
 /// About the memory that conversations hold, in bytes, their states and newest events, above which idle ones leave it early.
-pub const MEMORY_BYTES_TARGET: u64 = 128 << 20;
+pub const MEMORY_BYTES_TARGET: u64 = 96 << 20;
+
+/// Share of that target, in percent, above which the hub is crowded: then a conversation larger than
+/// [`CROWDED_CONVERSATION_BYTES_MAX`] takes nothing more from outside that makes it larger, until there is room.
+pub const CROWDED_PERCENT: u64 = 150;
+
+/// About the memory that the state of one conversation may hold, in bytes, while the hub is crowded.
+pub const CROWDED_CONVERSATION_BYTES_MAX: u64 = 8 << 20;
 
 /// About the memory that the state of one conversation holds, in bytes, above which it takes nothing more from outside that makes
 /// it larger.

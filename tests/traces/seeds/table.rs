@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Where tests are.
-const ROOMS: [&str; 6] = ["tests", "shared", "server/src", "web/src", "decoder/src", "integrations"];
+const ROOMS: [&str; 7] =
+    ["tests", "shared", "server/src", "server/log/src", "web/src", "decoder/src", "integrations"];
 
 /// The row of a point: its number, and who shows it.
 struct Row<'a> {

@@ -127,7 +127,10 @@ fn shared_crate_that_is_named_in_the_wrong_place_is_found() {
 #[test]
 fn server_layer_that_knows_too_much_is_found() {
     assert_eq!(broken("server/src/hub.rs", "use serde_json::Value;\n"), [("layers", 2)]);
-    assert_eq!(broken("server/src/log/memory.rs", "use crate::hub::Hub;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/log/src/memory.rs", "use crate::hub::Hub;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/log/src/memory.rs", "use std::net::TcpStream;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/log/src/sqlite.rs", "let path = std::env::var(NAME);\n"), [("layers", 2)]);
+    assert_eq!(broken("server/log/src/sqlite.rs", "let version = env!(\"CARGO_PKG_VERSION\");\n"), []);
     assert_eq!(broken("server/src/runner.rs", "use axum::Router;\n"), [("layers", 2)]);
     assert_eq!(broken("server/src/http/pages.rs", "use axum::Router;\n"), []);
     assert_eq!(broken("server/src/hubris.rs", "use serde_json::Value;\n"), []);

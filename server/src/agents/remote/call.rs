@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use dialects::{DecodeOptions, Decoded, decoder};
+use event_log::{Ticket, reached, room};
 use http_body_util::Full;
 use hyper::Request;
 use hyper::header::{AUTHORIZATION, CONTENT_LOCATION, HeaderName, HeaderValue};
@@ -17,7 +18,6 @@ use super::pause::Told;
 use super::tale::Tale;
 use crate::clock;
 use crate::config::{RemoteConfig, RemoteKind};
-use crate::log::{Ticket, reached, room};
 use crate::runner::{ANTHROPIC_VERSION, Hearing, Way, failure, no_key, post, put_key, unanswered};
 use crate::state::Shared;
 

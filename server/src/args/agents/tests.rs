@@ -1,22 +1,18 @@
 //! Tables of agents that fit, and what is said of those that do not.
 
-use figment::Figment;
-use figment::providers::{Format as _, Toml};
-
 use server::config::{StreamTarget, ToolServer};
 
 use super::*;
+use crate::args::layers;
 
 fn agent(table: &str) -> Result<AgentConfig, String> {
-    let settings: AgentSettings =
-        Figment::from(Toml::string(table)).extract().map_err(|error| error.to_string())?;
+    let settings: AgentSettings = layers::fit(layers::table(table)?)?;
     let servers = BTreeMap::from([(String::from("time"), McpSettings::default())]);
     settings.agent("a", &[], &servers)
 }
 
 fn server(table: &str) -> Result<ToolServer, String> {
-    let settings: McpSettings =
-        Figment::from(Toml::string(table)).extract().map_err(|error| error.to_string())?;
+    let settings: McpSettings = layers::fit(layers::table(table)?)?;
     settings.server("time")
 }
 

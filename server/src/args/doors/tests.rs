@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use figment::Figment;
-use figment::providers::{Format as _, Toml};
-
 use super::*;
+use crate::args::layers;
 
 /// The door `name` of a file with this in `[compat]`.
 fn door(name: &str, toml: &str) -> Result<Door, String> {
-    let all: Result<BTreeMap<String, DoorSettings>, _> = Figment::from(Toml::string(toml)).extract();
-    let all = all.map_err(|error| error.to_string())?;
+    let all: BTreeMap<String, DoorSettings> = layers::fit(layers::table(toml)?)?;
     all.get(name).unwrap().door(name, |agent| agent == "helper")
 }
 

@@ -1,14 +1,11 @@
 //! Prices that fit, and what is said of those that do not.
 
-use figment::Figment;
-use figment::providers::{Format as _, Serialized, Toml};
-
 use super::*;
+use crate::args::layers;
 
 fn price(table: &str) -> Result<Price, String> {
-    let settings: PriceSettings =
-        Figment::from(Toml::string(table)).extract().map_err(|error| error.to_string())?;
-    let again: PriceSettings = Figment::from(Serialized::defaults(&settings)).extract().unwrap();
+    let settings: PriceSettings = layers::fit(layers::table(table)?)?;
+    let again: PriceSettings = layers::fit(layers::fields(&settings).unwrap()).unwrap();
     assert_eq!(again, settings, "it comes through as it is");
     settings.price()
 }

@@ -3,13 +3,13 @@
 use std::sync::Weak;
 use std::time::Duration;
 
+use event_log::MemoryLog;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::task::TaskTracker;
 
 use super::*;
 use crate::fanout::{Fanout, Outbox, Place};
 use crate::hub::Hub;
-use crate::log::MemoryLog;
 
 /// A viewer of the conversation `c`, with a socket of its own.
 async fn viewer(fanout: &Fanout) -> Arc<Subscription> {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use dialects::Decoded;
+use event_log::blocking;
 use model::event::Kind;
 use model::view::{RunView, View};
 
 use super::door::HangUp;
 use super::threads::Trace;
 use crate::hub::Publication;
-use crate::log::blocking;
 use crate::runner::Place;
 use crate::state::Shared;
 

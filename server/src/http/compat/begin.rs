@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dialects::Decoded;
+use event_log::blocking;
 use exchange::Offered;
 use model::code::ErrorCode;
 use model::event::{Kind, ToolResult, ToolState};
@@ -20,7 +21,6 @@ use crate::agents::{Agents, Started, Terms, Turn};
 use crate::clock;
 use crate::http::conversations::Seat;
 use crate::hub::{By, Conversation, Publication};
-use crate::log::blocking;
 use crate::runner::Place;
 use crate::state::Shared;
 

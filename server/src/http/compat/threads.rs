@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use event_log::blocking;
 use indexmap::IndexMap;
 use model::event::Kind;
 use model::limits::{ALIKE_AT_ONCE_MS, THREADS_ALIKE_MAX, THREADS_REMEMBERED_MAX};
@@ -20,7 +21,6 @@ use super::platform::Rows;
 use crate::agents::Spoken;
 use crate::clock;
 use crate::hub::Hub;
-use crate::log::blocking;
 use crate::runner::Place;
 use crate::state::Shared;
 
@@ -67,7 +67,7 @@ struct Memory {
 }
 
 /// Something that was asked.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Known {
     conversation: ConversationId,
     run: RunId,
@@ -210,16 +210,9 @@ impl Threads {
         fits: impl Fn(&model::View) -> bool,
     ) -> Option<ConversationId> {
         let clues = clues(agent, messages);
-        let mut memory = self.memory.lock();
-        let seek = Seek { hub, caller, now: clock::now_ms() };
-        let open = clues.iter().find_map(|clue| {
-            let known = memory.asked.get_mut(&clue.asked)?;
-            let found = seek.open(known, clue, &fits)?;
-            let known = known.get_mut(found)?;
-            known.has_gone_on = true;
-            Some(known.conversation.clone())
-        });
-        open.or_else(|| clues.iter().find_map(|clue| seek.changed(memory.asked.get_mut(&clue.asked)?, clue)))
+        let seek = Seek { memory: &self.memory, hub, caller, now: clock::now_ms() };
+        let open = clues.iter().find_map(|clue| seek.open(clue, &fits));
+        open.or_else(|| clues.iter().find_map(|clue| seek.changed(clue)))
     }
 
     /// A caller has begun `run` at this time.
@@ -295,6 +288,12 @@ impl Memory {
         self.asked.entry(asked).or_default().push_back(known);
     }
 
+    /// What is remembered of `known` now, if it is not forgotten.
+    fn same(&mut self, known: &Known, clue: &Clue) -> Option<&mut Known> {
+        let mut alike = self.asked.get_mut(&clue.asked)?.iter_mut();
+        alike.find(|it| it.run == known.run && it.conversation == known.conversation)
+    }
+
     /// Forgets the oldest of those who asked this.
     fn forget_one(&mut self, asked: u64) {
         let Some(alike) = self.asked.get_mut(&asked) else { return };
@@ -305,51 +304,53 @@ impl Memory {
     }
 }
 
-/// Looks for what a history continues.
+/// Looks for what a history continues. What is remembered is looked up and let go of before a conversation is read, which
+/// may wait for the disk.
 struct Seek<'a> {
+    memory: &'a Mutex<Memory>,
     hub: &'a Hub,
     caller: &'a Caller,
     now: u64,
 }
 
 impl Seek<'_> {
-    /// One of `known` that nobody has gone on behind. Where several do, they cannot be told apart, and who was answered first
-    /// most likely goes on first; but what was left alone for long is left for good, and of that the newest is meant.
-    fn open(
-        &self,
-        known: &mut VecDeque<Known>,
-        clue: &Clue,
-        fits: &impl Fn(&model::View) -> bool,
-    ) -> Option<usize> {
+    /// One of those who asked this that nobody has gone on behind; from here on somebody has. Where several fit, they cannot
+    /// be told apart, and who was answered first most likely goes on first; but what was left alone for long is left for
+    /// good, and of that the newest is meant.
+    fn open(&self, clue: &Clue, fits: &impl Fn(&model::View) -> bool) -> Option<ConversationId> {
         let is_new = |known: &Known| self.now.saturating_sub(known.at) <= ALIKE_AT_ONCE_MS;
-        let old = known.iter().take_while(|known| !is_new(known)).count();
-        let order = (old..known.len()).chain((0..old).rev());
-        order.into_iter().find(|at| {
-            let found = known.get_mut(*at).filter(|known| !known.has_gone_on);
-            found.is_some_and(|known| self.is_it(known, clue, fits))
-        })
+        let mut alike = self.alike(clue, |known| !known.has_gone_on);
+        let old = alike.iter().take_while(|known| !is_new(known)).count();
+        alike.rotate_left(old);
+        let is_left = alike.len().saturating_sub(old);
+        alike.get_mut(is_left..).unwrap_or_default().reverse();
+        let found =
+            alike.into_iter().find(|known| self.is_it(known, clue, fits) && self.goes_on(known, clue));
+        found.map(|known| known.conversation)
     }
 
     /// The newest conversation that has gone on another way.
-    fn changed(&self, known: &mut VecDeque<Known>, clue: &Clue) -> Option<ConversationId> {
-        known
-            .iter_mut()
-            .rev()
-            .find_map(|known| self.is_it(known, clue, &|_view| true).then(|| known.conversation.clone()))
+    fn changed(&self, clue: &Clue) -> Option<ConversationId> {
+        let mut alike = self.alike(clue, |_known| true).into_iter().rev();
+        alike.find(|known| self.is_it(known, clue, &|_view| true)).map(|known| known.conversation)
     }
 
-    fn is_it(&self, known: &mut Known, clue: &Clue, fits: &impl Fn(&model::View) -> bool) -> bool {
-        let rest = match &clue.answer {
-            Some(words) => {
-                let Some(rest) = words.strip_prefix(known.history.before.as_str()) else { return false };
-                if known.answer.is_some_and(|answer| known.heard == Heard::All && answer != sides::hash(rest))
-                {
-                    return false;
-                }
-                Some(rest)
-            }
-            None => None,
-        };
+    /// Those who asked this, the oldest first, as they are remembered now.
+    fn alike(&self, clue: &Clue, wanted: impl Fn(&Known) -> bool) -> Vec<Known> {
+        let memory = self.memory.lock();
+        let alike = memory.asked.get(&clue.asked).into_iter().flatten();
+        alike.filter(|known| wanted(known) && rest(known, clue).is_some()).cloned().collect()
+    }
+
+    /// Notes that its caller goes on behind `known`; false where somebody else did so meanwhile.
+    fn goes_on(&self, known: &Known, clue: &Clue) -> bool {
+        let mut memory = self.memory.lock();
+        memory.same(known, clue).is_none_or(|same| !std::mem::replace(&mut same.has_gone_on, true))
+    }
+
+    /// Whether the caller was answered `known`. Reads from the disk.
+    fn is_it(&self, known: &Known, clue: &Clue, fits: &impl Fn(&model::View) -> bool) -> bool {
+        let Some(rest) = rest(known, clue) else { return false };
         if hex(self.caller.sealed(of_hex(&known.history.salt))) != known.history.caller {
             return false;
         }
@@ -365,9 +366,24 @@ impl Seek<'_> {
             };
             (was_told && fits(view), answer)
         });
-        known.answer = answer;
+        if answer != known.answer
+            && let Some(same) = self.memory.lock().same(known, clue)
+        {
+            same.answer = answer;
+        }
         is_it
     }
+}
+
+/// What of the clue's answer a run said that is `known`, and in it nothing where the clue has no answer; nothing where that
+/// run said something else.
+#[expect(clippy::option_option, reason = "a run may fit without an answer")]
+fn rest<'a>(known: &Known, clue: &'a Clue) -> Option<Option<&'a str>> {
+    let Some(words) = &clue.answer else { return Some(None) };
+    let rest = words.strip_prefix(known.history.before.as_str())?;
+    let is_other =
+        known.answer.is_some_and(|answer| known.heard == Heard::All && answer != sides::hash(rest));
+    (!is_other).then_some(Some(rest))
 }
 
 fn hex(number: u64) -> String {

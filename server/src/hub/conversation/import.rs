@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use event_log::{Attachment, Call, Checkpoint, Document, Import};
 use model::{Envelope, Epoch, Position};
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
 };
 use crate::hub::import::History;
 use crate::hub::row::row;
-use crate::log::{Attachment, Call, Checkpoint, Document, Import};
 
 /// Most events that the log is given at once.
 const PIECE_EVENTS: usize = 1_000;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use event_log::EventLog;
 use model::event::{Kind, RunStart};
 use model::{Envelope, Event};
 
@@ -10,7 +11,6 @@ use super::{Conversation, State};
 use crate::hub::Publication;
 use crate::hub::orphans::attendance::Verdict;
 use crate::hub::orphans::{Patience, Speaker};
-use crate::log::EventLog;
 
 impl Conversation {
     /// The connection `number` is gone. True when it left a run that nobody else attends.

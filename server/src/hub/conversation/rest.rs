@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
+use event_log::{Checkpoint, EventLog};
+
 use super::{Conversation, Progress, State, Ticket};
 use crate::hub::row::row;
-use crate::log::{Checkpoint, EventLog};
 
 /// How a conversation is used, as far as leaving memory is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! One conversation against the plainest model there is: a list of events.
 
+use event_log::MemoryLog;
 use model::event::{Message, RunEnd, RunStart, RunStatus, ToolProgress};
 use model::{Event, MessageId, PublisherId, RunId, ToolCallId, testkit};
 use proptest::prelude::*;
 
 use super::*;
 use crate::hub::{Claim, Numbers};
-use crate::log::MemoryLog;
 
 fn conversation() -> Conversation {
     Conversation::new(ConversationId::parse("c").unwrap(), Epoch::new("e"))
@@ -52,6 +52,27 @@ fn i7_a_full_conversation_takes_only_what_ends_something() {
         conversation.append(&mut smaller, 1, &log).unwrap();
     }
     append(vec![said(9, 1)]).unwrap();
+}
+
+/// A log that stands elsewhere than the conversation refuses what is said: neither the view nor the publisher's numbers may have it.
+#[test]
+fn i9_what_the_log_refuses_leaves_nothing_behind_and_its_repetition_is_refused_too() {
+    let (conversation, log) = (conversation(), MemoryLog::default());
+    let numbered = |number| Publication {
+        claim: Some(Claim { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Frame(number) }),
+        ..publication(vec![said(number, 10)])
+    };
+    conversation.append(&mut numbered(1), 1, &log).unwrap();
+    // Somebody else wrote to the log, and the hub does not know.
+    let behind = conversation.position(1);
+    let other = Arc::new(Envelope { seq: 2, ..bare(said(7, 1)) });
+    log.append(Append::of(&conversation.id, &behind, &[other])).unwrap();
+    let before = (conversation.head(), conversation.view(), conversation.usage());
+    for _ in 0..2 {
+        let refused = conversation.append(&mut numbered(2), 2, &log);
+        assert!(matches!(refused, Err(AppendError::Log(_))), "{refused:?}");
+        assert_eq!((conversation.head(), conversation.view(), conversation.usage()), before);
+    }
 }
 
 /// What somebody does to a conversation.

@@ -1,11 +1,11 @@
 //! The list in the order of the newest activity, page by page.
 
+use event_log::MemoryLog;
 use model::event::Kind;
 use model::{Envelope, Event, RunId};
 
 use super::*;
 use crate::hub::Publication;
-use crate::log::MemoryLog;
 
 #[test]
 fn pages_join_to_the_whole_list_without_doubles() {

@@ -1,12 +1,12 @@
 //! Tests of results that are too large for an event.
 
+use event_log::MemoryLog;
 use model::event::ToolResult;
 use model::{ConversationId, RunId, ToolCallId};
 use proptest::prelude::*;
 
 use super::*;
 use crate::hub::Publication;
-use crate::log::MemoryLog;
 
 fn result(output: Json) -> Event {
     let result = ToolResult::new(ToolCallId::new("t"), output, false);
@@ -91,7 +91,7 @@ fn what_is_searched_is_more_than_what_travels() {
         [Arc::new(Envelope { event, seq: 3, at: 0, producer_at: None, publisher: None, by_hub: false })];
     let document = |kind, seq| Document {
         run: RunId::new("r"),
-        place: crate::log::DocumentPlace::Item(model::view::Item::Tool(ToolCallId::new("t"))),
+        place: event_log::DocumentPlace::Item(model::view::Item::Tool(ToolCallId::new("t"))),
         kind,
         name: "t".into(),
         seq,

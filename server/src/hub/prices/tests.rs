@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use event_log::MemoryLog;
 use model::event::Currency;
 use model::{ConversationId, Envelope};
 
 use super::*;
 use crate::hub::Hub;
-use crate::log::MemoryLog;
 
 fn price(input: u64) -> Price {
     Price { input, output: 0, cached: input, reasoning: 0, currency: Currency::USD }

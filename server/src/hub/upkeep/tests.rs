@@ -1,11 +1,13 @@
 //! Leaving memory and coming back, with a log on disk.
 
+use event_log::{EventLog, Hand, Options, SqliteLog};
+use model::code::ErrorCode;
 use model::event::{Kind, PartKind, RunEnd, RunStart, RunStatus};
 use model::{ConversationId, Envelope, Event, PartId, RunId, snapshot};
 
 use super::*;
 use crate::hub::Publication;
-use crate::log::{EventLog, Hand, Options, SqliteLog};
+use model::limits::MEMORY_BYTES_TARGET;
 
 const LONG: Duration = Duration::from_mins(10);
 
@@ -20,15 +22,12 @@ fn id(name: &str) -> ConversationId {
 }
 
 fn says(hub: &Hub, name: &str, kinds: Vec<Kind>) {
-    let events = kinds.into_iter().map(|kind| Envelope {
-        event: Event::new(&RunId::new("r"), kind),
-        seq: 0,
-        at: 0,
-        producer_at: None,
-        publisher: None,
-        by_hub: false,
-    });
-    hub.publish(&id(name), Publication::of(events.collect())).unwrap();
+    hub.publish(&id(name), Publication::of(kinds.into_iter().map(envelope).collect())).unwrap();
+}
+
+fn envelope(kind: Kind) -> Envelope {
+    let event = Event::new(&RunId::new("r"), kind);
+    Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false }
 }
 
 fn start() -> Kind {
@@ -59,9 +58,9 @@ fn i7_what_nobody_uses_leaves_memory_and_comes_back_as_it_was() {
     says(&hub, "running", vec![start()]);
     let viewer = hub.enter(&id("watched")).unwrap();
     let before = snapshot::hash(&hub.find(&id("over")).unwrap().unwrap().view());
-    rounds(&hub, &hand, now + 599_000, Bounds::idle_after(LONG));
+    rounds(&hub, &hand, now + 599_000, Bounds::idle_after(LONG, MEMORY_BYTES_TARGET));
     assert_eq!(hub.conversations.len(), 3, "not idle for long enough");
-    rounds(&hub, &hand, now + 600_000, Bounds::idle_after(LONG));
+    rounds(&hub, &hand, now + 600_000, Bounds::idle_after(LONG, MEMORY_BYTES_TARGET));
     assert_eq!(hub.conversations.len(), 2, "one is watched, one runs");
     assert!(!hub.conversations.contains_key(&id("over")));
     let back = hub.find(&id("over")).unwrap().expect("the log has it");
@@ -69,7 +68,7 @@ fn i7_what_nobody_uses_leaves_memory_and_comes_back_as_it_was() {
     says(&hub, "over", vec![start()]);
     assert_eq!(back.head(), 3, "it goes on");
     hub.leave(&viewer);
-    let rows = hub.list(&crate::log::ListQuery { limit: 10, ..Default::default() }).unwrap().rows;
+    let rows = hub.list(&event_log::ListQuery { limit: 10, ..Default::default() }).unwrap().rows;
     assert_eq!(rows.len(), 3);
 }
 
@@ -81,13 +80,18 @@ fn i7_over_the_bounds_the_longest_idle_leave_first() {
         crate::clock::travel(1_800_000_000_000 + number);
         says(&hub, &format!("c{number}"), vec![start(), end()]);
     }
-    let bounds = Bounds { conversations: 4, ..Bounds::idle_after(LONG) };
+    let bounds = Bounds { conversations: 4, ..Bounds::idle_after(LONG, MEMORY_BYTES_TARGET) };
     rounds(&hub, &hand, 1_800_000_000_100, bounds);
     let mut left: Vec<_> = hub.conversations.iter().map(|found| found.id().to_string()).collect();
     left.sort();
     assert_eq!(left, ["c6", "c7", "c8", "c9"]);
     assert_eq!(hub.count.load(Ordering::Relaxed), 4);
-    rounds(&hub, &hand, 1_800_000_000_100, Bounds { bytes: 1, ..Bounds::idle_after(LONG) });
+    rounds(
+        &hub,
+        &hand,
+        1_800_000_000_100,
+        Bounds { bytes: 1, ..Bounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
+    );
     assert!(hub.conversations.is_empty(), "the bound is in bytes too");
     assert_eq!(hub.total(), 10);
 }
@@ -98,11 +102,21 @@ fn i7_what_somebody_reads_is_not_read_back_beside_it() {
     let (hub, hand) = hub(&directory);
     says(&hub, "c", vec![start(), end()]);
     let read = hub.find(&id("c")).unwrap().unwrap();
-    rounds(&hub, &hand, 1_800_000_000_000, Bounds { bytes: 1, ..Bounds::idle_after(LONG) });
+    rounds(
+        &hub,
+        &hand,
+        1_800_000_000_000,
+        Bounds { bytes: 1, ..Bounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
+    );
     let again = hub.find(&id("c")).unwrap().unwrap();
     assert!(Arc::ptr_eq(&read, &again), "there would be two of it in memory");
     drop((read, again));
-    rounds(&hub, &hand, 1_800_000_000_000, Bounds { bytes: 1, ..Bounds::idle_after(LONG) });
+    rounds(
+        &hub,
+        &hand,
+        1_800_000_000_000,
+        Bounds { bytes: 1, ..Bounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
+    );
     assert!(hub.conversations.is_empty());
 }
 
@@ -119,7 +133,12 @@ fn i7_states_count_as_memory_also_when_they_are_read_back() {
     );
     let held = hub.in_use().bytes;
     assert!(held > 2 * text.len() as u64, "the view has the text, and so have the newest events: {held}");
-    rounds(&hub, &hand, 1_800_000_000_000, Bounds { bytes: held - 1, ..Bounds::idle_after(LONG) });
+    rounds(
+        &hub,
+        &hand,
+        1_800_000_000_000,
+        Bounds { bytes: held - 1, ..Bounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
+    );
     assert_eq!((hub.conversations.len(), hub.in_use().bytes), (0, 0));
     hub.find(&id("c")).unwrap().expect("the log has it");
     let again = hub.in_use().bytes;
@@ -146,14 +165,47 @@ fn what_is_gone_from_the_log_is_told_to_no_list_any_more() {
     crate::clock::travel(now);
     hub.watch(true);
     says(&hub, "first", vec![start(), end()]);
-    rounds(&hub, &hand, now + 600_000, Bounds::idle_after(LONG));
+    rounds(&hub, &hand, now + 600_000, Bounds::idle_after(LONG, MEMORY_BYTES_TARGET));
     crate::clock::travel(now + 600_000);
     says(&hub, "second", vec![start(), end()]);
     hand.write();
-    let rule = crate::log::Retention { age_ms: None, bytes: None, conversations: Some(1) };
+    let rule = event_log::Retention { age_ms: None, bytes: None, conversations: Some(1) };
     assert_eq!(hub.retain(&rule, now + 600_000).unwrap().0, 1);
     let told: Vec<String> = hub.take_changed().iter().map(|row| row.conversation.to_string()).collect();
     assert_eq!(told, ["second"]);
     says(&hub, "first", vec![start()]);
     assert_eq!(hub.take_changed().len(), 1, "one of that name that begins anew is told");
+}
+
+/// While conversations that cannot leave hold too much memory, a large one takes only what ends something; a small one goes on, and when
+/// there is room the large one goes on too.
+#[test]
+fn i7_where_memory_is_short_large_conversations_wait_and_small_ones_go_on() {
+    const TARGET: u64 = 14 << 20;
+    let directory = tempfile::tempdir().unwrap();
+    let (hub, hand) = hub(&directory);
+    let hub = hub.with_memory_target(TARGET);
+    let bounds = Bounds::idle_after(LONG, TARGET);
+    let part = PartId::new("p");
+    let text = |bytes: usize| Kind::PartDelta {
+        part: part.clone(),
+        off: None,
+        text: "x".repeat(bytes).as_str().into(),
+    };
+    for (name, mib) in [("large", 9), ("other", 4), ("small", 1)] {
+        let begins = Kind::PartStart { part: part.clone(), kind: PartKind::Text };
+        says(&hub, name, vec![start(), begins, text(mib << 20)]);
+    }
+    let more = |name: &str, kind: Kind| {
+        let said = Publication::of(vec![envelope(kind)]);
+        hub.publish(&id(name), said).map(|taken| taken.events).map_err(|error| error.code())
+    };
+    hub.keep_up(0, bounds);
+    assert_eq!(more("large", text(1)), Err(ErrorCode::TooMany));
+    assert_eq!(more("small", text(1)), Ok(1));
+    assert_eq!(more("other", end()), Ok(1));
+    rounds(&hub, &hand, 0, bounds);
+    assert!(!hub.conversations.contains_key(&id("other")), "it is over, and makes room");
+    assert_eq!(more("large", text(1)), Ok(1));
+    assert_eq!(more("large", end()), Ok(1));
 }

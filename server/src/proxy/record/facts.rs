@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
+use event_log::blocking;
 use exchange::{Api, Call, Request};
 use model::ConversationId;
 
 use super::LONG_BYTES;
 use crate::clock;
-use crate::log::blocking;
 use crate::proxy::inflate::{Encoding, Inflate};
 use crate::proxy::secrets::Secrets;
 use crate::proxy::tape::{Asked, Held};

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use dialects::Decoded;
+use event_log::blocking;
 use exchange::{Answer, Ending};
 use model::anomaly::{Anomaly, AnomalyCode};
 use model::event::{ErrorFact, Kind};
 
 use super::LONG_BYTES;
-use crate::log::blocking;
 use crate::proxy::inflate::Inflate;
 use crate::proxy::secrets::{Secrets, Strike};
 use crate::proxy::tape::{End, Fault, Head};

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf, absolute};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use event_log::blocking;
 use tokio::sync::{Mutex, mpsc};
 
 use crate::config::StreamFile;
-use crate::log::blocking;
 use crate::runner::Place;
 use crate::sink::shift;
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
+use event_log::blocking;
 use model::code::ErrorCode;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -17,7 +18,6 @@ use crate::clock;
 use crate::http::compat::{behind, object, read};
 use crate::http::params::Path;
 use crate::http::problem::Problem;
-use crate::log::blocking;
 use crate::state::Shared;
 
 /// How long a server with tools has to say which it has.

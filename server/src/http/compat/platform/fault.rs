@@ -2,13 +2,13 @@
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use event_log::LogError;
 use serde_json::json;
 
 use crate::agents::StartError;
 use crate::agents::commands::Refusal;
 use crate::http::problem::Problem;
 use crate::hub::{OpenError, PublishError};
-use crate::log::LogError;
 
 /// A failure.
 #[derive(Debug)]

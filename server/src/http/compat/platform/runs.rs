@@ -7,6 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use event_log::blocking;
 use model::event::RunStatus;
 use model::view::RunView;
 use model::{ConversationId, Position, RunId, format};
@@ -27,7 +28,6 @@ use crate::http::conversations::Seat;
 use crate::http::params::{Path, Query};
 use crate::http::stream::reader::StartAt;
 use crate::hub::Conversation;
-use crate::log::blocking;
 use crate::runner::Place;
 use crate::state::Shared;
 

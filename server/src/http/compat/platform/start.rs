@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use compact_str::CompactString;
+use event_log::blocking;
 use model::code::ErrorCode;
 use model::event::RunStatus;
 use model::view::TopItem;
@@ -24,7 +25,6 @@ use crate::http::compat::begin::{begun, go_on, seq_before};
 use crate::http::compat::threads::Trace;
 use crate::http::compat::{Begun, fresh};
 use crate::hub::Conversation;
-use crate::log::blocking;
 use crate::runner::Place;
 use crate::state::Shared;
 

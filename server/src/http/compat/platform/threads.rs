@@ -6,6 +6,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
+use event_log::{ListQuery, blocking};
 use model::event::RunStatus;
 use model::{ConversationId, format};
 use serde_json::{Map, Value, json};
@@ -19,7 +20,6 @@ use super::wire::{body, metadata};
 use crate::agents::fork::{Cut, fork};
 use crate::http::compat::of_thread;
 use crate::http::params::Path;
-use crate::log::{ListQuery, blocking};
 use crate::state::Shared;
 
 /// Threads in one answer, unless the request says another number.

@@ -1,12 +1,12 @@
 //! What callers had begun before the hub came back, from the runs themselves.
 
+use event_log::ListQuery;
 use model::event::Kind;
 use model::view::{NoteBody, RunView};
 use model::{RunId, View};
 
 use super::{CALLER, Heard, LEFT, Trace};
 use crate::hub::Hub;
-use crate::log::ListQuery;
 use crate::runner::HUB_STOPPED;
 
 /// Most conversations that are looked through, the newest of all.

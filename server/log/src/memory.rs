@@ -1,0 +1,215 @@
+//! The log in memory: for tests and throw-away demos. It keeps the newest events of each conversation, as many as the
+//! ring of a live one, and promises nothing beyond the life of the process.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use dashmap::DashMap;
+use indexmap::IndexMap;
+use model::frame::{ConversationRow, Durability};
+use model::{ConversationId, Seq};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use super::{
+    Append, Attachment, Call, Checkpoint, EventLog, Finds, Import, ListQuery, LogError, Page, Progress,
+    Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten,
+};
+use crate::ring::Ring;
+use model::weigh::weigh;
+
+/// Most bytes of results that are kept beside their events, over all conversations.
+const ATTACHED_BYTES_MAX: usize = 64 << 20;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct MemoryLog {
+    conversations: DashMap<ConversationId, Ring>,
+    attached: Mutex<Attached>,
+    /// Histories that are imported and not whole yet.
+    staged: Mutex<HashMap<Import, (Ring, Vec<Attachment>)>>,
+    /// Never changes.
+    progress: watch::Sender<Progress>,
+}
+
+impl EventLog for MemoryLog {
+    fn durability(&self) -> Durability {
+        Durability::Memory
+    }
+
+    fn indexes(&self) -> bool {
+        false
+    }
+
+    fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+        match self.conversations.get(conversation) {
+            Some(kept) if kept.head() != after => {
+                Err(LogError::Conflict { found: kept.head(), expected: after })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
+        let Append { conversation, after, envelopes, attachments, .. } = append;
+        self.attached.lock().put(conversation, attachments);
+        if envelopes.is_empty() {
+            return Ok(Ticket::default());
+        }
+        let known = self.conversations.get_mut(conversation);
+        let mut kept = known.unwrap_or_else(|| {
+            // What goes on from a state begins behind it.
+            let place = self.conversations.entry(conversation.clone());
+            place.or_insert_with(|| Ring::after_seq(after.seq))
+        });
+        if kept.head() != after.seq {
+            return Err(LogError::Conflict { found: kept.head(), expected: after.seq });
+        }
+        for envelope in envelopes {
+            kept.push(Arc::clone(envelope), weigh(envelope));
+        }
+        Ok(Ticket::default())
+    }
+
+    fn keep(&self, checkpoint: Checkpoint) -> Ticket {
+        // What begins with a state begins behind it; of all others the events are here.
+        let place = self.conversations.entry(checkpoint.row.conversation);
+        place.or_insert_with(|| Ring::after_seq(checkpoint.view.seq));
+        Ticket::default()
+    }
+
+    fn list_as(&self, _rows: Vec<ConversationRow>) {}
+
+    fn sync(&self) -> Ticket {
+        Ticket::default()
+    }
+
+    fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    fn wanted(&self) -> Vec<ConversationId> {
+        Vec::new()
+    }
+
+    fn load(&self, _conversation: &ConversationId) -> Result<Option<Stored>, LogError> {
+        Ok(None)
+    }
+
+    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError> {
+        let kept = self.conversations.get(conversation).ok_or(LogError::Unknown)?;
+        if !kept.reaches(after) {
+            return Err(LogError::Gone { begins_after: kept.begins_after() });
+        }
+        Ok(Page { envelopes: kept.page(after, limit), head: kept.head() })
+    }
+
+    fn list(&self, _query: &ListQuery) -> Result<Vec<ConversationRow>, LogError> {
+        Ok(Vec::new())
+    }
+
+    fn count(&self) -> u64 {
+        self.conversations.len() as u64
+    }
+
+    fn unfinished(&self) -> Result<Vec<ConversationId>, LogError> {
+        Ok(Vec::new())
+    }
+
+    fn search(&self, _query: &SearchQuery, _stop: &Stop) -> Result<Finds, LogError> {
+        Err(LogError::BadQuery(String::from(
+            "the log in memory is not searched; serve with --log sqlite:PATH",
+        )))
+    }
+
+    fn tools(&self) -> Result<Vec<ToolFigures>, LogError> {
+        Ok(Vec::new())
+    }
+
+    fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError> {
+        Ok(self.attached.lock().get(conversation, hash))
+    }
+
+    fn remove(&self, conversation: &ConversationId) -> Ticket {
+        self.conversations.remove(conversation);
+        self.attached.lock().forget(conversation);
+        Ticket::default()
+    }
+
+    fn gap(&self, _conversation: &ConversationId) -> Result<Option<(Seq, Seq)>, LogError> {
+        // It keeps the newest, without a hole.
+        Ok(None)
+    }
+
+    fn stage(&self, import: Import, append: Append<'_>) -> Ticket {
+        let mut staged = self.staged.lock();
+        let staged = staged.entry(import).or_insert_with(|| (Ring::after_seq(append.after.seq), Vec::new()));
+        for envelope in append.envelopes {
+            staged.0.push(Arc::clone(envelope), weigh(envelope));
+        }
+        staged.1.extend(append.attachments);
+        Ticket::default()
+    }
+
+    fn adopt(&self, import: Import, checkpoint: Checkpoint, _calls: Vec<Call>) -> Ticket {
+        let (conversation, seq) = (checkpoint.row.conversation, checkpoint.view.seq);
+        let (ring, attachments) =
+            self.staged.lock().remove(&import).unwrap_or_else(|| (Ring::after_seq(seq), Vec::new()));
+        self.attached.lock().put(&conversation, attachments);
+        self.conversations.insert(conversation, ring);
+        Ticket::default()
+    }
+
+    fn abandon(&self, import: Import) {
+        self.staged.lock().remove(&import);
+    }
+
+    fn expired(
+        &self,
+        _rule: &Retention,
+        _now: u64,
+        _keep: &dyn Fn(&ConversationId) -> bool,
+    ) -> Result<Vec<ConversationId>, LogError> {
+        // Its bounds are its own.
+        Ok(Vec::new())
+    }
+
+    fn close(&self) -> Result<(), Unwritten> {
+        Ok(())
+    }
+}
+
+/// Results beside their events, the newest of all conversations, as many as fit.
+#[derive(Debug, Default)]
+struct Attached {
+    results: IndexMap<(ConversationId, CompactString), Arc<str>>,
+    bytes: usize,
+}
+
+impl Attached {
+    fn put(&mut self, conversation: &ConversationId, attachments: Vec<Attachment>) {
+        for Attachment { hash, json } in attachments {
+            self.bytes += json.len();
+            if let Some(same) = self.results.insert((conversation.clone(), hash), json) {
+                self.bytes -= same.len();
+            }
+        }
+        while self.bytes > ATTACHED_BYTES_MAX {
+            let Some((_, oldest)) = self.results.shift_remove_index(0) else { return };
+            self.bytes -= oldest.len();
+        }
+    }
+
+    fn get(&self, conversation: &ConversationId, hash: &str) -> Option<Arc<str>> {
+        self.results.get(&(conversation.clone(), hash.into())).map(Arc::clone)
+    }
+
+    fn forget(&mut self, conversation: &ConversationId) {
+        self.results.retain(|(of, _), _| of != conversation);
+        self.bytes = self.results.values().map(|json| json.len()).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests;

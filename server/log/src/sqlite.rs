@@ -1,0 +1,402 @@
+//! The log on disk: one SQLite file. Stored means that an event survives the death of the process, synced that it
+//! survives the loss of power.
+//!
+//! ```text
+//!  append ──▶ queue ──▶ writer ──▶ file ◀── readers ◀── load, read, list, search
+//!            (memory)     │ ▲        ▲
+//!                         ▼ │        │ reads
+//!                        packer ─────┘
+//! ```
+//!
+//! The queue takes without waiting ([`queue`]), the writer writes all that has gathered as one transaction
+//! ([`writer`], [`commit`]), the packer makes large blocks of small ones and packs states ([`packer`]). Freed pages are
+//! used again; the file does not shrink.
+//!
+//! # Epochs (invariant I9)
+//! Viewers see an event before it is stored. If the process dies in between, they have seen what the log does not know,
+//! so the conversation must not go on under the same name. Each start on a file is a life, and each conversation says
+//! which life wrote it last: where any life since then did not end well, it goes on in a new epoch, with all its events.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use model::frame::{ConversationRow, Durability};
+use model::limits::LOG_QUEUE_BYTES_MAX;
+use model::{ConversationId, Epoch, Position, Seq};
+use parking_lot::Mutex;
+use rusqlite::OptionalExtension as _;
+use tokio::sync::watch;
+
+use super::{
+    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, Missing, Page, Progress,
+    Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten,
+};
+use crate::clock;
+use crate::rank::{Rank, step_back};
+
+mod aside;
+mod blocks;
+mod commit;
+mod documents;
+#[cfg(any(test, feature = "testkit"))]
+mod hand;
+mod imports;
+mod known;
+mod load;
+mod marks;
+mod ops;
+mod packer;
+mod private;
+mod queue;
+mod readers;
+mod retain;
+mod rows;
+mod schema;
+mod search;
+mod sweep;
+mod tails;
+mod tally;
+mod tools;
+mod views;
+mod watermark;
+mod writer;
+
+use aside::Aside;
+use blocks::unreadable;
+#[cfg(any(test, feature = "testkit"))]
+pub use hand::Hand;
+use ops::{Adoption, Events, Op};
+use packer::Packer;
+use queue::{Queue, Stage};
+use readers::{READERS_MAX, Readers, SEARCHERS_MAX};
+pub use schema::OpenError;
+use tally::Tally;
+use watermark::Marker;
+use writer::Writer;
+
+/// How a file is opened.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Most bytes of the file; beyond, the log fails as on a full disk.
+    pub max_bytes: Option<u64>,
+    /// Most bytes that wait to be written.
+    pub queue_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { max_bytes: None, queue_bytes: LOG_QUEUE_BYTES_MAX }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct SqliteLog {
+    queue: Arc<Queue>,
+    packer: Arc<Packer>,
+    /// For conversations and the list.
+    readers: Readers,
+    /// For searches and the figures of tools.
+    searchers: Readers,
+    tally: Arc<Tally>,
+    threads: Mutex<Threads>,
+    /// The last life before this one that did not end well; 0 for none.
+    last_unsound: i64,
+    missing: Option<Missing>,
+}
+
+#[derive(Debug, Default)]
+struct Threads {
+    writer: Option<JoinHandle<()>>,
+    packer: Option<JoinHandle<()>>,
+    /// Held as long as the file is in use.
+    lock: Option<File>,
+}
+
+impl SqliteLog {
+    /// Opens the log in the file `path`, which is made with its directory where there is none.
+    pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
+        let lock = lock(path)?;
+        let connection = schema::open_writer(path, options.max_bytes)?;
+        let broken = |source| OpenError::Database { path: path.to_path_buf(), source };
+        let Life { number: life, last_unsound, missing } = begin(&connection, path).map_err(broken)?;
+        let tally = Arc::new(Tally::new(rows::count(&connection).map_err(broken)?));
+        let (queue, packer) = (Arc::new(Queue::new(options.queue_bytes)), Arc::new(Packer::default()));
+        for (conversation, key) in rows::loose(&connection).map_err(broken)? {
+            packer.compact(conversation, key);
+        }
+        let writer = Writer {
+            connection,
+            queue: Arc::clone(&queue),
+            packer: Arc::clone(&packer),
+            tally: Arc::clone(&tally),
+            life,
+            known: known::Known::default(),
+            failing_since: None,
+            synced: false,
+            marker: Marker::open(path, life, clock::now_ms()),
+            aside: Aside::new(path),
+            refused: 0,
+            halvings: 0,
+        };
+        queue.sweep_after(Duration::ZERO);
+        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
+            let spawned = std::thread::Builder::new().name(String::from(name)).spawn(run);
+            spawned.map(Some).map_err(|source| OpenError::File { path: path.to_path_buf(), source })
+        };
+        let packing = {
+            let (packer, queue, path) = (Arc::clone(&packer), Arc::clone(&queue), path.to_path_buf());
+            move || {
+                step_back(Rank::Packing);
+                packer.run(&path, &queue);
+            }
+        };
+        let threads = Threads {
+            writer: spawn("log-writer", Box::new(move || writer.run()))?,
+            packer: spawn("log-packer", Box::new(packing))?,
+            lock: Some(lock),
+        };
+        let readers = Readers::new(path.to_path_buf(), READERS_MAX);
+        let searchers = Readers::new(path.to_path_buf(), SEARCHERS_MAX);
+        Ok(Self {
+            queue,
+            packer,
+            readers,
+            searchers,
+            tally,
+            threads: Mutex::new(threads),
+            last_unsound,
+            missing,
+        })
+    }
+
+    /// Ends both threads: the packer first, since it gives work to the writer.
+    fn end(&self, stage: Stage) {
+        let mut threads = self.threads.lock();
+        // The last connection tidies up behind it, and only one that writes can.
+        self.readers.close();
+        self.searchers.close();
+        self.queue.end(if stage == Stage::Closing { Stage::Draining } else { stage });
+        self.packer.end();
+        for (thread, last) in [(threads.packer.take(), false), (threads.writer.take(), true)] {
+            if last {
+                self.queue.end(stage);
+            }
+            if thread.is_some_and(|thread| thread.join().is_err()) {
+                tracing::error!("a thread of the log broke off");
+            }
+        }
+        threads.lock = None;
+    }
+}
+
+impl Drop for SqliteLog {
+    fn drop(&mut self) {
+        self.end(Stage::Dropped);
+    }
+}
+
+/// Makes the directory, and keeps every other process out.
+fn lock(path: &Path) -> Result<File, OpenError> {
+    let failed = |source| OpenError::File { path: path.to_path_buf(), source };
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        private::folder(directory).map_err(failed)?;
+    }
+    let file = private::open(&private::beside(path, ".lock")).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_path_buf() }),
+        Err(std::fs::TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+/// A life of the file that has begun.
+struct Life {
+    number: i64,
+    /// The last one before it that did not end well; 0 for none.
+    last_unsound: i64,
+    /// What was said to be kept and is not there.
+    missing: Option<Missing>,
+}
+
+/// Begins a life.
+fn begin(connection: &rusqlite::Connection, path: &Path) -> rusqlite::Result<Life> {
+    let newest = "SELECT number, commits, written_at FROM life ORDER BY number DESC LIMIT 1";
+    let newest = connection.query_row(newest, [], |row| {
+        Ok((row.get(0)?, schema::natural(row.get(1)?), schema::natural(row.get(2)?)))
+    });
+    let (newest, commits, at): (i64, u64, u64) = newest.optional()?.unwrap_or_default();
+    let unsound = "SELECT coalesce(max(number), 0) FROM life WHERE ended_well = 0";
+    let mut last_unsound = connection.query_row(unsound, [], |row| row.get(0))?;
+    let watermark = watermark::read(path).unwrap_or_default();
+    let missing = watermark.missing(newest, commits, at);
+    if let Some(Missing { commits, from, to }) = &missing {
+        tracing::error!(path = %path.display(), commits, from, to, "what the log had acked is missing");
+        // Viewers have seen what is not there: nothing goes on under its old name.
+        last_unsound = newest;
+    }
+    sweep::begin(connection)?;
+    let insert = "INSERT INTO life (number, version, started_at) VALUES (?1, ?2, ?3)";
+    // If the power went and this with it, nobody would know that there was a life whose events are missing.
+    connection.pragma_update(None, "synchronous", "full")?;
+    // Never the number of one that is missing. There is none behind the last that a damaged table may name: it is there.
+    let number = newest.max(watermark.life).saturating_add(1);
+    connection.execute(insert, (number, env!("CARGO_PKG_VERSION"), schema::integer(clock::now_ms())))?;
+    connection.pragma_update(None, "synchronous", "normal")?;
+    Ok(Life { number, last_unsound, missing })
+}
+
+impl EventLog for SqliteLog {
+    fn durability(&self) -> Durability {
+        Durability::Synced
+    }
+
+    fn indexes(&self) -> bool {
+        true
+    }
+
+    fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+        self.queue.continues(conversation, after)
+    }
+
+    fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
+        let after = append.after.seq;
+        let head = append.envelopes.last().map_or(after, |envelope| envelope.seq);
+        self.queue.append(Op::Append(Box::new(Events::of(append))), after, head)
+    }
+
+    fn keep(&self, checkpoint: Checkpoint) -> Ticket {
+        let head = checkpoint.view.seq;
+        self.queue.keep(Op::Keep(Box::new(checkpoint)), head)
+    }
+
+    fn list_as(&self, rows: Vec<ConversationRow>) {
+        if !rows.is_empty() {
+            self.queue.put(Op::Rows(rows));
+        }
+    }
+
+    fn sync(&self) -> Ticket {
+        self.queue.put(Op::Sync)
+    }
+
+    fn figures(&self) -> Figures {
+        self.queue.figures()
+    }
+
+    fn progress(&self) -> watch::Receiver<Progress> {
+        self.queue.progress()
+    }
+
+    fn wanted(&self) -> Vec<ConversationId> {
+        self.queue.wanted()
+    }
+
+    fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError> {
+        self.queue.settle(conversation)?;
+        let stored = self.readers.read(|connection| {
+            let Some(found) = load::find(connection, conversation)? else { return Ok(None) };
+            let (view, marks) = load::state(connection, &found)?;
+            Ok(Some((found, view, marks)))
+        })?;
+        let Some((found, view, marks)) = stored else {
+            self.queue.absent(conversation);
+            return Ok(None);
+        };
+        let holed = self.queue.enter(conversation, found.head);
+        let mut epoch = found.epoch;
+        if holed || found.life <= self.last_unsound {
+            epoch = Epoch::new(&clock::fresh_name());
+            self.queue.rename(conversation, epoch.clone());
+        }
+        let position = Position { epoch, seq: found.head };
+        Ok(Some(Stored { position, view, at: found.at, marks }))
+    }
+
+    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError> {
+        // When it cannot be written, what is written can be read all the same.
+        drop(self.queue.settle(conversation));
+        self.readers.read(|connection| {
+            let found = load::find(connection, conversation)?.ok_or(LogError::Unknown)?;
+            load::page(connection, &found, after, limit)
+        })
+    }
+
+    fn list(&self, query: &ListQuery) -> Result<Vec<ConversationRow>, LogError> {
+        self.readers.read(|connection| rows::page(connection, query).map_err(unreadable))
+    }
+
+    fn count(&self) -> u64 {
+        self.tally.count()
+    }
+
+    fn unfinished(&self) -> Result<Vec<ConversationId>, LogError> {
+        self.readers.read(|connection| rows::unfinished(connection).map_err(unreadable))
+    }
+
+    fn search(&self, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
+        self.searchers.read(|connection| search::search(connection, query, stop))
+    }
+
+    fn tools(&self) -> Result<Vec<ToolFigures>, LogError> {
+        self.searchers.read(|connection| tools::figures(connection).map_err(unreadable))
+    }
+
+    fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError> {
+        drop(self.queue.settle(conversation));
+        self.readers.read(|connection| {
+            let Some(found) = load::find(connection, conversation)? else { return Ok(None) };
+            blocks::attached(connection, found.key, hash).map_err(unreadable)
+        })
+    }
+
+    fn gap(&self, conversation: &ConversationId) -> Result<Option<(Seq, Seq)>, LogError> {
+        drop(self.queue.settle(conversation));
+        self.readers.read(|connection| {
+            let found = load::find(connection, conversation)?.ok_or(LogError::Unknown)?;
+            blocks::gap(connection, found.key, found.head).map_err(unreadable)
+        })
+    }
+
+    fn stage(&self, import: Import, append: Append<'_>) -> Ticket {
+        self.queue.piece(Op::Stage(import, Box::new(Events::of(append))))
+    }
+
+    fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket {
+        let adoption = Adoption::of(import, checkpoint, calls);
+        let head = adoption.head;
+        self.queue.make(Op::Adopt(Box::new(adoption)), head)
+    }
+
+    fn abandon(&self, import: Import) {
+        self.queue.put(Op::Abandon(import));
+    }
+
+    fn remove(&self, conversation: &ConversationId) -> Ticket {
+        self.queue.put(Op::Remove(conversation.clone()))
+    }
+
+    fn expired(
+        &self,
+        rule: &Retention,
+        now: u64,
+        keep: &dyn Fn(&ConversationId) -> bool,
+    ) -> Result<Vec<ConversationId>, LogError> {
+        self.readers.read(|connection| retain::choose(connection, rule, now, keep).map_err(unreadable))
+    }
+
+    fn missing(&self) -> Option<&Missing> {
+        self.missing.as_ref()
+    }
+
+    fn close(&self) -> Result<(), Unwritten> {
+        self.end(Stage::Closing);
+        self.queue.left().map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! Rows of the table of events, and the results beside them.
+
+use std::io::{Read as _, Write as _};
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use model::{Envelope, Seq};
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::ops::{Block, Compacted, Encoding};
+use super::schema::{integer, natural, size};
+use crate::pack::{pack, unpack};
+use crate::{Attachment, LogError};
+use model::weigh::weigh;
+
+/// Bytes of events after which a block ends. Reading one event reads its block.
+pub(super) const BLOCK_BYTES: usize = 1 << 20;
+
+/// `envelopes` in runs of about [`BLOCK_BYTES`], each without a hole.
+pub(super) fn cut(envelopes: &[Arc<Envelope>]) -> impl Iterator<Item = &[Arc<Envelope>]> {
+    let mut bytes = 0;
+    envelopes.chunk_by(move |last, next| {
+        bytes += weigh(last);
+        let same = bytes < BLOCK_BYTES && last.seq + 1 == next.seq;
+        if !same {
+            bytes = 0;
+        }
+        same
+    })
+}
+
+/// Writes `envelopes` as they are. Returns the number of blocks and their bytes.
+pub(super) fn insert(
+    connection: &Connection,
+    key: i64,
+    envelopes: &[Arc<Envelope>],
+) -> rusqlite::Result<(usize, i64)> {
+    let (mut written, mut bytes) = (0, 0);
+    for run in cut(envelopes) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+        let body = pack(run);
+        let block =
+            Block { first: first.seq, last: last.seq, encoding: Encoding::Plain, raw: body.len(), body };
+        bytes += put(connection, key, &block)?;
+        written += 1;
+    }
+    Ok((written, bytes))
+}
+
+fn put(connection: &Connection, key: i64, block: &Block) -> rusqlite::Result<i64> {
+    let insert =
+        "INSERT INTO event (conversation, first, last, encoding, raw, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let mut insert = connection.prepare_cached(insert)?;
+    let raw = integer(block.raw as u64);
+    let encoding = block.encoding.number();
+    insert.execute((key, integer(block.first), integer(block.last), encoding, raw, &block.body))?;
+    Ok(integer(block.body.len() as u64))
+}
+
+/// Puts blocks in the place of others, if those are still there. Returns the bytes that this takes more.
+pub(super) fn replace(connection: &Connection, compacted: &Compacted) -> rusqlite::Result<i64> {
+    let mut there = connection.prepare_cached("SELECT 1 FROM event WHERE id = ?1 AND conversation = ?2")?;
+    for id in &compacted.instead_of {
+        if !there.exists((id, compacted.key))? {
+            return Ok(0);
+        }
+    }
+    let mut delete = connection.prepare_cached("DELETE FROM event WHERE id = ?1")?;
+    for id in &compacted.instead_of {
+        delete.execute([id])?;
+    }
+    let mut bytes = 0;
+    for block in &compacted.blocks {
+        bytes += put(connection, compacted.key, block)?;
+    }
+    Ok(bytes - integer(compacted.bytes_before))
+}
+
+/// Keeps a result beside its event. Returns its bytes.
+pub(super) fn attach(connection: &Connection, key: i64, attachment: &Attachment) -> rusqlite::Result<i64> {
+    let insert = "INSERT OR IGNORE INTO attachment (conversation, hash, json) VALUES (?1, ?2, ?3)";
+    let mut insert = connection.prepare_cached(insert)?;
+    let new = insert.execute((key, attachment.hash.as_str(), &*attachment.json))?;
+    Ok(if new == 0 { 0 } else { integer(attachment.json.len() as u64) })
+}
+
+/// A result that is kept beside its event.
+pub(super) fn attached(connection: &Connection, key: i64, hash: &str) -> rusqlite::Result<Option<Arc<str>>> {
+    let select = "SELECT json FROM attachment WHERE conversation = ?1 AND hash = ?2";
+    let mut select = connection.prepare_cached(select)?;
+    select.query_row((key, hash), |row| Ok(Arc::from(row.get_ref(0)?.as_str()?))).optional()
+}
+
+/// Gives the events after `after` to `take`, in order, until it says that it has enough.
+pub(super) fn read(
+    connection: &Connection,
+    key: i64,
+    after: Seq,
+    take: &mut dyn FnMut(Envelope) -> std::ops::ControlFlow<()>,
+) -> Result<(), LogError> {
+    let select = "SELECT encoding, body FROM event WHERE conversation = ?1 AND last > ?2 AND first >= \
+                  coalesce((SELECT max(first) FROM event WHERE conversation = ?1 AND first <= ?2 + 1), 0) \
+                  ORDER BY first";
+    let mut select = connection.prepare_cached(select).map_err(unreadable)?;
+    let mut rows = select.query((key, integer(after))).map_err(unreadable)?;
+    while let Some(row) = rows.next().map_err(unreadable)? {
+        let encoding = row.get(0).map_err(unreadable)?;
+        let body = row.get_ref(1).and_then(|body| Ok(body.as_blob()?)).map_err(unreadable)?;
+        for envelope in events(encoding, body)?.into_iter().filter(|envelope| envelope.seq > after) {
+            if take(envelope).is_break() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The newest seqs that no row has, up to `head`, after the first that one has.
+pub(super) fn gap(connection: &Connection, key: i64, head: Seq) -> rusqlite::Result<Option<(Seq, Seq)>> {
+    let select = "SELECT first, last FROM event WHERE conversation = ?1 ORDER BY first DESC";
+    let mut select = connection.prepare_cached(select)?;
+    let mut rows = select.query([key])?;
+    let mut begin = head.saturating_add(1);
+    while let Some(row) = rows.next()? {
+        let (first, last) = (natural(row.get(0)?), natural(row.get(1)?));
+        if last.saturating_add(1) < begin {
+            return Ok(Some((last + 1, begin - 1)));
+        }
+        begin = first;
+    }
+    Ok(None)
+}
+
+/// The events of a body.
+pub(super) fn events(encoding: i64, body: &[u8]) -> Result<Vec<Envelope>, LogError> {
+    let unpacked = match Encoding::of(encoding) {
+        Some(Encoding::Plain) => unpack(body),
+        Some(Encoding::Zlib) => unpack(&inflate(body).map_err(unreadable)?),
+        None => return Err(unreadable(format!("no encoding has the number {encoding}"))),
+    };
+    unpacked.map_err(unreadable)
+}
+
+/// What cannot be read, and why.
+pub(super) fn unreadable(error: impl std::fmt::Display) -> LogError {
+    LogError::Unreadable(Arc::from(error.to_string()))
+}
+
+/// `envelopes` as blocks that take little room.
+pub(super) fn compress(envelopes: &[Arc<Envelope>]) -> Vec<Block> {
+    let block = |run: &[Arc<Envelope>]| {
+        let (first, last) = (run.first()?.seq, run.last()?.seq);
+        let plain = pack(run);
+        let raw = plain.len();
+        let zlib = deflate(&plain, Compression::default());
+        let (encoding, body) =
+            if zlib.len() < raw { (Encoding::Zlib, zlib) } else { (Encoding::Plain, plain) };
+        Some(Block { first, last, encoding, raw, body })
+    };
+    cut(envelopes).filter_map(block).collect()
+}
+
+/// `bytes` with zlib.
+pub(super) fn deflate(bytes: &[u8], how: Compression) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::with_capacity(bytes.len() / 4), how);
+    // Memory takes all bytes.
+    drop(encoder.write_all(bytes));
+    encoder.finish().unwrap_or_default()
+}
+
+/// What [`deflate`] was given.
+pub(super) fn inflate(body: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(body.len().saturating_mul(4));
+    ZlibDecoder::new(body).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A row that can be packed with its neighbours.
+#[derive(Debug)]
+pub(super) struct Loose {
+    pub(super) id: i64,
+    pub(super) raw: u64,
+    pub(super) bytes: u64,
+    pub(super) first: Seq,
+    pub(super) last: Seq,
+}
+
+/// Up to `limit` rows of a conversation, the newest first.
+pub(super) fn newest_first(connection: &Connection, key: i64, limit: usize) -> rusqlite::Result<Vec<Loose>> {
+    let select = "SELECT id, raw, length(body), first, last FROM event WHERE conversation = ?1 ORDER BY first DESC LIMIT ?2";
+    let mut select = connection.prepare_cached(select)?;
+    let rows = select.query_map((key, size(limit)), |row| {
+        Ok(Loose {
+            id: row.get(0)?,
+            raw: natural(row.get(1)?),
+            bytes: natural(row.get(2)?),
+            first: natural(row.get(3)?),
+            last: natural(row.get(4)?),
+        })
+    })?;
+    rows.collect()
+}
+
+/// The events of one row.
+pub(super) fn one(connection: &Connection, id: i64) -> Result<Vec<Envelope>, LogError> {
+    let mut select =
+        connection.prepare_cached("SELECT encoding, body FROM event WHERE id = ?1").map_err(unreadable)?;
+    let found = select.query_row([id], |row| {
+        let encoding = row.get(0)?;
+        let body = row.get_ref(1)?.as_blob()?;
+        Ok(events(encoding, body))
+    });
+    found.map_err(unreadable)?
+}

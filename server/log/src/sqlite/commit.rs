@@ -1,0 +1,254 @@
+//! One transaction: a group of ops as rows. The events of a conversation that are in one group become one block.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use model::event::Kind;
+use model::frame::ConversationRow;
+use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
+use rusqlite::Connection;
+
+use super::known::{Known, Touch};
+use super::ops::{Adoption, Compacted, Events, Op, PackedView, Queued};
+use super::tools::CallCounts;
+use super::{blocks, documents, imports, marks, rows, sweep, tools, views};
+use crate::{Attachment, Checkpoint, Document, Import, Mark};
+
+/// Blocks of one conversation after which they are packed together.
+const LOOSE_MAX: usize = 64;
+
+/// What a transaction did, beside what it wrote.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// Conversations that are new.
+    pub(super) made: u64,
+    /// Conversations that went.
+    pub(super) removed: u64,
+    /// Appends that did not continue what is written of their conversations, and where that ends.
+    pub(super) misfits: Vec<(u64, Seq)>,
+    /// The ops that were left out.
+    pub(super) lost: Vec<u64>,
+    /// Whether rows of conversations that went are left to be deleted.
+    pub(super) sweeps: bool,
+    /// Conversations, with their keys, whose blocks can be packed together.
+    pub(super) ripe: Vec<(ConversationId, i64)>,
+    /// The ops that keep a state which was not packed yet, with the keys of their conversations.
+    pub(super) to_pack: HashMap<u64, i64>,
+}
+
+/// See the module.
+pub(super) struct Commit<'a> {
+    connection: &'a Connection,
+    known: &'a mut Known,
+    life: i64,
+    /// Whether states are packed here and now, since nobody else will.
+    inline: bool,
+    batches: IndexMap<ConversationId, Batch<'a>>,
+    calls: CallCounts,
+    outcome: Outcome,
+}
+
+/// What comes of one conversation.
+#[derive(Default)]
+struct Batch<'a> {
+    envelopes: Vec<Arc<Envelope>>,
+    marks: IndexMap<&'a PublisherId, (&'a Mark, u64)>,
+    documents: Vec<&'a Document>,
+    attachments: Vec<&'a Attachment>,
+}
+
+impl<'a> Commit<'a> {
+    /// Begins to write over `connection`, which is in a transaction.
+    pub(super) fn new(connection: &'a Connection, known: &'a mut Known, life: i64, inline: bool) -> Self {
+        let (calls, outcome) = (CallCounts::default(), Outcome::default());
+        Self { connection, known, life, inline, batches: IndexMap::new(), calls, outcome }
+    }
+
+    /// Writes one op, or takes it to be written with its neighbours.
+    pub(super) fn apply(&mut self, queued: &'a Queued) -> rusqlite::Result<()> {
+        match &queued.op {
+            Op::Append(events) => self.append(queued.ticket, events),
+            Op::Keep(checkpoint) => self.keep(queued.ticket, checkpoint),
+            Op::View(view) => self.view(view),
+            Op::Compact(compacted) => self.compact(compacted),
+            Op::Rows(rows) => rows.iter().try_for_each(|row| self.row(row)),
+            Op::Remove(conversation) => self.remove(conversation),
+            Op::Stage(import, events) => self.stage(queued.ticket, *import, events),
+            Op::Adopt(adoption) => self.adopt(queued.ticket, adoption),
+            Op::Abandon(import) => {
+                self.outcome.sweeps = true;
+                imports::abandon(self.connection, *import)
+            }
+            Op::Rename(conversation, epoch) => self.rename(conversation, epoch),
+            Op::Sync => Ok(()),
+        }
+    }
+
+    /// Writes what was taken.
+    pub(super) fn finish(mut self) -> rusqlite::Result<Outcome> {
+        for (conversation, batch) in std::mem::take(&mut self.batches) {
+            self.flush(&conversation, &batch)?;
+        }
+        tools::add(self.connection, &self.calls)?;
+        Ok(self.outcome)
+    }
+
+    fn append(&mut self, ticket: u64, events: &'a Events) -> rusqlite::Result<()> {
+        let (id, after) = (&events.conversation, &events.after);
+        let (place, made) = self.known.find_or_make(self.connection, id, &after.epoch, self.life)?;
+        self.outcome.made += u64::from(made);
+        if place.head != after.seq {
+            self.outcome.misfits.push((ticket, place.head));
+            self.outcome.lost.push(ticket);
+            return Ok(());
+        }
+        place.epoch.clone_from(&after.epoch);
+        place.head = events.envelopes.last().map_or(place.head, |envelope| envelope.seq);
+        let batch = self.batches.entry(id.clone()).or_default();
+        batch.envelopes.extend(events.envelopes.iter().map(Arc::clone));
+        if let Some(mark) = &events.mark {
+            batch.marks.insert(&mark.publisher, (mark, ticket));
+        }
+        batch.documents.extend(&events.documents);
+        batch.attachments.extend(&events.attachments);
+        self.calls.add(&events.calls);
+        Ok(())
+    }
+
+    /// Writes what was taken of one conversation.
+    fn flush_one(&mut self, conversation: &ConversationId) -> rusqlite::Result<()> {
+        match self.batches.shift_remove(conversation) {
+            Some(batch) => self.flush(conversation, &batch),
+            None => Ok(()),
+        }
+    }
+
+    fn flush(&mut self, conversation: &ConversationId, batch: &Batch<'_>) -> rusqlite::Result<()> {
+        let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
+        let (written, mut bytes) = blocks::insert(self.connection, place.key, &batch.envelopes)?;
+        place.loose += written;
+        for (mark, ticket) in batch.marks.values() {
+            marks::put(self.connection, place.key, mark, marks::turn(self.life, *ticket))?;
+        }
+        for attachment in &batch.attachments {
+            bytes += blocks::attach(self.connection, place.key, attachment)?;
+        }
+        for document in &batch.documents {
+            bytes += documents::put(self.connection, place.key, document)?;
+        }
+        let at = batch.envelopes.last().map_or(0, |envelope| envelope.at);
+        place.write(self.connection, Touch { at, life: Some(self.life), bytes })?;
+        let ended = batch.envelopes.iter().any(|envelope| matches!(envelope.event.kind, Kind::RunEnd(_)));
+        if place.loose >= LOOSE_MAX || (ended && place.loose > 1) {
+            self.outcome.ripe.push((conversation.clone(), place.key));
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, ticket: u64, checkpoint: &Checkpoint) -> rusqlite::Result<()> {
+        let (id, view) = (&checkpoint.row.conversation, &checkpoint.view);
+        self.flush_one(id)?;
+        let (place, made) = self.known.find_or_make(self.connection, id, &checkpoint.epoch, self.life)?;
+        self.outcome.made += u64::from(made);
+        let key = place.key;
+        let mut bytes = 0;
+        let heals = view.seq > place.head;
+        if heals {
+            let missing: Vec<_> = checkpoint
+                .newest
+                .iter()
+                .filter(|envelope| envelope.seq > place.head)
+                .map(Arc::clone)
+                .collect();
+            let (written, more) = blocks::insert(self.connection, key, &missing)?;
+            place.loose += written;
+            bytes += more;
+            place.head = view.seq;
+            marks::clear(self.connection, key)?;
+            for (turn, mark) in checkpoint.marks.iter().enumerate() {
+                let turn = marks::turn(self.life, ticket)
+                    .saturating_sub_unsigned((checkpoint.marks.len() - turn) as u64);
+                marks::put(self.connection, key, mark, turn)?;
+            }
+        }
+        if view.seq == place.head {
+            place.epoch.clone_from(&checkpoint.epoch);
+        }
+        if heals || self.inline {
+            bytes += views::put(self.connection, key, view.seq, &views::pack(view))?;
+        } else {
+            self.outcome.to_pack.insert(ticket, key);
+        }
+        marks::trim(self.connection, key)?;
+        place.write(self.connection, Touch { at: checkpoint.at, life: Some(self.life), bytes })?;
+        self.row(&checkpoint.row)
+    }
+
+    fn view(&mut self, view: &PackedView) -> rusqlite::Result<()> {
+        self.flush_one(&view.conversation)?;
+        let Some(place) = self.known.find(self.connection, &view.conversation)? else { return Ok(()) };
+        if place.key != view.key || view.seq > place.head {
+            return Ok(());
+        }
+        let bytes = views::put(self.connection, place.key, view.seq, &view.body)?;
+        place.write(self.connection, Touch { at: 0, life: None, bytes })
+    }
+
+    fn compact(&mut self, compacted: &Compacted) -> rusqlite::Result<()> {
+        self.flush_one(&compacted.conversation)?;
+        let Some(place) = self.known.find(self.connection, &compacted.conversation)? else { return Ok(()) };
+        if place.key != compacted.key {
+            return Ok(());
+        }
+        let bytes = blocks::replace(self.connection, compacted)?;
+        place.loose = place.loose.saturating_sub(compacted.instead_of.len());
+        place.write(self.connection, Touch { at: 0, life: None, bytes })
+    }
+
+    fn row(&mut self, row: &ConversationRow) -> rusqlite::Result<()> {
+        match self.known.find(self.connection, &row.conversation)? {
+            Some(place) => rows::put(self.connection, place.key, row),
+            None => Ok(()),
+        }
+    }
+
+    fn remove(&mut self, conversation: &ConversationId) -> rusqlite::Result<()> {
+        self.batches.shift_remove(conversation);
+        let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
+        let key = place.key;
+        self.known.remove(conversation);
+        sweep::went(self.connection, key)?;
+        self.outcome.removed += 1;
+        self.outcome.sweeps = true;
+        Ok(())
+    }
+
+    fn stage(&mut self, ticket: u64, import: Import, events: &Events) -> rusqlite::Result<()> {
+        if !imports::stage(self.connection, import, events)? {
+            self.outcome.lost.push(ticket);
+        }
+        Ok(())
+    }
+
+    fn adopt(&mut self, ticket: u64, adoption: &'a Adoption) -> rusqlite::Result<()> {
+        let id = &adoption.row.conversation;
+        let is_there = self.known.find(self.connection, id)?.is_some();
+        let key = if is_there { None } else { imports::adopt(self.connection, adoption, self.life)? };
+        let Some(key) = key else {
+            self.outcome.lost.push(ticket);
+            return Ok(());
+        };
+        self.calls.add(&adoption.calls);
+        self.outcome.made += 1;
+        self.outcome.ripe.push((id.clone(), key));
+        rows::put(self.connection, key, &adoption.row)
+    }
+
+    fn rename(&mut self, conversation: &ConversationId, epoch: &Epoch) -> rusqlite::Result<()> {
+        self.flush_one(conversation)?;
+        let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
+        place.epoch.clone_from(epoch);
+        place.write(self.connection, Touch { at: 0, life: Some(self.life), bytes: 0 })
+    }
+}

@@ -1,0 +1,54 @@
+//! How far the publishers of a conversation have come, for exactly-once (invariant I10).
+
+use model::PublisherId;
+use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
+use rusqlite::Connection;
+
+use super::schema::size;
+use crate::Mark;
+
+/// The place of the op `ticket` of this life among all: later ones are higher, in a later life too.
+pub(super) fn turn(life: i64, ticket: u64) -> i64 {
+    // 2^43 ops in one life, 2^20 lives.
+    (life << 43).saturating_add_unsigned(ticket)
+}
+
+/// Keeps a mark instead of an older one of the same publisher.
+pub(super) fn put(connection: &Connection, key: i64, mark: &Mark, turn: i64) -> rusqlite::Result<()> {
+    let put =
+        "INSERT OR REPLACE INTO mark (conversation, publisher, epoch, seq, turn) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let mut put = connection.prepare_cached(put)?;
+    // Both numbers are the publisher's own, up to the largest that there is.
+    put.execute((key, mark.publisher.as_str(), mark.epoch.cast_signed(), mark.seq.cast_signed(), turn))?;
+    Ok(())
+}
+
+/// The marks of a conversation, the one that was silent longest first.
+pub(super) fn read(connection: &Connection, key: i64) -> rusqlite::Result<Vec<Mark>> {
+    let select = "SELECT publisher, epoch, seq FROM mark WHERE conversation = ?1 ORDER BY turn DESC LIMIT ?2";
+    let mut select = connection.prepare_cached(select)?;
+    let rows = select.query_map((key, size(PUBLISHERS_PER_CONVERSATION_MAX)), |row| {
+        Ok(Mark {
+            publisher: PublisherId::new(row.get_ref(0)?.as_str()?),
+            epoch: row.get::<_, i64>(1)?.cast_unsigned(),
+            seq: row.get::<_, i64>(2)?.cast_unsigned(),
+        })
+    })?;
+    let mut marks = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    marks.reverse();
+    Ok(marks)
+}
+
+/// Forgets all marks of a conversation.
+pub(super) fn clear(connection: &Connection, key: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM mark WHERE conversation = ?1")?.execute([key])?;
+    Ok(())
+}
+
+/// Forgets those that were silent longest, beyond the limit.
+pub(super) fn trim(connection: &Connection, key: i64) -> rusqlite::Result<()> {
+    let delete = "DELETE FROM mark WHERE conversation = ?1 AND publisher IN \
+                  (SELECT publisher FROM mark WHERE conversation = ?1 ORDER BY turn DESC LIMIT -1 OFFSET ?2)";
+    connection.prepare_cached(delete)?.execute((key, size(PUBLISHERS_PER_CONVERSATION_MAX)))?;
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! What the writer is told to do.
+
+use std::sync::Arc;
+
+use model::frame::{ConversationRow, Durability};
+use model::{ConversationId, Envelope, Epoch, Position};
+
+use super::views;
+use crate::{Append, Attachment, Call, Checkpoint, Document, Import, Mark};
+use model::weigh::weigh;
+
+/// An op in its place.
+#[derive(Debug)]
+pub(super) struct Queued {
+    /// Its number.
+    pub(super) ticket: u64,
+    /// What it weighs.
+    pub(super) bytes: usize,
+    /// What to do.
+    pub(super) op: Op,
+}
+
+/// Something to do. Its order among others counts.
+#[derive(Debug)]
+pub(super) enum Op {
+    /// Events, and what comes with them.
+    Append(Box<Events>),
+    /// A state to be kept.
+    Keep(Box<Checkpoint>),
+    /// A state, packed.
+    View(Box<PackedView>),
+    /// Blocks instead of others.
+    Compact(Box<Compacted>),
+    /// Rows of the list.
+    Rows(Vec<ConversationRow>),
+    /// A piece of a history that is imported.
+    Stage(Import, Box<Events>),
+    /// All of it becomes a conversation.
+    Adopt(Box<Adoption>),
+    /// What was staged is forgotten.
+    Abandon(Import),
+    /// A conversation goes.
+    Remove(ConversationId),
+    /// A conversation goes on in another epoch.
+    Rename(ConversationId, Epoch),
+    /// Nothing, but what came before is to survive the loss of power.
+    Sync,
+}
+
+/// See [`Op::Adopt`].
+#[derive(Debug)]
+pub(super) struct Adoption {
+    pub(super) import: Import,
+    pub(super) row: ConversationRow,
+    pub(super) epoch: Epoch,
+    pub(super) at: u64,
+    pub(super) head: u64,
+    /// The state at `head`, packed.
+    pub(super) body: Vec<u8>,
+    /// Calls that are over in it.
+    pub(super) calls: Vec<Call>,
+}
+
+impl Adoption {
+    /// With the state of `checkpoint`, which is packed here.
+    pub(super) fn of(import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Self {
+        let Checkpoint { row, epoch, view, at, .. } = checkpoint;
+        Self { import, row, epoch, at, head: view.seq, body: views::pack(&view), calls }
+    }
+}
+
+/// See [`Op::Append`].
+#[derive(Debug)]
+pub(super) struct Events {
+    pub(super) conversation: ConversationId,
+    pub(super) after: Position,
+    pub(super) envelopes: Vec<Arc<Envelope>>,
+    pub(super) mark: Option<Mark>,
+    pub(super) level: Durability,
+    pub(super) documents: Vec<Document>,
+    pub(super) calls: Vec<Call>,
+    pub(super) attachments: Vec<Attachment>,
+    /// What it weighs.
+    pub(super) bytes: usize,
+}
+
+/// See [`Op::View`].
+#[derive(Debug)]
+pub(super) struct PackedView {
+    pub(super) conversation: ConversationId,
+    pub(super) key: i64,
+    pub(super) seq: u64,
+    pub(super) body: Vec<u8>,
+}
+
+impl PackedView {
+    /// The state of the conversation `key`, packed.
+    pub(super) fn of(key: i64, checkpoint: Checkpoint) -> Self {
+        let (seq, body) = (checkpoint.view.seq, views::pack(&checkpoint.view));
+        Self { conversation: checkpoint.row.conversation, key, seq, body }
+    }
+}
+
+/// See [`Op::Compact`].
+#[derive(Debug)]
+pub(super) struct Compacted {
+    pub(super) conversation: ConversationId,
+    pub(super) key: i64,
+    /// The rows that go.
+    pub(super) instead_of: Vec<i64>,
+    /// Their bytes.
+    pub(super) bytes_before: u64,
+    /// What comes.
+    pub(super) blocks: Vec<Block>,
+}
+
+/// A row of the table of events.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) encoding: Encoding,
+    pub(super) raw: usize,
+    pub(super) body: Vec<u8>,
+}
+
+/// How a body is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// As it is.
+    Plain,
+    /// With zlib.
+    Zlib,
+}
+
+impl Events {
+    pub(super) fn of(append: Append<'_>) -> Self {
+        let Append { conversation, after, envelopes, mark, level, documents, calls, attachments } = append;
+        let events: usize = envelopes.iter().map(|envelope| weigh(envelope)).sum();
+        let texts: usize =
+            documents.iter().map(|document| document.text.len() + document.name.len() + 128).sum();
+        let called: usize = calls.iter().map(|call| call.name.len() + 64).sum();
+        let results: usize = attachments.iter().map(|attachment| attachment.json.len()).sum();
+        Self {
+            conversation: conversation.clone(),
+            after: after.clone(),
+            envelopes: envelopes.to_vec(),
+            mark,
+            level,
+            bytes: 256 + events + texts + results + called,
+            documents,
+            calls,
+            attachments,
+        }
+    }
+}
+
+impl Op {
+    /// The conversation that it is about.
+    pub(super) fn conversation(&self) -> Option<&ConversationId> {
+        match self {
+            Self::Append(events) => Some(&events.conversation),
+            Self::Keep(checkpoint) => Some(&checkpoint.row.conversation),
+            Self::View(view) => Some(&view.conversation),
+            Self::Compact(compacted) => Some(&compacted.conversation),
+            Self::Remove(conversation) | Self::Rename(conversation, _) => Some(conversation),
+            Self::Adopt(adoption) => Some(&adoption.row.conversation),
+            // Of an import nothing is known by name before it is whole.
+            Self::Stage(..) | Self::Abandon(_) | Self::Rows(_) | Self::Sync => None,
+        }
+    }
+
+    /// About what it holds in memory.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Append(events) | Self::Stage(_, events) => events.bytes,
+            Self::Adopt(adoption) => adoption.body.len(),
+            // The state itself is as large as the one in memory; there is one for each conversation.
+            Self::Keep(checkpoint) => checkpoint.newest.iter().map(|envelope| weigh(envelope)).sum(),
+            Self::View(view) => view.body.len(),
+            Self::Compact(compacted) => compacted.blocks.iter().map(|block| block.body.len()).sum(),
+            Self::Rows(rows) => rows.len() * 512,
+            Self::Remove(_) | Self::Rename(..) | Self::Abandon(_) | Self::Sync => 64,
+        }
+    }
+
+    /// Whether somebody waits for it.
+    pub(super) fn is_urgent(&self) -> bool {
+        match self {
+            Self::Append(events) => events.level > Durability::Memory,
+            Self::Remove(_) | Self::Adopt(_) | Self::Sync => true,
+            _ => false,
+        }
+    }
+
+    /// What it is, for those who read what was set aside.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Append(_) => "events",
+            Self::Keep(_) | Self::View(_) => "state",
+            Self::Compact(_) => "blocks",
+            Self::Rows(_) => "list",
+            Self::Stage(..) | Self::Adopt(_) | Self::Abandon(_) => "import",
+            Self::Remove(_) => "removal",
+            Self::Rename(..) => "epoch",
+            Self::Sync => "sync",
+        }
+    }
+
+    /// Whether what it asks for must survive the loss of power.
+    pub(super) fn is_synced(&self) -> bool {
+        match self {
+            Self::Append(events) => events.level == Durability::Synced,
+            // Seldom enough to be written as carefully as can be, whatever is asked for.
+            Self::Adopt(_) | Self::Sync => true,
+            _ => false,
+        }
+    }
+}
+
+impl Encoding {
+    /// The number in the database.
+    pub(super) fn number(self) -> i64 {
+        match self {
+            Self::Plain => 0,
+            Self::Zlib => 1,
+        }
+    }
+
+    /// What the number in the database means.
+    pub(super) fn of(number: i64) -> Option<Self> {
+        match number {
+            0 => Some(Self::Plain),
+            1 => Some(Self::Zlib),
+            _ => None,
+        }
+    }
+}

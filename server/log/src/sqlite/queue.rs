@@ -1,0 +1,384 @@
+//! What waits to be written. This is all that an append touches: one lock, a few clones of references, a sum.
+//!
+//! It knows where each conversation stands that was written in this life, so that an append which does not continue is
+//! refused at once. Its bound is in bytes. What does not fit leaves a hole in its conversation: nothing more of that one
+//! is taken until a checkpoint says where it stands by then. What fitted before is written all the same.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indexmap::IndexSet;
+use model::limits::CONVERSATIONS_MAX;
+use model::{ConversationId, Epoch, Seq};
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::watch;
+
+use super::ops::{Op, Queued};
+use super::tails::{Tail, Tails};
+use crate::{Figures, Health, LogError, Progress, Ticket, Unwritten};
+
+mod writing;
+
+/// How long what nobody waits for may lie until it is written: the longer, the more deltas are joined and the fewer
+/// pages are written.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// So much is written at once, whoever waits.
+const GATHER_BYTES: usize = 512 << 10;
+
+/// Most bytes of one commit, if it is more than one op: what comes later waits no longer than that takes.
+const GROUP_BYTES_MAX: usize = 8 << 20;
+
+/// Between two steps in which rows of conversations that went are deleted, at least.
+const SWEEP_PAUSE: Duration = Duration::from_millis(5);
+
+/// How much later such a step comes while something always waits to be written.
+const SWEEP_PATIENCE: Duration = Duration::from_millis(250);
+
+/// Most tickets that are remembered as lost: whoever waits for one looks at once.
+const LOST_MAX: usize = 1_000;
+
+/// Most conversations whose heads are known without asking the database.
+const TAILS_MAX: usize = 4 * CONVERSATIONS_MAX;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Queue {
+    pub(super) state: Mutex<State>,
+    /// There is work, or the end has come.
+    pub(super) work: Condvar,
+    /// Something was written, or cannot be.
+    pub(super) done: Condvar,
+    pub(super) progress: watch::Sender<Progress>,
+    /// Most bytes that wait.
+    bytes_max: usize,
+    commits: AtomicU64,
+    commit_micros: AtomicU64,
+    set_aside: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    ops: VecDeque<Queued>,
+    /// Of what waits and of what is being written.
+    bytes: usize,
+    pub(super) tickets: u64,
+    /// When the oldest of what waits came.
+    since: Option<Instant>,
+    /// Whether somebody waits for it.
+    pub(super) urgent: bool,
+    tails: Tails,
+    /// Conversations with a hole that were not named yet.
+    unnamed: IndexSet<ConversationId>,
+    stage: Stage,
+    /// When rows of conversations that went are deleted next; nothing while there are none.
+    sweep_at: Option<Instant>,
+    /// What was not written when the writer ended.
+    unwritten: Unwritten,
+    #[cfg(any(test, feature = "testkit"))]
+    pub(super) strings: super::hand::Strings,
+}
+
+/// How far the log is on its way to its end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// It takes what comes.
+    #[default]
+    Open,
+    /// It will be closed: nothing more is put off.
+    Draining,
+    /// It writes what is left, and that is all.
+    Closing,
+    /// It was let go without being closed, as a process that dies lets go.
+    Dropped,
+}
+
+/// What the writer does next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Write these.
+    Write(Vec<Queued>),
+    /// Nothing waits: delete some rows of conversations that went.
+    Sweep,
+    /// All is written: note that the log ended well.
+    Close,
+    /// Leave everything as it is.
+    Leave,
+}
+
+impl Queue {
+    /// Of at most `bytes_max`.
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self {
+            bytes_max,
+            state: Mutex::default(),
+            work: Condvar::new(),
+            done: Condvar::new(),
+            progress: watch::Sender::default(),
+            commits: AtomicU64::default(),
+            commit_micros: AtomicU64::default(),
+            set_aside: AtomicU64::default(),
+        }
+    }
+
+    /// How it does, in numbers.
+    pub(super) fn figures(&self) -> Figures {
+        let state = self.state.lock();
+        let (holed, left_out) = state.tails.holes();
+        Figures {
+            holed,
+            left_out,
+            set_aside: self.set_aside.load(Ordering::Relaxed),
+            queue_bytes: state.bytes as u64,
+            taken: Ticket(state.tickets),
+            commits: self.commits.load(Ordering::Relaxed),
+            commit_micros: self.commit_micros.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(super) fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    /// Whether nothing can be written.
+    pub(super) fn is_failing(&self) -> bool {
+        self.progress.borrow().health != Health::Well
+    }
+
+    /// Whether events that continue `conversation` after `after` would be taken.
+    pub(super) fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+        self.state.lock().continues(conversation, after)
+    }
+
+    /// Takes events that continue `conversation` from `after` to `head`.
+    pub(super) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
+        let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
+        let mut state = self.state.lock();
+        state.continues(&conversation, after)?;
+        if state.tails.get(&conversation).is_some_and(Tail::is_holed) {
+            state.tails.left_out(&conversation);
+            return Ok(Ticket::NEVER);
+        }
+        if state.bytes.saturating_add(op.bytes()) > self.bytes_max {
+            state.hole(&conversation, after);
+            return Ok(Ticket::NEVER);
+        }
+        Ok(self.push(&mut state, op, Some(head)))
+    }
+
+    /// Takes a piece of an import when there is room for it.
+    pub(super) fn piece(&self, op: Op) -> Ticket {
+        let mut state = self.state.lock();
+        if state.bytes.saturating_add(op.bytes()) > self.bytes_max && !state.ops.is_empty() {
+            return Ticket::NEVER;
+        }
+        self.push(&mut state, op, None)
+    }
+
+    /// Takes what makes a conversation, which then stands at `head`.
+    pub(super) fn make(&self, op: Op, head: Seq) -> Ticket {
+        self.push(&mut self.state.lock(), op, Some(head))
+    }
+
+    /// Takes a checkpoint at `head`, after which the conversation has no hole.
+    pub(super) fn keep(&self, op: Op, head: Seq) -> Ticket {
+        let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
+        let mut state = self.state.lock();
+        let known = state.tails.get(&conversation);
+        let (holed, at_least) = known.map_or((false, 0), |tail| (tail.is_holed(), tail.head));
+        // What heals a hole is taken even where it does not fit, one at a time: it may be larger than the whole queue.
+        let heals = holed && !state.ops.iter().any(|queued| matches!(queued.op, Op::Keep(_)));
+        if !heals && state.bytes.saturating_add(op.bytes()) > self.bytes_max {
+            if holed {
+                // Once more, when there is room.
+                state.unnamed.insert(conversation);
+                return Ticket::NEVER;
+            }
+            // What it would have been made of is there, or waits.
+            return Ticket(state.tickets);
+        }
+        state.unnamed.shift_remove(&conversation);
+        let missing = state.tails.missing(&conversation);
+        let ticket = self.push(&mut state, op, Some(if holed { head } else { head.max(at_least) }));
+        if holed {
+            // Until it is written nobody is told that all is well.
+            state.tails.heal(&conversation, ticket.0, missing);
+        }
+        ticket
+    }
+
+    /// Takes what has no bound of its own, since there is little of it.
+    pub(super) fn put(&self, op: Op) -> Ticket {
+        let mut state = self.state.lock();
+        let head = matches!(op, Op::Remove(_)).then_some(0);
+        if let (Op::Remove(conversation), Some(_)) = (&op, head) {
+            state.unnamed.shift_remove(conversation);
+        }
+        self.push(&mut state, op, head)
+    }
+
+    fn push(&self, state: &mut State, op: Op, head: Option<Seq>) -> Ticket {
+        state.tickets += 1;
+        let (ticket, bytes) = (state.tickets, op.bytes());
+        if let (Some(conversation), Some(head)) = (op.conversation(), head) {
+            state.tails.put(conversation, Tail::at(head, ticket));
+        }
+        let before = state.bytes;
+        state.bytes += bytes;
+        let urgent = op.is_urgent() && !state.urgent;
+        state.urgent |= urgent;
+        let wake = urgent || state.ops.is_empty() || (before < GATHER_BYTES && state.bytes >= GATHER_BYTES);
+        state.since.get_or_insert_with(Instant::now);
+        state.ops.push_back(Queued { ticket, bytes, op });
+        if before <= self.bytes_max / 2 && state.bytes > self.bytes_max / 2 {
+            self.progress.send_if_modified(|progress| {
+                // Who waits while nothing can be written, waits in vain, and stops what viewers see.
+                let news = !progress.full && progress.health == Health::Well;
+                progress.full |= news;
+                news
+            });
+        }
+        if wake {
+            self.work.notify_one();
+        }
+        Ticket(ticket)
+    }
+
+    /// Conversations with a hole, each once, when there is room for what fills it.
+    pub(super) fn wanted(&self) -> Vec<ConversationId> {
+        if self.is_failing() {
+            return Vec::new();
+        }
+        let mut state = self.state.lock();
+        if state.bytes > self.bytes_max / 2 {
+            return Vec::new();
+        }
+        std::mem::take(&mut state.unnamed).into_iter().collect()
+    }
+
+    /// Conversations with a hole.
+    pub(super) fn holed(&self) -> Vec<ConversationId> {
+        self.state.lock().tails.holed().into_iter().map(|(conversation, _)| conversation).collect()
+    }
+
+    /// Waits until what was said of `conversation` is written; fails when it cannot be.
+    pub(super) fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
+        let ticket = self.state.lock().tails.get(conversation).map_or(0, |tail| tail.ticket);
+        self.settle_to(ticket)
+    }
+
+    /// Waits until everything up to `ticket` is written; fails when it cannot be.
+    pub(super) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
+        #[cfg(any(test, feature = "testkit"))]
+        let _goes_on = self.let_go();
+        let mut state = self.state.lock();
+        loop {
+            let progress = self.progress.borrow().clone();
+            if progress.stored >= Ticket(ticket) {
+                return Ok(());
+            }
+            if let Health::Failing(fault) = progress.health {
+                return Err(LogError::Failing(fault.what));
+            }
+            if state.stage == Stage::Dropped {
+                return Err(LogError::Failing(Arc::from("it has ended")));
+            }
+            state.urgent = true;
+            self.work.notify_one();
+            self.done.wait(&mut state);
+        }
+    }
+
+    /// Notes where a conversation stands that was read. Returns whether events of it are missing, which is then forgotten:
+    /// who reads it goes on under a new name.
+    pub(super) fn enter(&self, conversation: &ConversationId, head: Seq) -> bool {
+        let mut state = self.state.lock();
+        if let Some(tail) = state.tails.get(conversation)
+            && !tail.is_holed()
+        {
+            return false;
+        }
+        state.unnamed.shift_remove(conversation);
+        state.tails.put(conversation, Tail::at(head, 0))
+    }
+
+    /// Notes that a conversation is not there, whatever of it was missing. Of a name that nobody wrote to nothing is noted.
+    pub(super) fn absent(&self, conversation: &ConversationId) {
+        let mut state = self.state.lock();
+        if state.tails.get(conversation).is_some_and(Tail::is_holed) {
+            state.tails.remove(conversation);
+            state.unnamed.shift_remove(conversation);
+        }
+    }
+
+    /// How many conversations it knows.
+    #[cfg(test)]
+    pub(super) fn known(&self) -> usize {
+        self.state.lock().tails.len()
+    }
+
+    /// The conversation goes on under another name.
+    pub(super) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
+        let mut state = self.state.lock();
+        let head = state.tails.get(conversation).map(|tail| tail.head);
+        self.push(&mut state, Op::Rename(conversation.clone(), epoch), head);
+    }
+
+    /// Brings the log to its end.
+    pub(super) fn end(&self, stage: Stage) {
+        let mut state = self.state.lock();
+        state.stage = state.stage.max(stage);
+        drop(state);
+        self.work.notify_all();
+        self.done.notify_all();
+    }
+
+    /// How far the log is on its way to its end.
+    pub(super) fn stage(&self) -> Stage {
+        self.state.lock().stage
+    }
+}
+
+impl State {
+    /// Whether events that continue `conversation` after `after` would be taken. One with a hole takes what comes: its next checkpoint
+    /// holds it.
+    fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+        match self.tails.get(conversation) {
+            Some(tail) if !tail.is_holed() && tail.head != after => {
+                Err(LogError::Conflict { found: tail.head, expected: after })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn hole(&mut self, conversation: &ConversationId, head: Seq) {
+        self.tails.hole(conversation, head);
+        self.unnamed.insert(conversation.clone());
+    }
+
+    /// Whether it is time to delete rows: at once when nothing waits to be written, else now and then.
+    fn sweep_is_due(&self, now: Instant) -> bool {
+        let patience = if self.ops.is_empty() { Duration::ZERO } else { SWEEP_PATIENCE };
+        self.sweep_at.is_some_and(|due| now >= due + patience)
+    }
+
+    fn take(&mut self) -> Vec<Queued> {
+        let mut bytes = 0;
+        let mut taken = Vec::new();
+        while let Some(queued) = self.ops.pop_front() {
+            bytes += queued.bytes;
+            if bytes > GROUP_BYTES_MAX && !taken.is_empty() {
+                self.ops.push_front(queued);
+                break;
+            }
+            taken.push(queued);
+        }
+        if self.ops.is_empty() {
+            self.since = None;
+            self.urgent = false;
+        }
+        taken
+    }
+}

@@ -1,0 +1,187 @@
+//! The queue as the writer uses it: what is next, what was written, what could not be.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use model::{ConversationId, Seq};
+
+use super::{GATHER, GATHER_BYTES, LOST_MAX, Next, Queue, SWEEP_PAUSE, Stage, TAILS_MAX};
+use crate::sqlite::ops::{Op, Queued};
+use crate::{Fault, Health, Ticket, Unwritten};
+
+impl Queue {
+    /// For the writer: a transaction took so long.
+    pub(in crate::sqlite) fn committed(&self, took: Duration) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.commit_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// For the writer: waits until there is something to write.
+    pub(in crate::sqlite) fn next(&self) -> Next {
+        let mut state = self.state.lock();
+        loop {
+            match state.stage {
+                Stage::Dropped => return Next::Leave,
+                Stage::Closing if state.ops.is_empty() => return Next::Close,
+                _ => {}
+            }
+            if state.stage == Stage::Open && state.sweep_is_due(Instant::now()) {
+                return Next::Sweep;
+            }
+            let Some(since) = state.since else {
+                match state.sweep_at {
+                    Some(due) => drop(self.work.wait_until(&mut state, due)),
+                    None => self.work.wait(&mut state),
+                }
+                continue;
+            };
+            #[cfg(any(test, feature = "testkit"))]
+            if state.strings.holds() && state.stage == Stage::Open {
+                self.work.wait(&mut state);
+                continue;
+            }
+            let due = since + GATHER;
+            let at_once = state.urgent || state.bytes >= GATHER_BYTES || state.stage != Stage::Open;
+            if at_once || self.work.wait_until(&mut state, due).timed_out() {
+                return Next::Write(state.take());
+            }
+        }
+    }
+
+    /// For the writer: there are rows to be deleted, and some were just now, which took so long.
+    pub(in crate::sqlite) fn sweep_after(&self, took: Duration) {
+        // At most half of the time when nothing else is to do, so that what comes meanwhile waits for one step at most.
+        self.state.lock().sweep_at = Some(Instant::now() + took.max(SWEEP_PAUSE));
+    }
+
+    /// For the writer: there are no rows to be deleted.
+    pub(in crate::sqlite) fn swept(&self) {
+        self.state.lock().sweep_at = None;
+    }
+
+    /// For the writer: everything that waits, however much; nothing of it is forgotten.
+    pub(in crate::sqlite) fn rest(&self) -> VecDeque<Queued> {
+        let mut state = self.state.lock();
+        state.since = None;
+        std::mem::take(&mut state.ops)
+    }
+
+    /// For the writer: gives back what was not written.
+    pub(in crate::sqlite) fn put_back(&self, rest: VecDeque<Queued>) {
+        let mut state = self.state.lock();
+        let later = std::mem::replace(&mut state.ops, rest);
+        state.ops.extend(later);
+        if !state.ops.is_empty() {
+            state.since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// For the writer: lets `pause` go by, or less when the log ends. Returns how the log stands.
+    pub(in crate::sqlite) fn pause(&self, pause: Duration) -> Stage {
+        let until = Instant::now() + pause;
+        let mut state = self.state.lock();
+        #[cfg(any(test, feature = "testkit"))]
+        if state.strings.is_pulled() {
+            while state.stage == Stage::Open && state.strings.holds() {
+                self.work.wait(&mut state);
+            }
+            return state.stage;
+        }
+        while state.stage != Stage::Dropped && !self.work.wait_until(&mut state, until).timed_out() {}
+        state.stage
+    }
+
+    /// For the writer: everything up to `ticket` is written.
+    pub(in crate::sqlite) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
+        let mut state = self.state.lock();
+        state.bytes = state.bytes.saturating_sub(bytes);
+        state.tails.healed(ticket);
+        let full = state.bytes > self.bytes_max / 2;
+        self.progress.send_modify(|progress| {
+            progress.stored = progress.stored.max(Ticket(ticket));
+            if synced {
+                progress.synced = progress.synced.max(Ticket(ticket));
+            }
+            progress.health = Health::Well;
+            progress.full = full;
+        });
+        // The writer asks the database about those that come back.
+        state.tails.trim(TAILS_MAX, ticket);
+        drop(state);
+        self.done.notify_all();
+    }
+
+    /// For the writer: it cannot write.
+    pub(in crate::sqlite) fn failed(&self, fault: Fault) {
+        #[cfg_attr(
+            not(any(test, feature = "testkit")),
+            expect(unused_mut, reason = "a test counts failures")
+        )]
+        let mut state = self.state.lock();
+        #[cfg(any(test, feature = "testkit"))]
+        state.strings.failed();
+        self.progress.send_modify(|progress| {
+            (progress.health, progress.full) = (Health::Failing(fault), false);
+        });
+        drop(state);
+        self.done.notify_all();
+    }
+
+    /// For the writer: what `ticket` stands for does not become part of the log. Before that is passed over.
+    pub(in crate::sqlite) fn lose(&self, ticket: u64) {
+        self.progress.send_modify(|progress| {
+            let lost = Arc::make_mut(&mut progress.lost);
+            lost.insert(Ticket(ticket));
+            while lost.len() > LOST_MAX {
+                lost.pop_first();
+            }
+        });
+    }
+
+    /// For the writer: so many ops were set aside.
+    pub(in crate::sqlite) fn count_aside(&self, ops: u64) {
+        self.set_aside.fetch_add(ops, Ordering::Relaxed);
+    }
+
+    /// For the writer: events of `conversation` do not continue what is written, which ends at `head`.
+    pub(in crate::sqlite) fn misfit(&self, conversation: &ConversationId, head: Seq) {
+        self.state.lock().hole(conversation, head);
+    }
+
+    /// For the writer: not even the state of `conversation` can be written, which ends at `head`. Nothing more of it is taken
+    /// until it is read again.
+    pub(in crate::sqlite) fn give_up(&self, conversation: &ConversationId, head: Seq) {
+        let mut state = self.state.lock();
+        state.hole(conversation, head);
+        state.unnamed.shift_remove(conversation);
+        state.tails.give_up(conversation);
+    }
+
+    /// For the writer: these will not be written.
+    pub(in crate::sqlite) fn unwritten<'a>(&self, ops: impl Iterator<Item = &'a Queued>) {
+        let mut state = self.state.lock();
+        for queued in ops {
+            if let Op::Append(events) = &queued.op {
+                state.unwritten.add(&events.conversation, events.envelopes.len() as u64);
+            }
+        }
+    }
+
+    /// What was not written when the writer had ended; nothing when all was.
+    pub(in crate::sqlite) fn left(&self) -> Option<Unwritten> {
+        let rest = self.rest();
+        self.unwritten(rest.iter());
+        let mut state = self.state.lock();
+        let mut unwritten = std::mem::take(&mut state.unwritten);
+        for (conversation, left_out) in state.tails.holed() {
+            unwritten.add(&conversation, left_out);
+        }
+        unwritten.why = match &self.progress.borrow().health {
+            Health::Failing(fault) => fault.what.to_string(),
+            Health::Well => String::from("the log's queue was full when they came"),
+        };
+        (!unwritten.conversations.is_empty()).then_some(unwritten)
+    }
+}

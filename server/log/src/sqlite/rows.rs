@@ -1,0 +1,112 @@
+//! The list of conversations.
+
+use model::event::RunStatus;
+use model::frame::ConversationRow;
+use model::{ConversationId, Epoch};
+use rusqlite::{Connection, Row};
+
+use super::schema::{integer, natural, size};
+use crate::ListQuery;
+
+/// Keeps a row of the list.
+pub(super) fn put(connection: &Connection, key: i64, row: &ConversationRow) -> rusqlite::Result<()> {
+    let update =
+        "UPDATE conversation SET row = ?2, state = ?3, row_head = ?4 WHERE key = ?1 AND row_head <= ?4";
+    // A row holds nothing that cannot be written.
+    let json = serde_json::to_string(row).unwrap_or_default();
+    connection.prepare_cached(update)?.execute((key, json, row.state.map(word), integer(row.head)))?;
+    Ok(())
+}
+
+/// The word for a state of a run, in the database.
+fn word(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Running => "running",
+        RunStatus::Complete => "complete",
+        RunStatus::Error => "error",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::Interrupted => "interrupted",
+    }
+}
+
+/// A page of the list, the newest activity first.
+pub(super) fn page(connection: &Connection, query: &ListQuery) -> rusqlite::Result<Vec<ConversationRow>> {
+    let after = query.after.as_ref();
+    let limit = size(query.limit);
+    let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (integer(*at), id.as_str()));
+    let place = "at <= ?1 AND (at < ?1 OR id > ?2) ORDER BY at DESC, id LIMIT ?3";
+    let columns = "SELECT id, epoch, head, at, row FROM conversation WHERE";
+    if let Some(state) = query.state {
+        let select = format!("{columns} state = ?4 AND {place}");
+        let mut select = connection.prepare_cached(&select)?;
+        return select.query_map((at, id, limit, word(state)), row)?.collect();
+    }
+    let mut select = connection.prepare_cached(&format!("{columns} {place}"))?;
+    select.query_map((at, id, limit), row)?.collect()
+}
+
+/// A row as it is now: events may have come since it was kept.
+fn row(found: &Row<'_>) -> rusqlite::Result<ConversationRow> {
+    let id = conversation(found, 0)?;
+    let kept = found.get_ref(4)?.as_str_or_null()?.and_then(|json| serde_json::from_str(json).ok());
+    let mut row: ConversationRow = kept.unwrap_or_else(|| nameless(&id));
+    row.conversation = id;
+    row.epoch = Epoch::new(found.get_ref(1)?.as_str()?);
+    row.head = natural(found.get(2)?);
+    row.at = natural(found.get(3)?);
+    row.viewers = 0;
+    Ok(row)
+}
+
+/// The name of a conversation, in the column `at`.
+pub(super) fn conversation(found: &Row<'_>, at: usize) -> rusqlite::Result<ConversationId> {
+    let text = found.get_ref(at)?.as_str()?;
+    ConversationId::parse(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, Box::new(error))
+    })
+}
+
+/// Of a conversation of which no row was kept yet.
+fn nameless(id: &ConversationId) -> ConversationRow {
+    ConversationRow {
+        conversation: id.clone(),
+        title: None,
+        forked_from: None,
+        state: None,
+        stalled: false,
+        activity: None,
+        epoch: Epoch::new(""),
+        head: 0,
+        started_at: 0,
+        ended_at: None,
+        at: 0,
+        runs: 0,
+        tools: 0,
+        failed: 0,
+        approvals: 0,
+        agents: 0,
+        anomalies: 0,
+        viewers: 0,
+        call: None,
+        asks: None,
+        model: None,
+        answer: None,
+    }
+}
+
+/// The conversations whose newest run goes on as far as is known, or of which more is written than their row says.
+pub(super) fn unfinished(connection: &Connection) -> rusqlite::Result<Vec<ConversationId>> {
+    let select = "SELECT id FROM conversation WHERE state = 'running' OR row_head < head ORDER BY key";
+    connection.prepare_cached(select)?.query_map([], |found| conversation(found, 0))?.collect()
+}
+
+/// Conversations, with their keys, whose blocks a life before this one left unpacked.
+pub(super) fn loose(connection: &Connection) -> rusqlite::Result<Vec<(ConversationId, i64)>> {
+    let select = "SELECT id, key FROM conversation WHERE loose > 8 ORDER BY at DESC LIMIT 10000";
+    connection.prepare(select)?.query_map([], |found| Ok((conversation(found, 0)?, found.get(1)?)))?.collect()
+}
+
+/// How many conversations there are.
+pub(super) fn count(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_row("SELECT count(*) FROM conversation", [], |row| row.get(0)).map(natural)
+}

@@ -1,0 +1,202 @@
+//! What the database holds, how an older one becomes a newer one, and when a file is refused.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::private;
+
+/// Stands in the head of the file, so that it is not taken for a database of another program: "Fanl".
+const APPLICATION: i32 = 0x4661_6e6c;
+
+/// How the schema came to be: the version of a file is how many of these it has seen. Never change one that was released.
+const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+
+/// How long a connection waits for another of the same file.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// Pages of the write-ahead log after which a commit moves it into the file: 16 MiB.
+const WAL_PAGES: i64 = 4096;
+
+/// Bytes of a write-ahead log that holds nothing.
+const WAL_HEADER_BYTES: u64 = 32;
+
+/// What is left of the write-ahead log after that, at most, in bytes.
+const WAL_BYTES_MAX: i64 = 64 << 20;
+
+/// Why a log on disk was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it.
+    #[error(
+        "{path} is in use by another process; stop that one, or choose another file with --log sqlite:PATH"
+    )]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is something else.
+    #[error("{path} is no log of Fanlight; choose another file with --log sqlite:PATH, it was not changed")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The write-ahead log is there without what it belongs to.
+    #[error(
+        "{path} {what}, and {wal} beside it holds {bytes} bytes that were written: opening would lose them; bring the database back (both files belong together), or move {wal} away to begin anew"
+    )]
+    Torn {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+        /// The write-ahead log.
+        wal: PathBuf,
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// A later version wrote it.
+    #[error(
+        "{path} was written by a later version (its schema is {found}, this version knows up to {known}); start that version, or choose another file with --log sqlite:PATH"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The version of its schema.
+        found: usize,
+        /// The newest that is known here.
+        known: usize,
+    },
+    /// The file or its directory cannot be used.
+    #[error("{path} cannot be used as a log: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The database cannot be used.
+    #[error("{path} cannot be used as a log: {source}")]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: rusqlite::Error,
+    },
+}
+
+/// The connection that writes, to a file whose schema is of today.
+pub(super) fn open_writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection, OpenError> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    check_wal(path)?;
+    // With SQLite's own means it would be readable by everybody, and so would what it makes beside it.
+    private::open(path).map_err(|source| OpenError::File { path: path.to_path_buf(), source })?;
+    let broken = |source| database_error(path, source);
+    let mut connection = Connection::open_with_flags(path, flags).map_err(broken)?;
+    connection.busy_timeout(BUSY).map_err(broken)?;
+    let version = version(&connection, path)?;
+    prepare(&connection, max_bytes).map_err(broken)?;
+    migrate(&mut connection, version).map_err(broken)?;
+    Ok(connection)
+}
+
+/// Refuses an empty database beside a write-ahead log that is not: SQLite would throw that away without a word.
+fn check_wal(path: &Path) -> Result<(), OpenError> {
+    let bytes = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.len()).ok();
+    let what = match bytes(path) {
+        None => "is missing",
+        Some(0) => "is empty",
+        Some(_) => return Ok(()),
+    };
+    let wal = private::beside(path, "-wal");
+    match bytes(&wal) {
+        Some(bytes) if bytes > WAL_HEADER_BYTES => {
+            Err(OpenError::Torn { path: path.to_path_buf(), what, wal, bytes })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A connection that reads.
+pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+fn database_error(path: &Path, source: rusqlite::Error) -> OpenError {
+    let path = path.to_path_buf();
+    if source.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
+        return OpenError::Foreign { path };
+    }
+    OpenError::Database { path, source }
+}
+
+/// The version of the schema; 0 for a new file.
+fn version(connection: &Connection, path: &Path) -> Result<usize, OpenError> {
+    let number = |sql: &str| {
+        let found = connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        found.map_err(|source| database_error(path, source))
+    };
+    let found = usize::try_from(number("PRAGMA user_version")?).unwrap_or(usize::MAX);
+    let ours = number("PRAGMA application_id")? == i64::from(APPLICATION);
+    let empty = number("SELECT count(*) FROM sqlite_schema")? == 0;
+    let fresh = found == 0 && empty;
+    if !ours && !fresh {
+        return Err(OpenError::Foreign { path: path.to_path_buf() });
+    }
+    if found > MIGRATIONS.len() {
+        return Err(OpenError::Newer { path: path.to_path_buf(), found, known: MIGRATIONS.len() });
+    }
+    Ok(found)
+}
+
+fn prepare(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "normal")?;
+    connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
+    connection.pragma_update(None, "journal_size_limit", WAL_BYTES_MAX)?;
+    connection.pragma_update(None, "temp_store", "memory")?;
+    if let Some(max_bytes) = max_bytes {
+        let page_bytes: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+        let pages = i64::try_from(max_bytes).unwrap_or(i64::MAX) / page_bytes.max(1);
+        // A limit that is under what the file has already becomes what it has.
+        connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_row| Ok(()))?;
+    }
+    Ok(())
+}
+
+fn migrate(connection: &mut Connection, version: usize) -> rusqlite::Result<()> {
+    for (before, migration) in MIGRATIONS.iter().enumerate().skip(version) {
+        let transaction = connection.transaction()?;
+        transaction.execute_batch(migration)?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", i64::try_from(before + 1).unwrap_or(i64::MAX))?;
+        transaction.commit()?;
+        tracing::info!(schema = before + 1, "the log has a new schema");
+    }
+    Ok(())
+}
+
+/// A count or time as the database takes it.
+pub(super) fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A size or limit as the database takes it.
+pub(super) fn size(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A count or time as it was.
+pub(super) fn natural(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! The search: what a person types, as a query of the index, and what was found, as places to look at.
+//!
+//! The index answers one row at a time, and what it does between two rows cannot be interrupted. So it is asked about a window
+//! of documents at a time, the newest first; between two windows the search looks whether it was stopped, and a search that
+//! was stopped knows how far it came.
+
+use std::time::{Duration, Instant};
+
+use model::RunId;
+use model::limits::HITS_MAX;
+use rusqlite::{Connection, Row, ToSql};
+
+use super::blocks::unreadable;
+use super::documents;
+use super::load;
+use super::schema::{integer, natural, size};
+use crate::{Finds, Hit, LogError, SearchQuery, Stop};
+
+mod query;
+mod snippet;
+mod words;
+
+use words::Term;
+
+/// Documents in the first window. Each has at most [`model::limits::DOCUMENT_BYTES_MAX`].
+const WINDOW: i64 = 64;
+
+/// Fewest documents of a window.
+const WINDOW_MIN: i64 = 8;
+
+/// A window that took less is followed by one of twice the size; one that took four times as much by one of half of it.
+const WINDOW_QUICK: Duration = Duration::from_millis(25);
+
+const SELECT: &str = "SELECT document.id, conversation.id, document.run, document.kind, document.item, document.name, \
+                      document.seq, document.at, document.text \
+                      FROM word JOIN document ON document.id = word.rowid \
+                      JOIN conversation ON conversation.key = document.conversation \
+                      WHERE word MATCH ?1 AND word.rowid < ?2 AND word.rowid >= ?3 ORDER BY word.rowid DESC LIMIT ?4";
+
+/// What matches, the newest first, as far as the search came until `stop` was called.
+pub(super) fn search(connection: &Connection, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
+    let query::Parsed { index: mut wanted, terms } = query::parse(&query.text)?;
+    if let Some(conversation) = &query.conversation {
+        let Some(found) = load::find(connection, conversation)? else { return Ok(Finds::default()) };
+        wanted = format!("{wanted} AND place : c{}", found.key);
+    }
+    if let Some(kind) = query.kind {
+        wanted = format!("{wanted} AND place : k{}", documents::word(kind));
+    }
+    let _running = stop.runs(connection.get_interrupt_handle());
+    let bounds = "SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM document";
+    let bounds = connection.query_row(bounds, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
+    let (oldest, newest) = bounds.map_err(unreadable)?;
+    let before = query.before.map_or(i64::MAX, integer).min(newest.saturating_add(1));
+    // One more than an answer holds says whether there are more.
+    let limit = query.limit.min(HITS_MAX + 1);
+    let mut search = Search { connection, wanted, terms, stop, hits: Vec::new(), before, limit };
+    let mut window = WINDOW;
+    while search.before > oldest && search.hits.len() < limit {
+        let began = Instant::now();
+        let from = search.before.saturating_sub(window).max(oldest);
+        if stop.is_stopped() || !search.look_back_to(from)? {
+            return Ok(Finds { hits: search.hits, stopped_at: Some(natural(search.before)) });
+        }
+        match began.elapsed() {
+            took if took < WINDOW_QUICK => window = window.saturating_mul(2),
+            took if took > 4 * WINDOW_QUICK => window = (window / 2).max(WINDOW_MIN),
+            _ => {}
+        }
+    }
+    Ok(Finds { hits: search.hits, stopped_at: None })
+}
+
+/// A search on its way back.
+struct Search<'a> {
+    connection: &'a Connection,
+    /// As the index reads it.
+    wanted: String,
+    terms: Vec<Term>,
+    stop: &'a Stop,
+    hits: Vec<Hit>,
+    /// All documents from this number on were looked at.
+    before: i64,
+    limit: usize,
+}
+
+impl Search<'_> {
+    /// Looks at the documents down to `from`. False when it was stopped on the way: what was found until then counts.
+    fn look_back_to(&mut self, from: i64) -> Result<bool, LogError> {
+        let mut select = self.connection.prepare_cached(SELECT).map_err(unreadable)?;
+        let limit = size(self.limit - self.hits.len());
+        let values: [&dyn ToSql; 4] = [&self.wanted, &self.before, &from, &limit];
+        let mut rows = select.query(values).map_err(unreadable)?;
+        loop {
+            match rows.next() {
+                Ok(Some(row)) => {
+                    let hit = hit(row, &self.terms).map_err(unreadable)?;
+                    self.before = integer(hit.id);
+                    self.hits.push(hit);
+                    if self.stop.is_stopped() {
+                        return Ok(false);
+                    }
+                }
+                Ok(None) => break,
+                Err(error)
+                    if error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) =>
+                {
+                    return Ok(false);
+                }
+                Err(error) => return Err(unreadable(error)),
+            }
+        }
+        if self.hits.len() < self.limit {
+            self.before = from;
+        }
+        Ok(true)
+    }
+}
+
+fn hit(found: &Row<'_>, terms: &[Term]) -> rusqlite::Result<Hit> {
+    let run = RunId::new(found.get_ref(2)?.as_str()?);
+    let (snippet, marks) = snippet::around_first(found.get_ref(8)?.as_str()?, terms);
+    Ok(Hit {
+        id: natural(found.get(0)?),
+        conversation: super::rows::conversation(found, 1)?,
+        run: Some(run).filter(|run| !run.is_none()),
+        kind: documents::kind(found.get_ref(3)?.as_str()?).unwrap_or(crate::DocumentKind::Text),
+        item: found.get_ref(4)?.as_str()?.into(),
+        name: found.get_ref(5)?.as_str()?.into(),
+        seq: natural(found.get(6)?),
+        at: natural(found.get(7)?),
+        snippet,
+        marks,
+    })
+}

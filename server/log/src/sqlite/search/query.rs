@@ -1,0 +1,81 @@
+//! What a person types, as a query of the index that cannot be malformed: every word stands in quotes there.
+
+use model::limits::SEARCH_QUERY_BYTES_MAX;
+
+use super::words::Term;
+use crate::LogError;
+
+/// Most words and phrases of one query.
+const TERMS_MAX: usize = 32;
+
+/// A query.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Parsed {
+    /// As the index reads it.
+    pub(super) index: String,
+    /// What it looks for.
+    pub(super) terms: Vec<Term>,
+}
+
+/// The query for `text`: all words, phrases in quotes, `wor*` for a beginning.
+pub(super) fn parse(text: &str) -> Result<Parsed, LogError> {
+    if text.len() > SEARCH_QUERY_BYTES_MAX {
+        let bytes = text.len();
+        return Err(LogError::BadQuery(format!(
+            "the query has {bytes} bytes, the limit is {SEARCH_QUERY_BYTES_MAX}"
+        )));
+    }
+    let pieces = pieces(text);
+    if pieces.is_empty() {
+        return Err(LogError::BadQuery(String::from("the query holds no word")));
+    }
+    if pieces.len() > TERMS_MAX {
+        return Err(LogError::BadQuery(format!(
+            "the query has {} words, the limit is {TERMS_MAX}",
+            pieces.len()
+        )));
+    }
+    let quoted: Vec<String> = pieces.iter().map(Piece::quoted).collect();
+    let terms = pieces.iter().filter_map(|piece| Term::of(piece.text, piece.is_beginning)).collect();
+    Ok(Parsed { index: format!("text : ({})", quoted.join(" AND ")), terms })
+}
+
+/// A word or phrase as it was typed.
+struct Piece<'a> {
+    text: &'a str,
+    /// `wor*`.
+    is_beginning: bool,
+}
+
+impl<'a> Piece<'a> {
+    /// Nothing when there is no word in it, since that would match nothing.
+    fn of(text: &'a str, is_beginning: bool) -> Option<Self> {
+        // What the index takes for part of a word is a little more and a little less than this, but of what has neither a
+        // letter nor a digit it makes no word.
+        text.contains(char::is_alphanumeric).then_some(Self { text, is_beginning })
+    }
+
+    fn quoted(&self) -> String {
+        let star = if self.is_beginning { "*" } else { "" };
+        format!("\"{}\"{star}", self.text.replace('\0', " "))
+    }
+}
+
+fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    // Every second piece between quotes is a phrase; a quote that is never closed reaches to the end.
+    for (place, piece) in text.split('"').enumerate() {
+        if place % 2 == 1 {
+            pieces.extend(Piece::of(piece, false));
+            continue;
+        }
+        for word in piece.split_whitespace() {
+            let begin = word.trim_end_matches('*');
+            pieces.extend(Piece::of(begin, begin.len() < word.len()));
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests;

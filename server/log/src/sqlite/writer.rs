@@ -1,0 +1,402 @@
+//! The one thread that writes: takes what waits, writes it in one transaction, says how far it has come.
+//!
+//! ```text
+//!        ┌──────────────── well ────────────────┐
+//! wait ──▶ take ──▶ write as one transaction ──▶ say so ──▶ hand on what can be packed
+//!                        │ the disk fails         ▲
+//!                        ├──▶ say so ──▶ pause ───┤ the same again, conversations that go first
+//!                        │ the database refuses   │
+//!                        └──▶ write each half ────┘ one op that is refused alone is set aside
+//! ```
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use model::{ConversationId, Seq};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+
+use super::aside::Aside;
+use super::commit::{Commit, Outcome};
+use super::known::Known;
+use super::ops::{Op, PackedView, Queued};
+use super::packer::Packer;
+use super::queue::{Next, Queue, Stage};
+use super::schema::integer;
+use super::sweep;
+use super::tally::Tally;
+use super::watermark::Marker;
+use crate::Fault;
+use crate::clock;
+
+/// The first pause after a failure; each further one is twice as long.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+
+/// The longest pause after a failure.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// Failures after which a log that is to be closed gives up.
+const TRIES_WHEN_CLOSING: u32 = 3;
+
+/// Ops in a row that are refused before the database itself is held to be broken, and nothing more is set aside.
+const REFUSED_IN_A_ROW_MAX: u32 = 32;
+
+/// Steps of deleting that are taken at once when the disk is full: 64 MiB.
+const SWEEPS_WHEN_FULL: usize = 64;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) connection: Connection,
+    pub(super) queue: Arc<Queue>,
+    pub(super) packer: Arc<Packer>,
+    pub(super) tally: Arc<Tally>,
+    /// Which life of the file this is.
+    pub(super) life: i64,
+    pub(super) known: Known,
+    /// Since when it fails, in milliseconds since 1970.
+    pub(super) failing_since: Option<u64>,
+    /// Whether commits reach the disk at once.
+    pub(super) synced: bool,
+    /// How far this life has come.
+    pub(super) marker: Marker,
+    pub(super) aside: Aside,
+    /// Ops that were refused since the last commit.
+    pub(super) refused: u32,
+    /// How often the group that is written was cut in half.
+    pub(super) halvings: u32,
+}
+
+impl Writer {
+    /// Writes until the log ends.
+    pub(super) fn run(mut self) {
+        loop {
+            let left = match self.queue.next() {
+                Next::Write(group) => self.write(group),
+                Next::Sweep => {
+                    self.sweep();
+                    Ok(())
+                }
+                Next::Close => {
+                    self.close();
+                    break;
+                }
+                Next::Leave => break,
+            };
+            if left.is_err() {
+                break;
+            }
+        }
+    }
+
+    /// Writes `group`, however long that takes. Fails when the log ends before.
+    fn write(&mut self, mut group: Vec<Queued>) -> Result<(), ()> {
+        let mut pause = PAUSE_MIN;
+        let mut tries = 0;
+        while !group.is_empty() {
+            let began = Instant::now();
+            let error = match self.commit(&group) {
+                Ok((outcome, synced)) => {
+                    self.queue.committed(began.elapsed());
+                    self.wrote(group, outcome, synced);
+                    return Ok(());
+                }
+                Err(error) => error,
+            };
+            if is_refusal(&error) && self.refused < REFUSED_IN_A_ROW_MAX {
+                return self.halve(group, &error);
+            }
+            self.failed(&error);
+            tries += 1;
+            match self.queue.pause(pause) {
+                Stage::Dropped => return self.leave(&group),
+                Stage::Closing if tries >= TRIES_WHEN_CLOSING => return self.leave(&group),
+                _ => {}
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+            self.make_room(&mut group);
+        }
+        Ok(())
+    }
+
+    /// Notes that `group` will not be written.
+    fn leave(&self, group: &[Queued]) -> Result<(), ()> {
+        self.queue.unwritten(group.iter());
+        Err(())
+    }
+
+    /// Writes each half of a group that the database refuses, so that only what it refuses alone is left out.
+    fn halve(&mut self, mut group: Vec<Queued>, error: &rusqlite::Error) -> Result<(), ()> {
+        // What is told to be written is told by tickets: none of the second half may be below one of the first.
+        group.sort_by_key(|queued| queued.ticket);
+        let second = group.split_off(group.len() / 2);
+        if group.is_empty() {
+            return second.into_iter().try_for_each(|queued| self.set_aside(queued, error));
+        }
+        self.halvings += 1;
+        let written = match self.write(group) {
+            Ok(()) => self.write(second),
+            Err(()) => self.leave(&second),
+        };
+        self.halvings -= 1;
+        written
+    }
+
+    /// Goes on without an op that the database refuses.
+    #[expect(clippy::unnecessary_wraps, reason = "it is one of the ways in which a group ends")]
+    fn set_aside(&mut self, queued: Queued, error: &rusqlite::Error) -> Result<(), ()> {
+        self.refused += 1;
+        self.aside.put([(&queued.op, error.to_string())]);
+        self.queue.count_aside(1);
+        let Queued { ticket, bytes, op } = queued;
+        if let Some(conversation) = op.conversation() {
+            let place = self.known.find(&self.connection, conversation);
+            let head = place.ok().flatten().map_or(0, |place| place.head);
+            match &op {
+                Op::Append(_) => self.queue.misfit(conversation, head),
+                Op::Keep(_) => self.queue.give_up(conversation, head),
+                _ => {}
+            }
+        }
+        self.queue.lose(ticket);
+        self.queue.wrote(ticket, bytes, false);
+        Ok(())
+    }
+
+    /// One transaction. Also says whether it survives the loss of power.
+    fn commit(&mut self, group: &[Queued]) -> rusqlite::Result<(Outcome, bool)> {
+        #[cfg(any(test, feature = "testkit"))]
+        self.queue.disk()?;
+        let synced = group.iter().any(|queued| queued.op.is_synced());
+        if synced != self.synced {
+            let word = if synced { "full" } else { "normal" };
+            self.connection.pragma_update(None, "synchronous", word)?;
+            self.synced = synced;
+        }
+        self.known.trim();
+        let now = clock::now_ms();
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let inline = self.queue.stage() != Stage::Open;
+        let mut commit = Commit::new(&transaction, &mut self.known, self.life, inline);
+        let applied = group.iter().try_for_each(|queued| commit.apply(queued)).and_then(|()| commit.finish());
+        let committed = applied.and_then(|outcome| {
+            // Also what brings a commit without other changes to the disk.
+            let count =
+                "UPDATE life SET commits = ?2, written_at = ?3, synced_at = synced_at + ?4 WHERE number = ?1";
+            let commits = integer(self.marker.commits() + 1);
+            transaction.prepare_cached(count)?.execute((self.life, commits, integer(now), synced))?;
+            transaction.commit()?;
+            Ok((outcome, synced))
+        });
+        match &committed {
+            Ok(_) => {
+                self.marker.committed(now, synced);
+                self.refused = 0;
+            }
+            Err(_) => self.known.forget(),
+        }
+        committed
+    }
+
+    fn wrote(&mut self, group: Vec<Queued>, outcome: Outcome, synced: bool) {
+        if self.failing_since.take().is_some() {
+            tracing::info!("the log writes again");
+        }
+        self.count(&outcome, &group);
+        let ticket = group.last().map_or(0, |queued| queued.ticket);
+        self.queue.wrote(ticket, group.iter().map(|queued| queued.bytes).sum(), synced);
+        for (conversation, key) in outcome.ripe {
+            self.packer.compact(conversation, key);
+        }
+        for queued in group {
+            if let Op::Keep(checkpoint) = queued.op
+                && let Some(key) = outcome.to_pack.get(&queued.ticket)
+            {
+                let kept = self.packer.keep(*key, checkpoint);
+                if let Err(checkpoint) = kept {
+                    // The packer is gone. Under its key: by now the name may be that of another conversation.
+                    self.queue.put(Op::View(Box::new(PackedView::of(*key, *checkpoint))));
+                }
+            }
+        }
+    }
+
+    /// Takes over what a commit of `group` did beside what it wrote, before it is told to be written.
+    fn count(&self, outcome: &Outcome, group: &[Queued]) {
+        self.tally.commit(outcome);
+        self.leave_out(&outcome.misfits, group);
+        for ticket in &outcome.lost {
+            self.queue.lose(*ticket);
+        }
+        if outcome.sweeps {
+            self.queue.sweep_after(Duration::ZERO);
+        }
+    }
+
+    /// Sets aside appends that do not continue what is written: those behind one that the database refused, for one.
+    fn leave_out(&self, misfits: &[(u64, Seq)], group: &[Queued]) {
+        let of = |ticket: u64| group.iter().find(|queued| queued.ticket == ticket).map(|queued| &queued.op);
+        let why = |head: Seq| format!("the events do not continue the log, which ends at {head}");
+        self.aside.put(misfits.iter().filter_map(|(ticket, head)| Some((of(*ticket)?, why(*head)))));
+        self.queue.count_aside(misfits.len() as u64);
+        for (ticket, head) in misfits {
+            if let Some(conversation) = of(*ticket).and_then(Op::conversation) {
+                self.queue.misfit(conversation, *head);
+            }
+        }
+    }
+
+    /// Deletes some rows of conversations that went. Returns whether more are left and can be deleted.
+    fn sweep(&mut self) -> bool {
+        let began = Instant::now();
+        match sweep::step(&mut self.connection) {
+            Ok(true) => {
+                self.queue.sweep_after(began.elapsed());
+                true
+            }
+            Ok(false) => {
+                self.queue.swept();
+                false
+            }
+            Err(error) => {
+                tracing::warn!(%error, "conversations that went still take room");
+                self.queue.sweep_after(PAUSE_MAX);
+                false
+            }
+        }
+    }
+
+    fn failed(&mut self, error: &rusqlite::Error) {
+        let since = *self.failing_since.get_or_insert_with(|| {
+            tracing::warn!(%error, "the log cannot write");
+            clock::now_ms()
+        });
+        let full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
+        let code = if full { "disk_full" } else { "disk_failing" };
+        self.queue.failed(Fault { code, what: Arc::from(error.to_string()), since });
+    }
+
+    /// Lets conversations go before the rest is tried again: what is to be written may need their room.
+    fn make_room(&mut self, group: &mut Vec<Queued>) {
+        let waiting = self.queue.rest();
+        // What waits comes after the other half of a group that was cut.
+        if self.halvings == 0 && waiting.iter().any(|queued| matches!(queued.op, Op::Remove(_))) {
+            group.extend(waiting);
+        } else {
+            self.queue.put_back(waiting);
+        }
+        if self.halvings == 0 {
+            self.remove_first(group);
+        }
+        for _ in 0..SWEEPS_WHEN_FULL {
+            if !self.sweep() {
+                break;
+            }
+        }
+        // What is in the write-ahead log goes into the file, and the log begins again in the room that it has.
+        // When that fails too, the next commit says so.
+        drop(self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_row| Ok(())));
+    }
+
+    /// Commits the removals of `group` by themselves, if they can be.
+    fn remove_first(&mut self, group: &mut Vec<Queued>) {
+        removals_first(group);
+        let removals = group.iter().take_while(|queued| matches!(queued.op, Op::Remove(_))).count();
+        let rest = group.split_off(removals);
+        let removals = std::mem::replace(group, rest);
+        if removals.is_empty() {
+            return;
+        }
+        let Ok((outcome, synced)) = self.commit(&removals) else {
+            group.splice(0..0, removals);
+            return;
+        };
+        self.count(&outcome, &removals);
+        let bytes: usize = removals.iter().map(|queued| queued.bytes).sum();
+        let last = removals.iter().map(|queued| queued.ticket).max().unwrap_or(0);
+        match group.last_mut() {
+            // Of one of them it is told when all before it is written.
+            Some(end) => {
+                end.ticket = end.ticket.max(last);
+                end.bytes += bytes;
+            }
+            None => self.queue.wrote(last, bytes, synced),
+        }
+    }
+
+    /// Notes that the log ended well.
+    fn close(&mut self) {
+        let closed = self.note_the_end();
+        if let Err(error) = closed {
+            tracing::warn!(%error, "the log could not note that it ended well");
+        }
+    }
+
+    fn note_the_end(&mut self) -> rusqlite::Result<()> {
+        self.connection.pragma_update(None, "synchronous", "full")?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for conversation in self.queue.holed() {
+            let unsound = "UPDATE conversation SET life = 0 WHERE id = ?1";
+            transaction.execute(unsound, [conversation.as_str()])?;
+        }
+        transaction.execute("UPDATE life SET ended_well = 1 WHERE number = ?1", [self.life])?;
+        transaction.commit()?;
+        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_row| Ok(()))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let (what, since) = (Arc::from("a fault of the log"), clock::now_ms());
+            self.queue.failed(Fault { code: "disk_failing", what, since });
+        }
+        // Whoever waits, waits no longer.
+        self.queue.end(Stage::Dropped);
+    }
+}
+
+/// Whether the database refuses what is to be written, on a disk that works. All else is held to pass with time.
+fn is_refusal(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{ApiMisuse, ConstraintViolation, ParameterOutOfRange, TooBig, TypeMismatch, Unknown};
+
+    match error.sqlite_error_code() {
+        Some(code) => {
+            matches!(
+                code,
+                ApiMisuse | ConstraintViolation | ParameterOutOfRange | TooBig | TypeMismatch | Unknown
+            )
+        }
+        // A value that cannot be turned into one of the database, or back.
+        None => true,
+    }
+}
+
+/// Removals to the front; what was to be written of those conversations before, never is.
+fn removals_first(group: &mut Vec<Queued>) {
+    let is_removal = |queued: &Queued| matches!(queued.op, Op::Remove(_));
+    let gone: Vec<(u64, ConversationId)> = group
+        .iter()
+        .filter(|queued| is_removal(queued))
+        .filter_map(|queued| queued.op.conversation().map(|id| (queued.ticket, id.clone())))
+        .collect();
+    let moot = |queued: &Queued| {
+        let of = queued.op.conversation();
+        gone.iter().any(|(ticket, id)| queued.ticket < *ticket && of == Some(id))
+    };
+    let last = group.iter().map(|queued| queued.ticket).max().unwrap_or(0);
+    let mut bytes = 0;
+    group.retain(|queued| {
+        let stays = is_removal(queued) || !moot(queued);
+        bytes += if stays { 0 } else { queued.bytes };
+        stays
+    });
+    group.sort_by_key(|queued| (!is_removal(queued), queued.ticket));
+    // The group counts as a whole: its last ticket and all its bytes, whatever of it went.
+    if let Some(end) = group.last_mut() {
+        end.ticket = end.ticket.max(last);
+        end.bytes += bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! The list while its log reads: who watches already goes on, and who begins to misses nothing.
+
+use std::io::IoSlice;
+use std::sync::mpsc;
+
+use model::event::Kind;
+use model::{Envelope, Event, RunId};
+
+use super::*;
+use crate::fanout::outbox::Line;
+use crate::hub::Publication;
+use crate::hub::halting::Halting;
+use event_log::EventLog;
+
+/// How long something that waits for nobody may take.
+const AT_ONCE: Duration = Duration::from_secs(5);
+
+/// A socket that takes everything.
+#[derive(Debug, Default)]
+struct Heard(Mutex<Vec<u8>>);
+
+impl Line for Heard {
+    fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn try_write_vectored(&self, pieces: &[IoSlice<'_>]) -> std::io::Result<usize> {
+        pieces.iter().map(|piece| self.try_write(piece)).sum()
+    }
+}
+
+/// Who watches the list.
+struct Viewer {
+    heard: Arc<Heard>,
+    subscription: Arc<Subscription>,
+}
+
+impl Viewer {
+    fn of(fleet: &Fleet) -> Self {
+        let heard = Arc::<Heard>::default();
+        let line: Arc<dyn Line> = Arc::<Heard>::clone(&heard);
+        Self { heard, subscription: fleet.enter(&Arc::new(Outbox::new(line)), 1, 10) }
+    }
+
+    /// All that it was told.
+    fn heard(&self) -> String {
+        assert!(self.subscription.outbox.flush());
+        String::from_utf8_lossy(&self.heard.0.lock()).into_owned()
+    }
+}
+
+/// A list over a log that halts.
+fn list() -> (Arc<Halting>, Arc<Hub>, Fleet) {
+    let log = Arc::<Halting>::default();
+    let under: Arc<dyn EventLog> = Arc::<Halting>::clone(&log);
+    let hub = Arc::new(Hub::new(under));
+    let fleet = Fleet::new(Arc::clone(&hub), Arc::default());
+    (log, hub, fleet)
+}
+
+fn say(hub: &Hub, conversation: &str, text: &str) {
+    let event = Event::new(&RunId::new("r"), Kind::Status { text: text.to_owned() });
+    let said = Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false };
+    hub.publish(&conversation.parse().unwrap(), Publication::of(vec![said])).unwrap();
+}
+
+/// Where `text` stands in what was heard.
+fn place(heard: &str, text: &str) -> usize {
+    heard.find(text).unwrap_or_else(|| panic!("{text} is not in {heard}"))
+}
+
+#[test]
+fn while_the_list_is_read_for_one_the_others_are_told_what_changes() {
+    let (log, hub, fleet) = list();
+    let watches = Viewer::of(&fleet);
+    fleet.start(&watches.subscription);
+    assert!(watches.heard().contains("\"full\":true"));
+    say(&hub, "here", "before");
+    fleet.round();
+    let begins = Viewer::of(&fleet);
+    log.shut();
+    let (told, done) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let reads = scope.spawn(|| fleet.start(&begins.subscription));
+        log.until_read();
+        say(&hub, "here", "first");
+        scope.spawn(|| {
+            fleet.round();
+            told.send(watches.heard())
+        });
+        let heard = done.recv_timeout(AT_ONCE);
+        say(&hub, "here", "second");
+        log.open();
+        reads.join().unwrap();
+        let heard = heard.expect("it waits for the disk of another viewer");
+        assert!(heard.contains("first"), "{heard}");
+    });
+    let heard = begins.heard();
+    assert!(place(&heard, "before") < place(&heard, "second"), "all rows come first: {heard}");
+    assert!(heard.contains("\"full\":true") && !heard.contains("first"), "as it stands: {heard}");
+    say(&hub, "later", "third");
+    fleet.round();
+    assert!(begins.heard().contains("later"));
+}
+
+#[test]
+fn rows_that_went_while_the_list_was_read_let_it_begin_again() {
+    let (log, _hub, fleet) = list();
+    let begins = Viewer::of(&fleet);
+    log.shut();
+    std::thread::scope(|scope| {
+        let reads = scope.spawn(|| fleet.start(&begins.subscription));
+        log.until_read();
+        fleet.renew();
+        log.open();
+        reads.join().unwrap();
+    });
+    assert!(begins.heard().contains("\"full\":true"));
+    assert_eq!(begins.subscription.outbox.take_parked().len(), 1);
+    assert!(fleet.viewers.lock().members.is_empty());
+}
+
+#[test]
+fn who_leaves_while_the_list_is_read_is_let_go_and_told_nothing() {
+    let (log, hub, fleet) = list();
+    let begins = Viewer::of(&fleet);
+    log.shut();
+    std::thread::scope(|scope| {
+        let reads = scope.spawn(|| fleet.start(&begins.subscription));
+        log.until_read();
+        fleet.leave(&begins.subscription);
+        log.open();
+        reads.join().unwrap();
+    });
+    assert_eq!((Arc::strong_count(&begins.subscription), hub.watchers()), (1, 0));
+    assert_eq!(begins.heard(), "");
+}

@@ -1,0 +1,178 @@
+//! For tests: a log over one in memory whose reading waits until it is told to go on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use model::frame::{ConversationRow, Durability};
+use model::{ConversationId, Seq};
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::watch;
+
+use event_log::{
+    Append, Call, Checkpoint, EventLog, Finds, Import, ListQuery, LogError, MemoryLog, Page, Progress,
+    Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten,
+};
+
+/// How long anybody waits here: then the test has failed.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Halting {
+    under: MemoryLog,
+    stored: Mutex<HashMap<ConversationId, Stored>>,
+    gate: Mutex<Gate>,
+    turned: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Gate {
+    is_shut: bool,
+    waiting: usize,
+}
+
+impl Halting {
+    /// Has `stored` to be read back.
+    pub(crate) fn put(&self, id: &ConversationId, stored: Stored) {
+        self.stored.lock().insert(id.clone(), stored);
+    }
+
+    /// Lets those wait who read from here on.
+    pub(crate) fn shut(&self) {
+        self.gate.lock().is_shut = true;
+    }
+
+    /// Lets everybody go on.
+    pub(crate) fn open(&self) {
+        self.gate.lock().is_shut = false;
+        self.turned.notify_all();
+    }
+
+    /// Returns once somebody waits.
+    pub(crate) fn until_read(&self) {
+        self.wait(|gate| gate.waiting > 0);
+    }
+
+    fn pass(&self) {
+        self.gate.lock().waiting += 1;
+        self.turned.notify_all();
+        self.wait(|gate| !gate.is_shut);
+        self.gate.lock().waiting -= 1;
+    }
+
+    fn wait(&self, is_so: impl Fn(&Gate) -> bool) {
+        let until = Instant::now() + DEADLINE;
+        let mut gate = self.gate.lock();
+        while !is_so(&gate) {
+            let is_over = self.turned.wait_until(&mut gate, until).timed_out();
+            assert!(!is_over, "nothing came of it: {gate:?}");
+        }
+    }
+}
+
+impl EventLog for Halting {
+    fn durability(&self) -> Durability {
+        self.under.durability()
+    }
+
+    fn indexes(&self) -> bool {
+        true
+    }
+
+    fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+        self.under.continues(conversation, after)
+    }
+
+    fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
+        self.under.append(append)
+    }
+
+    fn keep(&self, checkpoint: Checkpoint) -> Ticket {
+        self.under.keep(checkpoint)
+    }
+
+    fn list_as(&self, rows: Vec<ConversationRow>) {
+        self.under.list_as(rows);
+    }
+
+    fn sync(&self) -> Ticket {
+        self.under.sync()
+    }
+
+    fn progress(&self) -> watch::Receiver<Progress> {
+        self.under.progress()
+    }
+
+    fn wanted(&self) -> Vec<ConversationId> {
+        self.under.wanted()
+    }
+
+    fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError> {
+        self.pass();
+        Ok(self.stored.lock().get(conversation).cloned())
+    }
+
+    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError> {
+        self.pass();
+        self.under.read(conversation, after, limit)
+    }
+
+    fn list(&self, query: &ListQuery) -> Result<Vec<ConversationRow>, LogError> {
+        self.pass();
+        self.under.list(query)
+    }
+
+    fn count(&self) -> u64 {
+        self.under.count()
+    }
+
+    fn unfinished(&self) -> Result<Vec<ConversationId>, LogError> {
+        self.under.unfinished()
+    }
+
+    fn search(&self, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
+        self.under.search(query, stop)
+    }
+
+    fn tools(&self) -> Result<Vec<ToolFigures>, LogError> {
+        self.under.tools()
+    }
+
+    fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError> {
+        self.under.attachment(conversation, hash)
+    }
+
+    fn gap(&self, conversation: &ConversationId) -> Result<Option<(Seq, Seq)>, LogError> {
+        self.under.gap(conversation)
+    }
+
+    fn stage(&self, import: Import, append: Append<'_>) -> Ticket {
+        self.under.stage(import, append)
+    }
+
+    fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket {
+        self.under.adopt(import, checkpoint, calls)
+    }
+
+    fn abandon(&self, import: Import) {
+        self.under.abandon(import);
+    }
+
+    fn remove(&self, conversation: &ConversationId) -> Ticket {
+        self.under.remove(conversation)
+    }
+
+    fn expired(
+        &self,
+        rule: &Retention,
+        now: u64,
+        keep: &dyn Fn(&ConversationId) -> bool,
+    ) -> Result<Vec<ConversationId>, LogError> {
+        self.under.expired(rule, now, keep)
+    }
+
+    fn close(&self) -> Result<(), Unwritten> {
+        self.under.close()
+    }
+}
