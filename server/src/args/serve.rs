@@ -81,7 +81,7 @@ pub(crate) struct ServeArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) idle_after: Option<u64>,
     /// About the memory that conversations may hold together before those that nobody uses leave it early; half as much again, and
-    /// conversations over 8 MiB take nothing more until there is room: 256MiB, 1GB [default: 96MiB]
+    /// conversations over 8 MiB take nothing more until there is room; twice as much, and those over 1 MiB: 256MiB, 1GB [default: 64MiB]
     #[arg(long, value_name = "SIZE", env = "FANLIGHT_MEMORY_TARGET")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) memory_target: Option<ByteSize>,

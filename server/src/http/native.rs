@@ -8,7 +8,10 @@ use event_log::reached;
 use model::Position;
 use model::code::ErrorCode;
 use model::frame::Durability;
-use model::limits::{EVENTS_PER_PUBLISH_MAX, LARGE_BODY_BYTES};
+use model::limits::{
+    BODY_BYTES_OF_A_TURN, EVENTS_BODY_BYTES_MAX, EVENTS_PER_PUBLISH_MAX, LARGE_BODIES_AT_ONCE_MAX,
+    LARGE_BODY_BYTES,
+};
 use model::{ConversationId, Envelope};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -18,9 +21,6 @@ use super::params::{self, Path};
 use super::problem::Problem;
 use crate::hub::{Appended, Claim, Publication};
 use crate::state::Shared;
-
-/// Longest body, in bytes.
-const BODY_BYTES_MAX: usize = 16 << 20;
 
 /// What came of the request.
 #[derive(Debug, Serialize)]
@@ -51,13 +51,14 @@ pub(crate) async fn publish(
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
-    let body = body::plain(request, BODY_BYTES_MAX).await?;
+    let body = body::plain(request, EVENTS_BODY_BYTES_MAX).await?;
     let arrived = Arrived { shared: Arc::clone(&shared), conversation, claim, durability, body };
     let appended = if arrived.body.len() <= LARGE_BODY_BYTES {
         arrived.publish()?
     } else {
         // Some ten milliseconds for a large one: too long for a thread that serves sockets.
-        let turn = Arc::clone(&shared.work.bodies).acquire_owned().await;
+        let turns = turns(arrived.body.len());
+        let turn = Arc::clone(&shared.work.bodies).acquire_many_owned(turns).await;
         let turn = turn.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
         let work = shared.work.run(move || {
             let appended = arrived.publish();
@@ -74,6 +75,12 @@ pub(crate) async fn publish(
         duplicate: appended.duplicate,
         durability,
     }))
+}
+
+/// The number of turns that a body of `bytes` takes, at least one and at most all.
+fn turns(bytes: usize) -> u32 {
+    let turns = bytes.div_ceil(BODY_BYTES_OF_A_TURN).clamp(1, LARGE_BODIES_AT_ONCE_MAX);
+    u32::try_from(turns).unwrap_or(1)
 }
 
 /// A body that is there, and where its events go.
@@ -126,4 +133,19 @@ fn collect<'a>(
         );
     }
     Ok(events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_takes_turns_by_its_size_and_the_largest_takes_all() {
+        assert_eq!(turns(LARGE_BODY_BYTES + 1), 1);
+        assert_eq!(turns(BODY_BYTES_OF_A_TURN), 1);
+        assert_eq!(turns(BODY_BYTES_OF_A_TURN + 1), 2);
+        assert_eq!(turns(EVENTS_BODY_BYTES_MAX), 4);
+        // Never more than there are: such a request would wait for ever.
+        assert_eq!(turns(usize::MAX), 4);
+    }
 }

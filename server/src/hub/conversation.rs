@@ -417,7 +417,9 @@ impl State {
         let held = self.view_bytes;
         match held {
             held if held < publication.room => Ok(()),
-            held if held < CONVERSATION_BYTES_MAX => Err(AppendError::Crowded { held }),
+            held if held < CONVERSATION_BYTES_MAX => {
+                Err(AppendError::Crowded { held, room: publication.room })
+            }
             held => Err(AppendError::Full { held }),
         }
     }

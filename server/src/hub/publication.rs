@@ -3,7 +3,7 @@
 use event_log::{Attachment, LogError, Ticket};
 use model::code::ErrorCode;
 use model::frame::Durability;
-use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX, CROWDED_CONVERSATION_BYTES_MAX};
+use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
 use model::{Envelope, Position, RunId};
 
 use super::orphans::Speaker;
@@ -109,11 +109,13 @@ pub(crate) enum AppendError {
     },
     /// The conversations in memory hold more together than they may, and this one is large.
     #[error(
-        "the hub is short of memory: this conversation holds {held} bytes, and one over {CROWDED_CONVERSATION_BYTES_MAX} takes more when others have left memory; try again in a moment"
+        "the hub is short of memory: this conversation holds {held} bytes, and one over {room} takes more when others have left memory; try again in a moment"
     )]
     Crowded {
         /// About the bytes that its state holds.
         held: u64,
+        /// The bytes that it may hold for now.
+        room: u64,
     },
     /// The log and the hub disagree about where the conversation stands: a fault of the hub.
     #[error("the log did not take the events: {0}")]

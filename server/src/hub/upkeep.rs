@@ -9,6 +9,7 @@ use event_log::blocking;
 use model::frame::ConversationRow;
 use model::limits::{
     CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX, CROWDED_CONVERSATION_BYTES_MAX, CROWDED_PERCENT,
+    FULL_CONVERSATION_BYTES_MAX, FULL_PERCENT,
 };
 
 use super::conversation::Use;
@@ -148,8 +149,11 @@ impl Hub {
     /// The most memory that the state of a conversation may hold now and still grow, in bytes. It is less while all of them together
     /// hold more than their target and cannot leave: in the newest round of upkeep, since what comes is only estimated.
     pub(super) fn room(&self) -> u64 {
-        let crowded = self.memory_target.saturating_mul(CROWDED_PERCENT) / 100;
-        if self.counted.load(Ordering::Relaxed) > crowded {
+        let counted = self.counted.load(Ordering::Relaxed);
+        let is_over = |percent| counted > self.memory_target.saturating_mul(percent) / 100;
+        if is_over(FULL_PERCENT) {
+            FULL_CONVERSATION_BYTES_MAX
+        } else if is_over(CROWDED_PERCENT) {
             CROWDED_CONVERSATION_BYTES_MAX
         } else {
             CONVERSATION_BYTES_MAX

@@ -90,7 +90,7 @@ pub const RING_BYTES_MAX: usize = 8 << 20;
 pub const RING_EVENTS_MAX: usize = 20_000;
 
 /// About the memory that conversations hold, in bytes, their states and newest events, above which idle ones leave it early.
-pub const MEMORY_BYTES_TARGET: u64 = 96 << 20;
+pub const MEMORY_BYTES_TARGET: u64 = 64 << 20;
 
 /// Share of that target, in percent, above which the hub is crowded: then a conversation larger than
 /// [`CROWDED_CONVERSATION_BYTES_MAX`] takes nothing more from outside that makes it larger, until there is room.
@@ -98,6 +98,13 @@ pub const CROWDED_PERCENT: u64 = 150;
 
 /// About the memory that the state of one conversation may hold, in bytes, while the hub is crowded.
 pub const CROWDED_CONVERSATION_BYTES_MAX: u64 = 8 << 20;
+
+/// Share of the target, in percent, above which the hub is full: then [`FULL_CONVERSATION_BYTES_MAX`] holds in the place of
+/// [`CROWDED_CONVERSATION_BYTES_MAX`].
+pub const FULL_PERCENT: u64 = 200;
+
+/// About the memory that the state of one conversation may hold, in bytes, while the hub is full.
+pub const FULL_CONVERSATION_BYTES_MAX: u64 = 1 << 20;
 
 /// About the memory that the state of one conversation holds, in bytes, above which it takes nothing more from outside that makes
 /// it larger.
@@ -166,8 +173,15 @@ pub const TRANSFERS_OPEN_MAX: usize = 256;
 /// files as a rule: half of them.
 pub const STREAMS_OPEN_MAX: usize = 512;
 
+/// Longest body of `POST /v1/conversations/{c}/events`, in bytes. A longer one is refused (413).
+pub const EVENTS_BODY_BYTES_MAX: usize = 16 << 20;
+
 /// Most bodies over [`LARGE_BODY_BYTES`] whose events are read and published at a time. Another one waits for its turn.
 pub const LARGE_BODIES_AT_ONCE_MAX: usize = 4;
+
+/// A body takes one of those turns for each so many bytes that it has: while the largest is read, no other is, since a body and the events
+/// that are made of it are in memory together.
+pub const BODY_BYTES_OF_A_TURN: usize = EVENTS_BODY_BYTES_MAX / LARGE_BODIES_AT_ONCE_MAX;
 
 /// A body of events with more bytes than this is read behind the threads that serve sockets.
 pub const LARGE_BODY_BYTES: usize = 64 << 10;

@@ -1,6 +1,8 @@
 //! The short form of a view, for checks and scripts (`fanlight fold --summary`, `?summary`).
 
-use serde::Serialize;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::anomaly::Anomaly;
@@ -23,8 +25,10 @@ struct RunSummary<'a> {
     status: RunStatus,
     model: Option<&'a str>,
     finish_reason: Option<&'a str>,
-    text: String,
-    thinking: String,
+    #[serde(serialize_with = "answer")]
+    text: &'a RunView,
+    #[serde(serialize_with = "thinking")]
+    thinking: &'a RunView,
     tool_calls: Vec<CallSummary<'a>>,
     agents: Vec<AgentSummary<'a>>,
     usage: Option<Usage>,
@@ -83,8 +87,8 @@ fn run_summary<'a>(id: &'a str, run: &'a RunView) -> RunSummary<'a> {
         status: run.status,
         model: run.model.as_deref(),
         finish_reason: run.finish_reason.as_deref(),
-        text: run.answer(),
-        thinking: run.thinking(),
+        text: run,
+        thinking: run,
         tool_calls: run.tools.iter().map(|(id, tool)| call_summary(id, tool)).collect(),
         agents: agents.collect(),
         usage: run.usage,
@@ -102,6 +106,23 @@ fn call_summary<'a>(id: &'a ToolCallId, tool: &'a ToolView) -> CallSummary<'a> {
         is_error: tool.is_error,
         latency_ms: tool.latency_ms(),
         agent: tool.agent.as_ref().map(crate::AgentId::as_str),
+    }
+}
+
+fn answer<S: Serializer>(run: &RunView, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&Joined(run.answer_texts()))
+}
+
+fn thinking<S: Serializer>(run: &RunView, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&Joined(run.thinking_texts()))
+}
+
+/// Texts that are written one behind the other. They are not copied into one: the texts of a run may have 64 MiB.
+struct Joined<I>(I);
+
+impl<'a, I: Iterator<Item = &'a str> + Clone> fmt::Display for Joined<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.clone().try_for_each(|text| f.write_str(text))
     }
 }
 

@@ -357,16 +357,26 @@ impl RunView {
 
     /// The visible answer of the main agent: all its text parts, in order.
     pub fn answer(&self) -> String {
-        self.joined(|kind| matches!(kind, PartKind::Text | PartKind::Refusal))
+        self.answer_texts().collect()
+    }
+
+    /// The texts that [`answer`](Self::answer) joins.
+    pub(crate) fn answer_texts(&self) -> impl Iterator<Item = &str> + Clone {
+        self.texts(|kind| matches!(kind, PartKind::Text | PartKind::Refusal))
     }
 
     /// The reasoning of the main agent, all of it, in order.
     pub fn thinking(&self) -> String {
-        self.joined(|kind| kind == PartKind::Thinking)
+        self.thinking_texts().collect()
     }
 
-    fn joined(&self, wanted: impl Fn(PartKind) -> bool) -> String {
-        let parts = self.parts.values().filter(|part| part.agent.is_none() && wanted(part.kind));
-        parts.map(|part| part.body.text.as_str()).collect()
+    /// The texts that [`thinking`](Self::thinking) joins.
+    pub(crate) fn thinking_texts(&self) -> impl Iterator<Item = &str> + Clone {
+        self.texts(|kind| kind == PartKind::Thinking)
+    }
+
+    fn texts(&self, wanted: fn(PartKind) -> bool) -> impl Iterator<Item = &str> + Clone {
+        let parts = self.parts.values().filter(move |part| part.agent.is_none() && wanted(part.kind));
+        parts.map(|part| part.body.text.as_str())
     }
 }

@@ -10,7 +10,7 @@ Every field of every event and frame ([protocol](protocol.md)), what bounds it, 
 `cargo xtask bounds` from `schema/*.json` and `schema/bounds.txt`; tidy fails where a field has no bound, where a bound names
 no limit of `shared/model/src/limits.rs`, and where the test is not there. A field that only the hub writes says what it writes.
 
-A frame of a client has at most `INBOUND_FRAME_BYTES_MAX` bytes, a body of native events 16 MiB, an import `IMPORT_BYTES_MAX`, whatever
+A frame of a client has at most `INBOUND_FRAME_BYTES_MAX` bytes, a body of native events `EVENTS_BODY_BYTES_MAX`, an import `IMPORT_BYTES_MAX`, whatever
 stands in them; and the bytes that were received count for the ring (`RING_BYTES_MAX`) and the queue of the log
 (`LOG_QUEUE_BYTES_MAX`), whichever field they stand in.
 

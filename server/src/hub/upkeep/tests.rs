@@ -192,9 +192,9 @@ fn i7_where_memory_is_short_large_conversations_wait_and_small_ones_go_on() {
         off: None,
         text: "x".repeat(bytes).as_str().into(),
     };
-    for (name, mib) in [("large", 9), ("other", 4), ("small", 1)] {
-        let begins = Kind::PartStart { part: part.clone(), kind: PartKind::Text };
-        says(&hub, name, vec![start(), begins, text(mib << 20)]);
+    let begins = || Kind::PartStart { part: part.clone(), kind: PartKind::Text };
+    for (name, kib) in [("large", 9 << 10), ("other", 4 << 10), ("small", 512)] {
+        says(&hub, name, vec![start(), begins(), text(kib << 10)]);
     }
     let more = |name: &str, kind: Kind| {
         let said = Publication::of(vec![envelope(kind)]);
@@ -202,8 +202,14 @@ fn i7_where_memory_is_short_large_conversations_wait_and_small_ones_go_on() {
     };
     hub.keep_up(0, bounds);
     assert_eq!(more("large", text(1)), Err(ErrorCode::TooMany));
+    assert_eq!(more("other", text(1)), Ok(1));
+    assert_eq!(more("small", text(1)), Ok(1));
+    says(&hub, "more", vec![start(), begins(), text(3 << 20)]);
+    hub.keep_up(0, bounds);
+    assert_eq!(more("other", text(1)), Err(ErrorCode::TooMany), "with twice the target, over 1 MiB is large");
     assert_eq!(more("small", text(1)), Ok(1));
     assert_eq!(more("other", end()), Ok(1));
+    assert_eq!(more("more", end()), Ok(1));
     rounds(&hub, &hand, 0, bounds);
     assert!(!hub.conversations.contains_key(&id("other")), "it is over, and makes room");
     assert_eq!(more("large", text(1)), Ok(1));
