@@ -176,7 +176,7 @@ fn speak(store: Store) {
         now
     });
     Effect::new(move |was: Option<Status>| {
-        let now = store.status.get();
+        let now = store.link.status.get();
         if was.is_some_and(|was| now.is_lost_since(&was)) {
             store.spoken.interrupt("Connection lost".to_owned());
         }

@@ -15,8 +15,10 @@ use model::backoff;
 use model::code::CloseCode;
 
 mod ending;
+mod notices;
 
 pub use ending::{Ending, ending};
+pub use notices::{is_still_told, log_after, round_trip};
 
 /// Longest time from the first try to the welcome, in milliseconds.
 const HANDSHAKE_MS: u64 = 10_000;

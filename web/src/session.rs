@@ -9,7 +9,7 @@ use web_sys::Event;
 use crate::browser;
 use crate::link::{Act, Input, Link, Status};
 use crate::store::Store;
-use leptos::prelude::{Set as _, WithUntracked as _};
+use leptos::prelude::WithUntracked as _;
 
 mod socket;
 
@@ -40,7 +40,7 @@ pub(crate) fn start(store: Store, with_fleet: bool) {
         Rc::new(RefCell::new(Session { link: Link::default(), socket: None, serial: 0, store, with_fleet }));
     let sending = Rc::clone(&session);
     let waking = Rc::clone(&session);
-    store.connect_to(move |frame| sending.borrow().send(&frame), move || step(&waking, Input::Wake));
+    store.link.connect_to(move |frame| sending.borrow().send(&frame), move || step(&waking, Input::Wake));
     let hears = |name: &'static str, input: Input| {
         let session = Rc::clone(&session);
         browser::listen(&browser::window(), name, move |_: Event| step(&session, input.clone()));
@@ -64,14 +64,13 @@ pub(crate) fn start(store: Store, with_fleet: bool) {
 
 /// Measures the way to the hub and back, while somebody looks. Sockets have no pings that a page may send.
 fn measure(store: Store) {
-    if store.status.with_untracked(|status| *status != Status::Up) || browser::document().hidden() {
+    if store.link.status.with_untracked(|status| *status != Status::Up) || browser::document().hidden() {
         return;
     }
     leptos::task::spawn_local(async move {
         let from = browser::now_ms();
         let is_there = browser::fetch_text("/healthz").await.is_ok();
-        let rtt = browser::now_ms().saturating_sub(from).max(1);
-        store.rtt_ms.set(is_there.then_some(rtt));
+        store.link.measured(from, is_there);
     });
 }
 
@@ -111,7 +110,7 @@ fn step(session: &Shared, input: Input) {
     let status = it.link.status(now);
     let store = it.store;
     drop(it);
-    store.set_status(status);
+    store.link.set_status(status);
 }
 
 /// Takes a word of the socket with the number `serial`.

@@ -5,7 +5,7 @@
 
 use leptos::prelude::*;
 use model::fold::Change;
-use model::frame::{ClientFrame, LogHealth, ServerFrame};
+use model::frame::{ClientFrame, ServerFrame};
 use model::view::Item;
 use model::{AgentId, ConversationId, RunId, View};
 
@@ -13,7 +13,6 @@ use crate::browser;
 use crate::control::{Agent, Control};
 use crate::find::Sought;
 use crate::forms::Forms;
-use crate::link::Status;
 use crate::model::Model;
 use crate::open::{Choices, Fold, Level, StepsChoice};
 use crate::scroll::Scroller;
@@ -24,6 +23,7 @@ mod copy;
 mod faces;
 mod find;
 mod forms;
+mod link;
 mod over;
 mod paint;
 mod reads;
@@ -36,6 +36,7 @@ mod voice;
 mod wall;
 
 pub(crate) use faces::{Over, Sheet, Tab};
+use link::LinkStore;
 use paint::Painter;
 pub(crate) use recording::Opened;
 pub(crate) use replay::Replaying;
@@ -62,7 +63,8 @@ pub(crate) struct Parts {
     model: StoredValue<Model, LocalStorage>,
     choices: StoredValue<Choices, LocalStorage>,
     painter: StoredValue<Painter, LocalStorage>,
-    ports: StoredValue<Option<Ports>, LocalStorage>,
+    /// The link.
+    pub(crate) link: LinkStore,
     /// Everything about scrolling.
     pub(crate) scroller: StoredValue<Scroller, LocalStorage>,
     /// The conversation that is drawn; components below it are made anew when it changes.
@@ -79,10 +81,6 @@ pub(crate) struct Parts {
     pub(crate) following: RwSignal<bool>,
     /// The hub's time, once a second, standing still while the link is away.
     pub(crate) now: RwSignal<u64>,
-    /// The link.
-    pub(crate) status: RwSignal<Status>,
-    /// Why the hub's log cannot write, and since when.
-    pub(crate) log: RwSignal<Option<(LogHealth, u64)>>,
     /// The level of detail.
     pub(crate) level: RwSignal<Level>,
     /// The sheet that lies over a narrow page.
@@ -104,8 +102,6 @@ pub(crate) struct Parts {
     pub(crate) wall: RwSignal<bool>,
     /// The conversation that was looked at before the wall.
     before_wall: StoredValue<Option<ConversationId>, LocalStorage>,
-    /// What is told of the link's return.
-    pub(crate) mark: RwSignal<Option<String>>,
     /// What lies over the page.
     pub(crate) over: RwSignal<Over>,
     /// What had the focus before.
@@ -143,10 +139,6 @@ pub(crate) struct Parts {
     pub(crate) spoken: Voice,
     /// The first conversation that came while the page showed how to make one.
     pub(crate) first: RwSignal<Option<String>>,
-    /// How many watch the conversation, as the hub last said.
-    pub(crate) viewers: RwSignal<u64>,
-    /// From a request to its answer, in milliseconds.
-    pub(crate) rtt_ms: RwSignal<Option<u64>>,
     control: StoredValue<Control, LocalStorage>,
     commanded: Trigger,
     /// The agents of the hub that can be asked.
@@ -175,12 +167,6 @@ type ChooseFile = Box<dyn Fn(&web_sys::HtmlInputElement)>;
 /// See [`Parts::reopen`].
 type Reopen = Box<dyn Fn(&'static str)>;
 
-/// The ways to the session, which components do not see.
-struct Ports {
-    send: Box<dyn Fn(ClientFrame)>,
-    wake: Box<dyn Fn()>,
-}
-
 /// The store of this page.
 pub(crate) fn use_store() -> Store {
     expect_context::<Store>()
@@ -205,7 +191,7 @@ impl Store {
             model: StoredValue::new_local(Model::default()),
             choices: StoredValue::new_local(Choices::at(level)),
             painter: StoredValue::new_local(Painter::default()),
-            ports: StoredValue::new_local(None),
+            link: LinkStore::new(),
             scroller: StoredValue::new_local(Scroller::default()),
             conversation: RwSignal::new(None),
             seq: RwSignal::new(0),
@@ -214,8 +200,6 @@ impl Store {
             unseen: RwSignal::new(0),
             following: RwSignal::new(true),
             now: RwSignal::new(browser::now_ms()),
-            status: RwSignal::new(Status::Connecting),
-            log: RwSignal::new(None),
             level: RwSignal::new(level),
             sheet: RwSignal::new(Sheet::None),
             panel: RwSignal::new(panel),
@@ -227,7 +211,6 @@ impl Store {
             drawn: Trigger::new(),
             wall: RwSignal::new(false),
             before_wall: StoredValue::new_local(None),
-            mark: RwSignal::new(None),
             over: RwSignal::new(Over::default()),
             before_over: StoredValue::new_local(None),
             keys_off: RwSignal::new(browser::setting("keys").is_some_and(|word| word == "off")),
@@ -249,8 +232,6 @@ impl Store {
             seen: RwSignal::new(seen::kept()),
             spoken: Voice::new(),
             first: RwSignal::new(None),
-            viewers: RwSignal::new(0),
-            rtt_ms: RwSignal::new(None),
             control: StoredValue::new_local(Control::default()),
             commanded: Trigger::new(),
             agents: RwSignal::new(Vec::new()),
@@ -270,35 +251,20 @@ impl Store {
 
     // === What the session calls ===
 
-    /// Names the ways to the session.
-    pub(crate) fn connect_to(self, send: impl Fn(ClientFrame) + 'static, wake: impl Fn() + 'static) {
-        self.ports.set_value(Some(Ports { send: Box::new(send), wake: Box::new(wake) }));
-    }
-
     /// Takes a frame; the answer to send.
     pub(crate) fn take(self, frame: ServerFrame) -> Option<ClientFrame> {
         match &frame {
-            // A hub whose log is well does not say so to those who come.
             ServerFrame::Welcome(_) => {
-                self.set_log(None);
+                self.link.hear(&frame);
                 self.ask_agents();
             }
+            ServerFrame::Health { .. } => self.link.hear(&frame),
             ServerFrame::Done(_) | ServerFrame::Refused { .. } => self.hear_answer(&frame),
-            ServerFrame::Health { log: LogHealth::Well, .. } => self.set_log(None),
-            ServerFrame::Health { log, since, .. } => {
-                self.set_log(Some((*log, since.unwrap_or_else(browser::now_ms))));
-            }
             _ => {}
         }
         let answer = self.model.try_update_value(|model| model.take(frame, browser::now_ms()))?;
         self.ask_painting();
         answer
-    }
-
-    fn set_log(self, failing: Option<(LogHealth, u64)>) {
-        if self.log.with_untracked(|known| *known != failing) {
-            self.log.set(failing);
-        }
     }
 
     /// What to ask for on a new socket.
@@ -314,13 +280,6 @@ impl Store {
         self.model.update_value(Model::disconnected);
     }
 
-    /// Says how the link stands.
-    pub(crate) fn set_status(self, status: Status) {
-        if self.status.with_untracked(|known| *known != status) {
-            self.status.set(status);
-        }
-    }
-
     // === What components call ===
 
     /// Looks at a conversation.
@@ -333,25 +292,8 @@ impl Store {
             self.first.set(None);
         }
         let frames = self.model.try_update_value(|model| model.open(conversation)).unwrap_or_default();
-        self.send(frames);
+        self.link.send(frames);
         self.ask_painting();
-    }
-
-    fn send(self, frames: Vec<ClientFrame>) {
-        self.ports.with_value(|ports| {
-            if let Some(ports) = ports {
-                frames.into_iter().for_each(&ports.send);
-            }
-        });
-    }
-
-    /// Tries to connect now.
-    pub(crate) fn retry_now(self) {
-        self.ports.with_value(|ports| {
-            if let Some(ports) = ports {
-                (ports.wake)();
-            }
-        });
     }
 
     /// Reads the model, without tracking anything.
@@ -486,6 +428,6 @@ impl Store {
 
     /// Whether a link is there, so that what runs is known to run.
     pub(crate) fn is_current(self) -> bool {
-        self.replay.with(Option::is_some) || self.status.with(|status| *status == Status::Up)
+        self.replay.with(Option::is_some) || self.link.is_up()
     }
 }

@@ -232,7 +232,7 @@ fn StopSlow(ids: Ids) -> impl IntoView {
     let is_waiting = Memo::new(move |_| store.control(|control| control.is_waiting(&at)));
     view! {
         <div class="line acts-row">
-            <button type="button" class="act" data-t="stop-slow" disabled=move || is_waiting.get() || !store.is_up()
+            <button type="button" class="act" data-t="stop-slow" disabled=move || is_waiting.get() || !store.link.is_up()
                 on:click=move |_| store.stop()>{icon("#stop", "")} {move || if is_waiting.get() { "Stopping" } else { "Stop the run" }}</button>
         </div>
     }

@@ -54,7 +54,7 @@ fn Form() -> impl IntoView {
         store.keep_draft(untrack(|| conversation(store)).as_ref(), &written);
         text.set(written);
     };
-    let can_send = move || store.is_up() && text.with(|text| !text.trim().is_empty());
+    let can_send = move || store.link.is_up() && text.with(|text| !text.trim().is_empty());
     let send = move || {
         if untrack(can_send) {
             let said = text.get_untracked().trim().to_owned();
@@ -100,7 +100,7 @@ fn Stop(run: RunId) -> impl IntoView {
     let is_waiting = Memo::new(move |_| store.control(|control| control.is_waiting(&at)));
     view! {
         <button type="button" class="act" data-t="stop" title="Stop (.)"
-            disabled=move || is_waiting.get() || !store.is_up() on:click=move |_| store.stop()>
+            disabled=move || is_waiting.get() || !store.link.is_up() on:click=move |_| store.stop()>
             {icon("#stop", "")} {move || if is_waiting.get() { "Stopping" } else { "Stop" }}
         </button>
     }
@@ -135,7 +135,7 @@ fn Who(answers: Memo<String>) -> impl IntoView {
 fn Trouble(going: Memo<Option<RunId>>) -> impl IntoView {
     let store = use_store();
     let words = Memo::new(move |_| {
-        if !store.is_up() {
+        if !store.link.is_up() {
             return Some(("meta", "Not connected: what you write stays here.".to_owned()));
         }
         let here = conversation(store).map(At::Composer);
@@ -161,7 +161,8 @@ pub(super) fn unheard(store: Store) -> Memo<Vec<String>> {
 #[component]
 pub(super) fn Unheard(said: Memo<Vec<String>>) -> impl IntoView {
     let store = use_store();
-    let word = move || if store.is_up() { "Sending…" } else { "Not sent yet: it is when the hub is back" };
+    let word =
+        move || if store.link.is_up() { "Sending…" } else { "Not sent yet: it is when the hub is back" };
     move || {
         let said = said.get().into_iter();
         said.map(|text| {

@@ -96,7 +96,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
         let why = store.control(|control| at.with_value(|at| control.trouble(at).map(str::to_owned)));
         why.filter(|_| is_asked.get())
     };
-    let is_off = move || !is_asked.get() || is_waiting.get() || !store.is_up();
+    let is_off = move || !is_asked.get() || is_waiting.get() || !store.link.is_up();
     let saw = seen(store, ids, is_asked);
     let approve = move |arguments: Option<serde_json::Value>| {
         let (run, tool) = ids.get_value();

@@ -32,7 +32,7 @@ pub(super) fn Details() -> impl IntoView {
             None => store.conversation.with(|id| id.as_ref().map(ToString::to_string)).unwrap_or_default(),
         };
         let now = store.now.get_untracked();
-        let status = store.status.get();
+        let status = store.link.status.get();
         let told = store.model(|model| {
             let link = details::link(model, &status, browser::date_and_time);
             details::sections(model, name, now, browser::date_and_time).into_iter().chain(link)

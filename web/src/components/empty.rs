@@ -40,10 +40,10 @@ pub(super) fn Empty() -> impl IntoView {
             return Why::Fresh;
         }
         // What the hub says against it is the answer, whatever else is known.
-        if let Some(problem) = problem.filter(|_| store.status.with(Status::has_socket)) {
+        if let Some(problem) = problem.filter(|_| store.link.status.with(Status::has_socket)) {
             return Why::Refused(problem);
         }
-        match store.status.get() {
+        match store.link.status.get() {
             Status::Up | Status::Silent(_) if store.conversation.with(Option::is_some) => {
                 if is_known && store.live.get() { Why::NothingYet } else { Why::Loading }
             }
@@ -115,7 +115,7 @@ fn NoHub() -> impl IntoView {
             <p>"This page is from " <code>{browser::origin()}</code> ". If the hub was stopped, start it again:"</p>
             <Line line="fanlight serve".to_owned() />
             <p class="meta">"The page connects by itself as soon as it is there. "
-                <button type="button" class="link" on:click=move |_| store.retry_now()>"Try now"</button>
+                <button type="button" class="link" on:click=move |_| store.link.retry_now()>"Try now"</button>
             </p>
         </div>
     }

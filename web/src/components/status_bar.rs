@@ -14,7 +14,7 @@ const QUIET_MS: u64 = 10_000;
 
 /// The state in one word, as tests and styles know it, and what the reader is told.
 fn words(store: Store) -> (&'static str, String) {
-    match store.status.get() {
+    match store.link.status.get() {
         Status::Connecting => ("connecting", "Connecting…".to_owned()),
         Status::Up if !store.live.get() => {
             store.seq.track();
@@ -49,7 +49,7 @@ fn words(store: Store) -> (&'static str, String) {
 
 /// The link is well: how long the way to the hub and back is.
 fn live(store: Store) -> String {
-    store.rtt_ms.get().map_or_else(|| "Live".to_owned(), |ms| format!("Live {ms} ms"))
+    store.link.rtt_ms.get().map_or_else(|| "Live".to_owned(), |ms| format!("Live {ms} ms"))
 }
 
 /// A slow agent is no dead link: say which it is.
@@ -79,7 +79,7 @@ pub(crate) fn Connection() -> impl IntoView {
             <span class="dot"></span>
             {move || words.get().1}
             {move || is_away().then(|| view! {
-                " · " <button type="button" class="link" on:click=move |_| store.retry_now()>"Now"</button>
+                " · " <button type="button" class="link" on:click=move |_| store.link.retry_now()>"Now"</button>
             })}
             {move || (words.get().0 == "ended").then(|| view! { " · " <Reload /> })}
         </span>
@@ -98,7 +98,7 @@ pub(super) fn Reload() -> impl IntoView {
 fn Log() -> impl IntoView {
     let store = use_store();
     move || {
-        let (why, since) = store.log.get()?;
+        let (why, since) = store.link.log.get()?;
         let (state, what) = match why {
             LogHealth::DiskFull => ("disk_full", "The hub's disk is full"),
             _ => ("disk_failing", "The hub cannot write to its disk"),

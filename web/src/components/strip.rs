@@ -10,7 +10,7 @@ use crate::store::use_store;
 #[component]
 pub(super) fn Strip() -> impl IntoView {
     let store = use_store();
-    let stale = Memo::new(move |_| match store.status.get() {
+    let stale = Memo::new(move |_| match store.link.status.get() {
         Status::Reconnecting { is_stale: true, since, .. } => Some(since),
         _ => None,
     });
@@ -18,7 +18,7 @@ pub(super) fn Strip() -> impl IntoView {
         store.conversation.track();
         store.seq.track();
         store.track_items();
-        let is_there = store.status.with(Status::has_socket) && store.recording.with(Option::is_none);
+        let is_there = store.link.status.with(Status::has_socket) && store.recording.with(Option::is_none);
         store.model(|model| {
             model.problem().filter(|_| is_there && !model.view().items.is_empty()).map(str::to_owned)
         })

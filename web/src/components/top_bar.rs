@@ -114,7 +114,7 @@ pub(crate) fn TopBar() -> impl IntoView {
 fn Watching() -> impl IntoView {
     let store = use_store();
     move || {
-        let viewers = store.viewers.get();
+        let viewers = store.link.viewers.get();
         (viewers > 1).then(|| {
             view! {
                 <span class="pill num hide" data-t="watching" title="Viewers of this conversation, you among them">
@@ -131,7 +131,7 @@ fn Progress() -> impl IntoView {
     let store = use_store();
     let part = Memo::new(move |_| {
         store.seq.track();
-        let is_catching_up = !store.live.get() && store.status.with(|status| *status == Status::Up);
+        let is_catching_up = !store.live.get() && store.link.status.with(|status| *status == Status::Up);
         is_catching_up.then(|| store.model(crate::model::Model::caught_up)).flatten()
     });
     move || {

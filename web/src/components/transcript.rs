@@ -51,7 +51,7 @@ pub(crate) fn Transcript() -> impl IntoView {
                 <div class="col" class:wide=move || store.compared.with(Option::is_some) node_ref=content>{move || (!store.wall.get()).then(|| view! { <Content /> })}</div>
                 <div class="spacer" node_ref=spacer></div>
             </div>
-            {move || store.mark.get().map(|words| view! {
+            {move || store.link.mark.get().map(|words| view! {
                 <p class="mark-line meta num" data-t="mark"><span>{words}</span></p>
             })}
             <Jump />

@@ -36,7 +36,7 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
                 <button type="button" class="copy" data-act="copy-turn" on:click=move |_| id.with_value(|id| copy_turn(store, id))>"Copy turn"</button>
                 <button type="button" class="copy" on:click=move |_| id.with_value(|id| copy_link(store, id))>"Copy link"</button>
                 {move || can_fork().then(|| view! {
-                    <button type="button" class="copy" data-act="fork" disabled=move || !store.is_up()
+                    <button type="button" class="copy" data-act="fork" disabled=move || !store.link.is_up()
                         on:click=move |_| id.with_value(|id| store.fork_after(id))>"Fork from here"</button>
                     <a class="copy" data-act="export-turn" download="" href=path>"Export turn"</a>
                 })}
@@ -73,7 +73,7 @@ pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
         }
     });
     let rows = text.lines().count().clamp(2, 8).to_string();
-    let can_send = move || store.is_up() && written.with(|text| !text.trim().is_empty());
+    let can_send = move || store.link.is_up() && written.with(|text| !text.trim().is_empty());
     let send = move || {
         if let (true, Some(agent)) = (untrack(can_send), untrack(|| store.answers())) {
             store.say_instead(&id, &agent, written.get_untracked().trim());
@@ -138,7 +138,7 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
     });
     let at = StoredValue::new(At::Run(id.clone()));
     let is_off =
-        move || at.with_value(|at| store.control(|control| control.is_waiting(at))) || !store.is_up();
+        move || at.with_value(|at| store.control(|control| control.is_waiting(at))) || !store.link.is_up();
     let trouble = move || at.with_value(|at| store.control(|control| control.trouble(at).map(str::to_owned)));
     let id = StoredValue::new(id);
     let left = move || {

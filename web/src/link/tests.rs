@@ -1,5 +1,7 @@
 //! Tests of the link's machine.
 
+use model::frame::{LogHealth, ServerFrame};
+
 use super::*;
 
 fn closed(code: u16) -> Input {
@@ -125,4 +127,61 @@ fn an_end_says_what_to_do() {
         assert!(!title.is_empty() && advice.contains("eload"), "{code}");
     }
     assert_ne!(ending(4505), ending(4999));
+}
+
+fn health(log: LogHealth, since: Option<u64>) -> ServerFrame {
+    ServerFrame::Health { log, since, detail: None }
+}
+
+#[test]
+fn a_log_that_cannot_write_is_told_until_the_hub_says_that_it_writes() {
+    let full = log_after(None, &health(LogHealth::DiskFull, Some(5)), 9);
+    assert_eq!(full, Some((LogHealth::DiskFull, 5)));
+    let failing = log_after(full, &health(LogHealth::DiskFailing, Some(7)), 9);
+    assert_eq!(failing, Some((LogHealth::DiskFailing, 7)));
+    assert_eq!(log_after(failing, &health(LogHealth::Well, None), 10), None);
+}
+
+#[test]
+fn the_welcome_of_a_hub_takes_back_what_an_earlier_one_said_of_its_log() {
+    let welcome = concat!(
+        r#"{"t":"welcome","version":"1","session":"s41","ts":1795300000123,"hb_ms":20000,"#,
+        r#""limits":{"inbound_frame_bytes":1048576,"subscriptions_per_socket":256,"events_per_publish":10000,"#,
+        r#""part_bytes":10485760,"ring_bytes":8388608,"ring_events":20000,"snapshot_bytes":1048576},"features":[]}"#,
+    );
+    let welcome = model::frame::parse_server(welcome).unwrap();
+    assert!(matches!(welcome, ServerFrame::Welcome(_)));
+    assert_eq!(log_after(Some((LogHealth::DiskFull, 5)), &welcome, 9), None);
+}
+
+#[test]
+fn a_log_that_fails_without_a_time_fails_since_the_page_heard_of_it() {
+    assert_eq!(
+        log_after(None, &health(LogHealth::DiskFailing, None), 42),
+        Some((LogHealth::DiskFailing, 42))
+    );
+}
+
+#[test]
+fn frames_about_other_things_change_nothing_that_is_told_of_the_log() {
+    let presence = model::frame::parse_server(r#"{"t":"presence","sub":1,"viewers":3}"#).unwrap();
+    assert!(matches!(presence, ServerFrame::Presence { .. }));
+    let full = Some((LogHealth::DiskFull, 5));
+    assert_eq!(log_after(full, &presence, 9), full);
+    assert_eq!(log_after(None, &presence, 9), None);
+}
+
+#[test]
+fn the_way_to_the_hub_takes_at_least_a_millisecond_and_is_unknown_without_an_answer() {
+    assert_eq!(round_trip(100, 112, true), Some(12));
+    assert_eq!(round_trip(100, 100, true), Some(1));
+    assert_eq!(round_trip(100, 90, true), Some(1));
+    assert_eq!(round_trip(100, 112, false), None);
+}
+
+#[test]
+fn a_later_word_about_the_link_outlives_the_time_of_an_earlier_one() {
+    assert!(is_still_told(Some("first"), "first"));
+    assert!(!is_still_told(Some("second"), "first"));
+    assert!(!is_still_told(None, "first"));
 }

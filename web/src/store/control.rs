@@ -41,11 +41,6 @@ impl Store {
         self.is_present() && self.agents.with(|agents| !agents.is_empty())
     }
 
-    /// Whether the hub hears what is commanded.
-    pub(crate) fn is_up(self) -> bool {
-        self.status.with(|status| *status == Status::Up)
-    }
-
     /// Reads what was commanded, and looks again when that changes.
     pub(crate) fn control<T>(self, read: impl FnOnce(&control::Control) -> T) -> T {
         self.commanded.track();
@@ -70,7 +65,7 @@ impl Store {
             self.control.try_update_value(|control| control.give(at, conversation, &id, deed, view))
         });
         self.commanded.notify();
-        self.send(frame.into_iter().collect());
+        self.link.send(frame.into_iter().collect());
     }
 
     /// Says something to an agent; where no conversation is open, in a new one.
@@ -170,7 +165,7 @@ impl Store {
     /// Shows a picture of another conversation.
     pub(crate) fn show_picture(self, conversation: ConversationId, view: model::View) {
         self.model.update_value(|model| model.picture(conversation, view));
-        self.status.set(Status::Up);
+        self.link.status.set(Status::Up);
         self.ask_painting();
     }
 

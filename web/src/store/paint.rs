@@ -19,9 +19,6 @@ use crate::spinners;
 /// Between two paintings while the view catches up, in milliseconds: intermediate states are of no use to anybody.
 const CATCH_UP_MS: u64 = 250;
 
-/// How long the page says that the link came back, in milliseconds.
-const MARK_MS: i32 = 10_000;
-
 /// The signals of single things, made when somebody first looks at one.
 #[derive(Default)]
 pub(super) struct Painter {
@@ -222,12 +219,7 @@ impl Store {
         let words = mark.words(&browser::time_of_day(browser::now_ms()));
         self.spoken.tell(words.clone());
         self.model.update_value(|model| model.keep_mark(words.clone()));
-        self.mark.set(Some(words.clone()));
-        browser::after(MARK_MS, move || {
-            if self.mark.with_untracked(|told| told.as_ref() == Some(&words)) {
-                self.mark.set(None);
-            }
-        });
+        self.link.tell_mark(words);
     }
 
     /// The few words that stand in signals of their own; the seq comes last.
@@ -239,7 +231,7 @@ impl Store {
             (view.seq, model.is_live(), is_running, model.viewers())
         });
         self.tell_replay();
-        set(self.viewers, viewers);
+        set(self.link.viewers, viewers);
         set(self.live, is_live);
         set(self.running, is_running);
         set(self.seq, seq);

@@ -26,7 +26,7 @@ impl Store {
         let frames = self
             .model
             .try_update_value(|model| if is_readable { model.open_recording() } else { model.open(None) });
-        self.send(frames.unwrap_or_default());
+        self.link.send(frames.unwrap_or_default());
         self.painter.update_value(Painter::forget);
         self.unseen.set(0);
         self.spoken.leave();

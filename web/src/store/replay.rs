@@ -103,7 +103,7 @@ impl Store {
 
     /// The time that is shown.
     pub(crate) fn moment(self) -> u64 {
-        let is_up = self.status.with_untracked(|status| *status == Status::Up);
+        let is_up = self.link.status.with_untracked(|status| *status == Status::Up);
         let is_elsewhere =
             self.model(|model| model.replay().is_some()) || self.recording.with_untracked(Option::is_some);
         if is_up || is_elsewhere {
