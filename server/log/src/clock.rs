@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use compact_str::CompactString;
 
-/// Milliseconds since 1970.
+/// The time of day in milliseconds since 1970. It may go back when somebody sets the system's clock; 0 before 1970.
 pub fn now_ms() -> u64 {
     #[cfg(any(test, feature = "testkit"))]
     if let Some(now) = MADE_UP.get() {
@@ -21,7 +21,7 @@ thread_local! {
     static MADE_UP: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
 }
 
-/// Lets this thread live at another time.
+/// Sets the time that [`now_ms`] returns on this thread, in milliseconds since 1970, until the thread ends.
 #[cfg(any(test, feature = "testkit"))]
 pub fn travel(now: u64) {
     MADE_UP.set(Some(now));

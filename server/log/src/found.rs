@@ -12,9 +12,9 @@ use super::written::DocumentKind;
 pub struct ListQuery {
     /// Only those that come after this one: its time, in milliseconds since 1970, and its name.
     pub after: Option<(u64, ConversationId)>,
-    /// Only those whose newest run stands so.
+    /// Only those whose newest run has this status.
     pub state: Option<RunStatus>,
-    /// Most rows.
+    /// Most rows that are returned.
     pub limit: usize,
 }
 
@@ -27,9 +27,9 @@ pub struct SearchQuery {
     pub conversation: Option<ConversationId>,
     /// Only in what is of this kind.
     pub kind: Option<DocumentKind>,
-    /// Only what is older than this hit.
+    /// Only what is older than the hit with this number ([`Hit::id`]): the next page.
     pub before: Option<u64>,
-    /// Most hits.
+    /// Most hits that are returned.
     pub limit: usize,
 }
 
@@ -46,7 +46,7 @@ pub struct Finds {
 /// A place that matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Hit {
-    /// Its number; newer ones have higher numbers.
+    /// The number of the document in the index; newer ones have higher numbers.
     pub id: u64,
     /// The conversation.
     pub conversation: ConversationId,
@@ -61,15 +61,15 @@ pub struct Hit {
     pub name: CompactString,
     /// The event that made it whole.
     pub seq: Seq,
-    /// When that was taken, in milliseconds since 1970.
+    /// When the hub took that event, in milliseconds since 1970.
     pub at: u64,
     /// The text around the first match.
     pub snippet: String,
-    /// Where the words stand in it.
+    /// Where the words that were looked for stand in `snippet`, in bytes.
     pub marks: Vec<Span>,
 }
 
-/// From the first byte to the one behind the last.
+/// A range of bytes in a text: the first byte, and the one behind the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Span(pub usize, pub usize);
 
@@ -78,7 +78,7 @@ pub struct Span(pub usize, pub usize);
 pub struct ToolFigures {
     /// The tool.
     pub name: CompactString,
-    /// How many were over.
+    /// How many calls have ended.
     pub calls: u64,
     /// How many of them failed.
     pub failed: u64,
@@ -91,10 +91,10 @@ pub struct ToolFigures {
 /// What a log keeps at most. What is not said has no bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Conversations whose newest event is older go, in milliseconds.
+    /// Conversations whose newest event is older than this go, in milliseconds.
     pub age_ms: Option<u64>,
-    /// Bytes that the log uses on its disk.
+    /// Most bytes that the log uses on its disk.
     pub bytes: Option<u64>,
-    /// Conversations.
+    /// Most conversations that are kept.
     pub conversations: Option<u64>,
 }

@@ -52,21 +52,21 @@ pub use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, 
 /// Why a log did not do what it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
-    /// The append does not continue the log: a fault of the hub.
+    /// The append does not continue the log. The hub made a mistake: it asks [`EventLog::continues`] before it changes anything.
     #[error("the log stands at {found}, the append continues {expected}")]
     Conflict {
-        /// Where the log stands.
+        /// The newest seq that the log has of the conversation.
         found: Seq,
-        /// What the append continues.
+        /// The seq that the append continues.
         expected: Seq,
     },
-    /// The conversation is not here.
+    /// The log has no conversation of that name: there never was one, or it was removed.
     #[error("the log does not know this conversation")]
     Unknown,
     /// The log no longer has what comes after that position as single events.
     #[error("the log begins after seq {begins_after}")]
     Gone {
-        /// Everything after it is there.
+        /// The newest seq that is no longer there; every event after it is.
         begins_after: Seq,
     },
     /// What was written is not kept yet, since the log cannot write.
@@ -84,7 +84,7 @@ pub enum LogError {
 }
 
 impl LogError {
-    /// The code that goes to who asked.
+    /// The code that a client gets for this error. [`LogError::Conflict`] is `internal`: no client can cause it.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Gone { .. } | Self::Unknown => ErrorCode::Gone,
@@ -95,25 +95,28 @@ impl LogError {
     }
 }
 
-/// The number of an append; later ones have higher numbers.
+/// A receipt for something that the log took into its queue. Tickets rise: once one is reached in [`Progress`], all earlier
+/// ones are, apart from those in [`Progress::lost`]. Dropping a ticket changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Ticket(pub u64);
 
 impl Ticket {
-    /// Of what the log could not take into its queue. It is never reached; the conversation's next checkpoint holds it.
+    /// The ticket of an append that did not fit into the queue. It is never reached; what it stood for is in the conversation's
+    /// next checkpoint.
     pub const NEVER: Self = Self(u64::MAX);
 }
 
 /// How far a log has come.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// What was passed over although it is not written: it could not be, for reasons of its own. The newest thousand.
+    /// Tickets of what the database refused and the writer set aside; the newest thousand. They are at or below `stored` and yet
+    /// not written.
     pub lost: Arc<BTreeSet<Ticket>>,
     /// Everything up to here survives the death of the hub.
     pub stored: Ticket,
     /// Everything up to here survives the loss of power.
     pub synced: Ticket,
-    /// Whether it writes.
+    /// Whether the log writes at present.
     pub health: Health,
     /// Whether its queue is so long that publishers should wait before they say more. Not while it cannot write: then
     /// waiting would stop what viewers see.
@@ -121,38 +124,38 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Whether the death of the hub would leave what `ticket` stands for.
+    /// Whether what `ticket` stands for survives the death of the hub.
     pub fn has(&self, ticket: Ticket) -> bool {
         ticket <= self.stored && !self.lost.contains(&ticket)
     }
 }
 
-/// How a log does, in numbers.
+/// Counters of a log, for metrics. All but `queue_bytes`, `left_out` and `holed` only rise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
     /// Appends that the queue did not take and that no checkpoint has made up for yet.
     pub left_out: u64,
-    /// Conversations that such appends belong to, and of which a checkpoint will come.
+    /// Conversations that such appends belong to and of which a checkpoint is still to come.
     pub holed: u64,
-    /// What could not be written for reasons of its own, and was set aside.
+    /// Operations that the database refused and that were set aside.
     pub set_aside: u64,
     /// Bytes that wait to be written.
     pub queue_bytes: u64,
-    /// The newest ticket.
+    /// The newest ticket that was given.
     pub taken: Ticket,
-    /// Transactions so far.
+    /// Transactions since the log was opened.
     pub commits: u64,
-    /// How long they took, in microseconds.
+    /// How long these transactions took together, in microseconds.
     pub commit_micros: u64,
 }
 
 /// Whether a log writes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Health {
-    /// It does.
+    /// The last transaction was written.
     #[default]
     Well,
-    /// It cannot.
+    /// The last transaction failed; the writer tries again until it succeeds or the log is closed.
     Failing(Fault),
 }
 
@@ -161,9 +164,9 @@ pub enum Health {
 pub struct Fault {
     /// `disk_full` or `disk_failing`.
     pub code: &'static str,
-    /// What the system said.
+    /// The error of the operating system or of SQLite.
     pub what: Arc<str>,
-    /// Since when, in milliseconds since 1970.
+    /// When the first of the failures in a row came, in milliseconds since 1970.
     pub since: u64,
 }
 
@@ -177,9 +180,9 @@ pub struct Fault {
 pub struct Unwritten {
     /// Events, or publications where their events were not counted.
     pub events: u64,
-    /// Conversations that they belong to.
+    /// Conversations that these events belong to.
     pub conversations: IndexSet<ConversationId>,
-    /// Why not.
+    /// The error that kept them from being written.
     pub why: String,
 }
 
@@ -213,16 +216,17 @@ pub struct Missing {
     pub to: u64,
 }
 
-/// The number of a history that is imported; each has its own.
+/// Identifies one import of a history from [`EventLog::stage`] to [`EventLog::adopt`] or [`EventLog::abandon`]. The caller
+/// chooses it and never uses one twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Import(pub u64);
 
 /// Events of one conversation, read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// The events, without a hole.
+    /// Events that follow one another without a hole.
     pub envelopes: Vec<Arc<Envelope>>,
-    /// The newest seq that the log has.
+    /// The newest seq that the log has of the conversation, in this page or after it.
     pub head: Seq,
 }
 
@@ -231,7 +235,7 @@ pub struct Page {
 pub struct Stored {
     /// Where it stands, in the epoch in which it goes on: a new one where the log did not end well.
     pub position: Position,
-    /// The state there.
+    /// The folded state at `position`.
     pub view: View,
     /// When its newest event was taken, in milliseconds since 1970.
     pub at: u64,
@@ -239,19 +243,26 @@ pub struct Stored {
     pub marks: Vec<Mark>,
 }
 
-/// A log of conversations.
+/// A log of conversations: the contract that every implementation fulfils and the hub relies on.
+///
+/// One log is shared by the whole hub, behind an `Arc`. Methods that are said not to wait only take a lock for a few
+/// microseconds and may be called under a conversation's lock; those that read back wait for the disk and go through
+/// [`blocking`]. Dropping a log without [`EventLog::close`] is an unclean stop: what is still queued is not written, and its conversations go on in a new
+/// epoch.
 pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// The most that this log can promise (invariant I9).
     fn durability(&self) -> Durability;
 
-    /// Whether it searches, counts calls and lists: if not, nobody needs to say what that takes.
+    /// Whether this log searches, counts calls and lists. Where it does not, callers leave [`Append::documents`] and
+    /// [`Append::calls`] empty, which saves making them.
     fn indexes(&self) -> bool;
 
     /// Whether an append to `conversation` that continues `after` would be taken. The caller asks before it changes anything of its
     /// own, and appends while nobody else can append to the conversation: then [`EventLog::append`] does not refuse. Does not wait.
     fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError>;
 
-    /// Takes what continues the conversation. Does not wait.
+    /// Queues events that continue the conversation. Does not wait. Fails with [`LogError::Conflict`] when they do not continue it;
+    /// events for which the queue has no room are no failure, they give [`Ticket::NEVER`].
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError>;
 
     /// Keeps a whole state, so that the conversation is read back quickly, and heals a hole. Does not wait.
@@ -263,12 +274,12 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// A ticket for everything so far, to be written in such a way that it survives the loss of power. Does not wait.
     fn sync(&self) -> Ticket;
 
-    /// How it does, in numbers.
+    /// Counters for metrics.
     fn figures(&self) -> Figures {
         Figures::default()
     }
 
-    /// How far it has come, and whether it works.
+    /// A channel that says after each transaction how far the log has come and whether it works.
     fn progress(&self) -> watch::Receiver<Progress>;
 
     /// The conversations of which a checkpoint is needed, since events of theirs are not in the log. Each is named once.
@@ -283,16 +294,17 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// A page of the list, the newest activity first.
     fn list(&self, query: &ListQuery) -> Result<Vec<ConversationRow>, LogError>;
 
-    /// How many conversations it has.
+    /// How many conversations the log has. Does not wait.
     fn count(&self) -> u64;
 
     /// The conversations whose newest run was not over when the hub last stopped.
     fn unfinished(&self) -> Result<Vec<ConversationId>, LogError>;
 
-    /// What matches, the newest first: all of it up to the limit, or what was found until `stop` was called.
+    /// What matches, the newest first: all of it up to [`SearchQuery::limit`], or what was found until `stop` was called. Fails
+    /// with [`LogError::BadQuery`] when the text holds no word that can be searched for.
     fn search(&self, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError>;
 
-    /// The calls of each tool, by name.
+    /// How often each tool was called, how often it failed and how long it took, by name.
     fn tools(&self) -> Result<Vec<ToolFigures>, LogError>;
 
     /// A result that was too large to stand in an event.
@@ -310,7 +322,7 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// is lost when not all was staged. Does not wait.
     fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket;
 
-    /// Forgets what was staged. Does not wait.
+    /// Forgets what was staged for `import`; nothing happens where nothing was. Does not wait.
     fn abandon(&self, import: Import);
 
     /// Drops a conversation. What belongs to it goes step by step, and is not seen any more meanwhile. Does not wait.
@@ -349,7 +361,8 @@ pub async fn reached(log: &dyn EventLog, ticket: Ticket, level: Durability) -> R
     }
 }
 
-/// Ready when the log's queue has room: whoever says much should wait for it between two pieces.
+/// Ready when the log's queue has room ([`Progress::full`] is false). Whoever appends much should wait for it between two pieces.
+/// It is safe to cancel.
 pub async fn room(log: &dyn EventLog) {
     let mut progress = log.progress();
     while progress.borrow_and_update().full && progress.changed().await.is_ok() {}
@@ -377,7 +390,8 @@ pub fn settled(progress: &Progress, ticket: Ticket, level: Durability) -> Option
     }
 }
 
-/// Runs something that waits for the disk, where a task runs. Other tasks of the thread go on elsewhere meanwhile.
+/// Runs `read`, which waits for the disk, from within a task. On a runtime with several threads the other tasks of this thread go
+/// on elsewhere meanwhile; on a runtime with one thread, or outside of any, `read` is simply called.
 pub fn blocking<T>(read: impl FnOnce() -> T) -> T {
     match tokio::runtime::Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(tokio::runtime::RuntimeFlavor::MultiThread) => tokio::task::block_in_place(read),

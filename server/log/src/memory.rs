@@ -22,14 +22,15 @@ use model::weigh::weigh;
 /// Most bytes of results that are kept beside their events, over all conversations.
 const ATTACHED_BYTES_MAX: usize = 64 << 20;
 
-/// See the module.
+/// A log that keeps the newest events of each conversation in memory and nothing else: it cannot list, search or load, and
+/// promises [`Durability::Memory`]. Dropping it forgets everything.
 #[derive(Debug, Default)]
 pub struct MemoryLog {
     conversations: DashMap<ConversationId, Ring>,
     attached: Mutex<Attached>,
     /// Histories that are imported and not whole yet.
     staged: Mutex<HashMap<Import, (Ring, Vec<Attachment>)>>,
-    /// Never changes.
+    /// What [`EventLog::progress`] gives. It never changes: no ticket is waited for.
     progress: watch::Sender<Progress>,
 }
 
@@ -180,7 +181,7 @@ impl EventLog for MemoryLog {
     }
 }
 
-/// Results beside their events, the newest of all conversations, as many as fit.
+/// Tool results that are kept beside their events: the newest of all conversations, within [`ATTACHED_BYTES_MAX`].
 #[derive(Debug, Default)]
 struct Attached {
     results: IndexMap<(ConversationId, CompactString), Arc<str>>,

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use model::limits::{RING_BYTES_MAX, RING_EVENTS_MAX};
 use model::{Envelope, Seq};
 
-/// An event, and all the bytes up to its end since the epoch began.
+/// One event of a ring. `end` counts the bytes of all events up to and with this one since the epoch began, so that a difference
+/// of two ends is what lies between them.
 #[derive(Debug)]
 struct Entry {
     envelope: Arc<Envelope>,
     end: u64,
 }
 
-/// Events without a hole: the newest ones, as many as the bounds allow, at least the last.
+/// The newest events of one conversation, without a hole: as many as both bounds allow, the last one always. The conversation
+/// owns it, under its lock; readers get clones of the `Arc`s, so that an event lives on while somebody still writes it out.
 #[derive(Debug)]
 pub struct Ring {
     entries: VecDeque<Entry>,
@@ -33,7 +35,7 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// An empty ring with these bounds.
+    /// An empty ring that holds at most `bytes_max` bytes and `events_max` events.
     pub fn bounded(bytes_max: usize, events_max: usize) -> Self {
         Self { entries: VecDeque::new(), start: 0, first: 1, bytes_max: bytes_max as u64, events_max }
     }
@@ -43,7 +45,7 @@ impl Ring {
         Self { first: seq + 1, ..Self::default() }
     }
 
-    /// What the events in it weigh.
+    /// What the events in the ring weigh, in bytes.
     fn bytes(&self) -> u64 {
         self.end() - self.start
     }
@@ -81,12 +83,12 @@ impl Ring {
         self.entries.back().map_or(self.start, |entry| entry.end)
     }
 
-    /// All events after this seq are here.
+    /// The seq before the first event of the ring: every event after it is here.
     pub fn begins_after(&self) -> Seq {
         self.first - 1
     }
 
-    /// The newest seq.
+    /// The seq of the newest event; that before the next one while the ring is empty.
     pub(crate) fn head(&self) -> Seq {
         self.begins_after() + self.entries.len() as Seq
     }

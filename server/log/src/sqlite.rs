@@ -92,7 +92,8 @@ impl Default for Options {
     }
 }
 
-/// See the module.
+/// The log on disk: the queue, the threads that write and pack, and the connections that read. Opening one takes the file for this
+/// process alone. [`EventLog::close`] writes what is queued; dropping the log without it leaves the queue unwritten.
 #[derive(Debug)]
 pub struct SqliteLog {
     queue: Arc<Queue>,

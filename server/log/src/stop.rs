@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use rusqlite::InterruptHandle;
 
-/// One query, as those know it who may end it. A query that was stopped before it began does nothing.
+/// A handle with which one query is cancelled from another thread. A query that was stopped before it began does nothing; one
+/// handle serves one query. Dropping it does not stop the query, see [`StopOnDrop`].
 #[derive(Default)]
 pub struct Stop {
     is_stopped: AtomicBool,
@@ -24,13 +25,13 @@ impl Stop {
         }
     }
 
-    /// Whether it was ended.
+    /// Whether [`Stop::now`] was called.
     pub(crate) fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Acquire)
     }
 
-    /// The query runs on the connection of `handle` from here on, until what comes back is dropped: after that nobody interrupts
-    /// the connection, which others use then.
+    /// Notes that the query runs on the connection of `handle`, until the guard that is returned is dropped. After that nobody
+    /// interrupts the connection, which other queries use then.
     pub(crate) fn runs(&self, handle: InterruptHandle) -> Running<'_> {
         *self.running.lock() = Some(handle);
         Running(self)
@@ -43,7 +44,7 @@ impl std::fmt::Debug for Stop {
     }
 }
 
-/// See [`Stop::runs`].
+/// A guard for the time in which a query runs on a connection. Dropping it takes the connection away from its [`Stop`].
 #[derive(Debug)]
 pub(crate) struct Running<'a>(&'a Stop);
 
@@ -53,7 +54,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Ends a query when it is dropped: held by whoever waits for it.
+/// Stops a query when it is dropped. Whoever waits for the answer holds it, so that a client that leaves ends its search.
 #[derive(Debug)]
 pub struct StopOnDrop(pub Arc<Stop>);
 

@@ -13,35 +13,35 @@ use model::{ConversationId, Envelope, Epoch, MessageId, Position, PublisherId, R
 pub struct Mark {
     /// The publisher.
     pub publisher: PublisherId,
-    /// Its life.
+    /// Which life of the publisher this is; a later one has a higher number (invariant I10).
     pub epoch: u64,
-    /// The number of its last frame in that life.
+    /// The number of the newest frame that was taken of that life.
     pub seq: u64,
 }
 
 /// One continuation of a conversation, kept as a whole or not at all.
 #[derive(Debug)]
 pub struct Append<'a> {
-    /// The conversation; made when the log does not know it.
+    /// The conversation; it is created where the log does not know it.
     pub conversation: &'a ConversationId,
-    /// What it continues. A new epoch with a seq above 0 goes on with the events of the old one.
+    /// The position that the events continue. A new epoch with a seq above 0 goes on with the events of the old one.
     pub after: &'a Position,
     /// The events. Empty where a publisher's frame held ephemeral ones only.
     pub envelopes: &'a [Arc<Envelope>],
-    /// How far the publisher has come with them.
+    /// How far the publisher has come with these events; nothing where they came without a publisher's number.
     pub mark: Option<Mark>,
-    /// What is asked for: a log that can tell them apart writes no more carefully than that.
+    /// The durability that the publisher asked for. A log that can tell levels apart writes no more carefully than that.
     pub level: Durability,
-    /// Texts that became whole.
+    /// Texts that became whole with these events, to be found by searches.
     pub documents: Vec<Document>,
-    /// Calls that were over.
+    /// Tool calls that ended with these events, to be counted.
     pub calls: Vec<Call>,
-    /// Results that are too large for an event.
+    /// Tool results that are too large for an event; the events refer to them by hash.
     pub attachments: Vec<Attachment>,
 }
 
 impl<'a> Append<'a> {
-    /// Events and nothing beside them.
+    /// An append of events alone, with durability `memory`: no mark, documents, calls or attachments.
     pub fn of(conversation: &'a ConversationId, after: &'a Position, envelopes: &'a [Arc<Envelope>]) -> Self {
         Self {
             conversation,
@@ -56,20 +56,20 @@ impl<'a> Append<'a> {
     }
 }
 
-/// A text to be found.
+/// A text that searches find. It is written once, when it is whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// The run; empty for a message outside of any.
     pub run: RunId,
     /// The part, call or message that it belongs to.
     pub place: DocumentPlace,
-    /// What it is.
+    /// What the text is.
     pub kind: DocumentKind,
     /// The tool, or who speaks in a message.
     pub name: CompactString,
     /// The event that made it whole.
     pub seq: Seq,
-    /// When that was taken, in milliseconds since 1970.
+    /// When the hub took that event, in milliseconds since 1970.
     pub at: u64,
     /// The text.
     pub text: String,
@@ -84,7 +84,7 @@ pub enum DocumentPlace {
     Message(MessageId),
 }
 
-/// What a document is.
+/// What a document is. The names in snake case are those of queries and answers of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentKind {
@@ -107,7 +107,7 @@ pub struct Call {
     pub name: CompactString,
     /// Whether it failed.
     pub failed: bool,
-    /// How long it took, in milliseconds; nothing where nobody knows.
+    /// How long the call took, in milliseconds; nothing where neither the publisher nor the hub's clock says.
     pub latency_ms: Option<u64>,
 }
 
@@ -130,12 +130,13 @@ impl Attachment {
     }
 }
 
-/// A conversation as it stands.
+/// A conversation's whole state at one position. A log keeps only the newest checkpoint of a conversation and loads it instead of
+/// folding all events; one that lacks events goes on from it.
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
-    /// Its row in the list; names the conversation.
+    /// The conversation's row in the list; it also says which conversation this is.
     pub row: ConversationRow,
-    /// The life of its log.
+    /// The epoch of the state.
     pub epoch: Epoch,
     /// The state; its seq is where the conversation stands.
     pub view: View,

@@ -18,7 +18,7 @@ use crate::{Attachment, Checkpoint, Document, Import, Mark};
 /// Blocks of one conversation after which they are packed together.
 const LOOSE_MAX: usize = 64;
 
-/// What a transaction did, beside what it wrote.
+/// What a transaction did beside the rows that it wrote. It is acted upon once the transaction is committed.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// Conversations that are new.
@@ -27,7 +27,7 @@ pub(super) struct Outcome {
     pub(super) removed: u64,
     /// Appends that did not continue what is written of their conversations, and where that ends.
     pub(super) misfits: Vec<(u64, Seq)>,
-    /// The ops that were left out.
+    /// Tickets of the ops that were left out.
     pub(super) lost: Vec<u64>,
     /// Whether rows of conversations that went are left to be deleted.
     pub(super) sweeps: bool,
@@ -37,7 +37,8 @@ pub(super) struct Outcome {
     pub(super) to_pack: HashMap<u64, i64>,
 }
 
-/// See the module.
+/// One transaction while it is being written. It gathers the events of each conversation and writes them as one block in
+/// [`Commit::finish`]; dropped without that, the transaction is incomplete and must be rolled back.
 pub(super) struct Commit<'a> {
     connection: &'a Connection,
     known: &'a mut Known,

@@ -10,7 +10,8 @@ use super::schema::{integer, natural};
 /// Most conversations that are known. Beyond, all are forgotten and asked for again.
 const KNOWN_MAX: usize = 20_000;
 
-/// See the module. True as long as all that was applied is committed.
+/// A cache of where conversations stand in the database. The writer owns it; it holds only while every change that was applied is
+/// committed, so [`Known::forget`] empties it after a rollback.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     places: HashMap<ConversationId, Place>,
@@ -19,13 +20,13 @@ pub(super) struct Known {
 /// Where a conversation stands in the database.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
-    /// Its key.
+    /// The key of its row.
     pub(super) key: i64,
     /// Its epoch.
     pub(super) epoch: Epoch,
     /// Its newest seq.
     pub(super) head: Seq,
-    /// Its blocks since the last compaction.
+    /// How many blocks were written since the last compaction.
     pub(super) loose: usize,
 }
 
@@ -37,7 +38,7 @@ impl Known {
         }
     }
 
-    /// What was applied is not committed.
+    /// Empties the cache, since what was applied is not committed.
     pub(super) fn forget(&mut self) {
         self.places.clear();
     }

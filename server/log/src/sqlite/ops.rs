@@ -47,7 +47,7 @@ pub(super) enum Op {
     Sync,
 }
 
-/// See [`Op::Adopt`].
+/// A conversation that is made of what an import staged, with its state and its calls.
 #[derive(Debug)]
 pub(super) struct Adoption {
     pub(super) import: Import,
@@ -69,7 +69,7 @@ impl Adoption {
     }
 }
 
-/// See [`Op::Append`].
+/// The owned form of an [`Append`]: what the queue holds of it until it is written.
 #[derive(Debug)]
 pub(super) struct Events {
     pub(super) conversation: ConversationId,
@@ -84,7 +84,7 @@ pub(super) struct Events {
     pub(super) bytes: usize,
 }
 
-/// See [`Op::View`].
+/// A state that the packer has made into bytes, ready to be written.
 #[derive(Debug)]
 pub(super) struct PackedView {
     pub(super) conversation: ConversationId,
@@ -101,20 +101,21 @@ impl PackedView {
     }
 }
 
-/// See [`Op::Compact`].
+/// Blocks that the packer has made of smaller ones, and what they replace.
 #[derive(Debug)]
 pub(super) struct Compacted {
     pub(super) conversation: ConversationId,
     pub(super) key: i64,
     /// The rows that go.
     pub(super) instead_of: Vec<i64>,
-    /// Their bytes.
+    /// Bytes of these rows.
     pub(super) bytes_before: u64,
-    /// What comes.
+    /// The rows that come in their place.
     pub(super) blocks: Vec<Block>,
 }
 
-/// A row of the table of events.
+/// A row of the table of events: the events from `first` to `last`, packed into `body`, which has `raw` bytes once it is
+/// uncompressed.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) first: u64,

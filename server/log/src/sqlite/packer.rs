@@ -29,7 +29,8 @@ const STEP_ROWS_MAX: usize = 1024;
 /// again a few times only, however long its conversation gets.
 const GROWTH: u64 = 2;
 
-/// See the module.
+/// The jobs of the packing thread. The log owns it together with the thread; what waits when the log ends is packed if it is a
+/// state, and dropped if it is a compaction, which only saves room.
 #[derive(Debug, Default)]
 pub(super) struct Packer {
     jobs: Mutex<Jobs>,
@@ -50,7 +51,8 @@ enum Job {
 }
 
 impl Packer {
-    /// Packs and keeps a state of the conversation `key`; gives it back when the thread ends.
+    /// Queues a state of the conversation `key` to be packed and written; drops it when [`VIEWS_MAX`] wait already, which costs the
+    /// next load time and nothing else. Gives it back when the thread is about to end: the caller then packs it.
     pub(super) fn keep(&self, key: i64, checkpoint: Box<Checkpoint>) -> Result<(), Box<Checkpoint>> {
         let mut jobs = self.jobs.lock();
         if jobs.ends {
@@ -63,7 +65,7 @@ impl Packer {
         Ok(())
     }
 
-    /// Packs the blocks of the conversation `key` together.
+    /// Queues the blocks of the conversation `key` to be packed together. Does nothing when too many wait.
     pub(super) fn compact(&self, conversation: ConversationId, key: i64) {
         let mut jobs = self.jobs.lock();
         if jobs.ends || jobs.ripe.len() >= RIPE_MAX {
@@ -96,7 +98,7 @@ impl Packer {
         }
     }
 
-    /// The thread.
+    /// The body of the packing thread: works off the jobs until [`Packer::end`] was called.
     pub(super) fn run(&self, path: &Path, queue: &Arc<Queue>) {
         let connection = match schema::open_reader(path) {
             Ok(connection) => Some(connection),

@@ -43,7 +43,8 @@ const LOST_MAX: usize = 1_000;
 /// Most conversations whose heads are known without asking the database.
 const TAILS_MAX: usize = 4 * CONVERSATIONS_MAX;
 
-/// See the module.
+/// What waits to be written, with the locks and signals around it. Appending threads and the writer share it; it is bounded in
+/// bytes, and a full queue makes holes instead of making anybody wait.
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) state: Mutex<State>,

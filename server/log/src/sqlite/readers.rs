@@ -16,7 +16,8 @@ pub(super) const READERS_MAX: usize = 4;
 /// list are read.
 pub(super) const SEARCHERS_MAX: usize = model::limits::SEARCHES_AT_ONCE_MAX;
 
-/// See the module.
+/// A pool of read-only connections, at most `max` of them. A reader that finds none free waits for one; a connection goes back to
+/// the pool when its reader ends.
 #[derive(Debug)]
 pub(super) struct Readers {
     path: PathBuf,
@@ -33,12 +34,12 @@ struct Pool {
 }
 
 impl Readers {
-    /// Of the file `path`, `max` at a time.
+    /// A pool for the file `path` with at most `max` readers at a time. Opens nothing yet.
     pub(super) fn new(path: PathBuf, max: usize) -> Self {
         Self { path, max, pool: Mutex::default(), back: Condvar::new() }
     }
 
-    /// Reads in one transaction, so that all of it is as of one moment.
+    /// Calls `read` in one transaction, so that all it reads is as of one moment. Waits while all connections are lent.
     pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Transaction<'_>) -> Result<T, LogError>,

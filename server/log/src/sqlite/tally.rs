@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::commit::Outcome;
 
-/// See the module.
+/// The number of conversations in the file. The writer updates it after each commit; everybody else only reads it.
 #[derive(Debug)]
 pub(super) struct Tally(AtomicU64);
 

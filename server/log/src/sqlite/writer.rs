@@ -43,7 +43,8 @@ const REFUSED_IN_A_ROW_MAX: u32 = 32;
 /// Steps of deleting that are taken at once when the disk is full: 64 MiB.
 const SWEEPS_WHEN_FULL: usize = 64;
 
-/// See the module.
+/// The thread that writes, and all that it needs. It owns the one connection that writes; whatever way it ends, it says how far it
+/// came, so that nobody waits for it forever.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) connection: Connection,
@@ -67,7 +68,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Writes until the log ends.
+    /// The body of the writing thread: writes until the log is closed or dropped.
     pub(super) fn run(mut self) {
         loop {
             let left = match self.queue.next() {
