@@ -43,7 +43,7 @@ fn App() -> impl IntoView {
     let navigation = Navigation::start();
     Effect::new(move |_| {
         store.show_wall(navigation.is_wall());
-        store.fresh.set(navigation.is_new());
+        store.control.fresh.set(navigation.is_new());
         match navigation.conversation() {
             // The address of a recording names nothing.
             None if store.recording.with_untracked(Option::is_some) => {}
@@ -93,14 +93,14 @@ fn look(store: Store, navigation: Navigation) {
             store.show_level(level);
         }
         if let Some(drawer) = looks.timeline.filter(|_| !store.is_bare) {
-            store.drawer.set(drawer);
+            store.panel.drawer.set(drawer);
         }
         if let Some(word) = looks.find {
             store.is_pattern.set(looks.is_pattern);
             store.query.set(word);
-            store.show_tab(Tab::Find);
+            store.panel.show_tab(Tab::Find);
         }
-        store.compared.set(looks.compare);
+        store.panel.compared.set(looks.compare);
         wanted.set(looks.place);
         // The address that was gone to says nothing of how it is looked at.
         browser::after(0, move || store.write_address(&route::KEPT));
@@ -143,8 +143,8 @@ fn settle(store: Store, navigation: Navigation) {
         let Some(newest) = newest else { return store.model(|model| model.fleet().is_some()) };
         if was_empty != Some(true) {
             navigation.settle(&newest);
-        } else if store.first.with_untracked(Option::is_none) {
-            store.first.set(Some(newest.to_string()));
+        } else if store.panel.first.with_untracked(Option::is_none) {
+            store.panel.first.set(Some(newest.to_string()));
             browser::after(FIRST_MS, move || {
                 if navigation.conversation().is_none() && !navigation.is_wall() && !navigation.is_new() {
                     navigation.settle(&newest);
@@ -162,7 +162,7 @@ fn speak(store: Store) {
         let looked = (store.conversation.get(), store.recordings.get());
         let now = (looked, store.running.get());
         // A tile of the wall that is looked at comes and goes without a word.
-        let is_told = !store.wall.get_untracked() && store.replay.with_untracked(Option::is_none);
+        let is_told = !store.panel.wall.get_untracked() && store.replay.with_untracked(Option::is_none);
         if is_told && speech::has_ended(was.as_ref(), &now) {
             let status = store.view(|view| view.runs.values().next_back().map(|run| run.status));
             let words = match status {

@@ -23,24 +23,24 @@ pub(crate) fn listen(store: Store) {
     browser::listen(&document, "dragover", move |event: DragEvent| {
         // The browser would open the file itself and leave the page.
         event.prevent_default();
-        if !store.dragging.get_untracked() {
-            store.dragging.set(true);
+        if !store.panel.dragging.get_untracked() {
+            store.panel.dragging.set(true);
         }
     });
     browser::listen(&document, "dragleave", move |event: DragEvent| {
         if event.related_target().is_none() {
-            store.dragging.set(false);
+            store.panel.dragging.set(false);
         }
     });
     browser::listen(&document, "drop", move |event: DragEvent| {
         event.prevent_default();
-        store.dragging.set(false);
+        store.panel.dragging.set(false);
         let files = event.data_transfer().and_then(|it| it.files());
         if let Some(file) = files.and_then(|files| files.get(0)) {
             open(store, file, None);
         }
     });
-    store.choose_file.set_value(Some(Box::new(move |input: &HtmlInputElement| {
+    store.panel.choose_file.set_value(Some(Box::new(move |input: &HtmlInputElement| {
         if let Some(file) = input.files().and_then(|files| files.get(0)) {
             open(store, file, None);
         }

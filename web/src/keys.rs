@@ -36,7 +36,7 @@ pub(crate) struct Command {
 impl Command {
     /// Whether there is anything for it to do on this hub.
     pub(crate) fn is_offered(&self, store: Store) -> bool {
-        !self.for_agents || store.agents.with(|agents| !agents.is_empty())
+        !self.for_agents || store.control.has_agents()
     }
 
     /// Does it.
@@ -92,7 +92,7 @@ pub(crate) const COMMANDS: [Command; 42] = [
     command(&["g d"], "g d", "Compare with another conversation", |store| store.lay(Over::Compare)),
     command(&["/"], "/ Ctrl F", "Find", Store::ask_word),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
-    command(&["s"], "s", "Tools", Store::toggle_tools),
+    command(&["s"], "s", "Tools", |store| store.panel.toggle_tools()),
     command(&["t"], "t", "Timeline", Store::toggle_timeline),
     command(&["p"], "p", "Replay", |store| store.start_replay(None)),
     command(&[], "Space", "Replay: play or pause", Store::toggle_playing),
@@ -101,7 +101,7 @@ pub(crate) const COMMANDS: [Command; 42] = [
     }),
     command(&[], "< >", "Replay: slower or faster", |store| store.change_speed(1)),
     command(&["g a"], "g a", "Agents", |store| store.inspect(None)),
-    command(&["g i"], "g i", "Details", |store| store.show_tab(Tab::Details)),
+    command(&["g i"], "g i", "Details", |store| store.panel.show_tab(Tab::Details)),
     command(&["g l"], "g l", "Filter conversations", focus_filter),
     command(&["g w"], "g w", "All conversations as tiles, and back", Store::toggle_wall),
     command(&["g s"], "g s", "Settings", |store| store.lay(Over::Settings)),
@@ -145,12 +145,12 @@ pub(crate) fn listen(store: Store) {
                 () => Held::Nothing,
             },
             focus: focus_of(&event),
-            shown: match store.over.get_untracked() {
+            shown: match store.panel.over.get_untracked() {
                 _ if store.is_bare => Shown::Bare,
                 Over::Nothing => Shown::Page,
                 _ => Shown::Dialog,
             },
-            is_off: store.keys_off.get_untracked(),
+            is_off: store.panel.keys_off.get_untracked(),
         };
         let is_plain = pressed.held == Held::Nothing;
         let is_taken = (is_plain && replay::press(store, &event)) || obey(store, &event, heard(pressed));
@@ -203,9 +203,9 @@ fn press(store: Store, key: &str) -> bool {
         return true;
     }
     if key == "Escape"
-        && store.over.get_untracked() == Over::Nothing
-        && store.sheet.get_untracked() == Sheet::None
-        && !store.wall.get_untracked()
+        && store.panel.over.get_untracked() == Over::Nothing
+        && store.panel.sheet.get_untracked() == Sheet::None
+        && !store.panel.wall.get_untracked()
     {
         return false;
     }
@@ -220,10 +220,10 @@ fn press(store: Store, key: &str) -> bool {
 }
 
 fn close(store: Store) {
-    if store.over.get_untracked() != Over::Nothing {
+    if store.panel.over.get_untracked() != Over::Nothing {
         store.lay(Over::Nothing);
-    } else if store.sheet.get_untracked() != Sheet::None {
-        store.sheet.set(Sheet::None);
+    } else if store.panel.sheet.get_untracked() != Sheet::None {
+        store.panel.sheet.set(Sheet::None);
     } else {
         store.toggle_wall();
     }
@@ -231,7 +231,7 @@ fn close(store: Store) {
 
 fn focus_filter(store: Store) {
     if browser::width() < 800.0 {
-        store.sheet.set(Sheet::List);
+        store.panel.sheet.set(Sheet::List);
     }
     browser::focus("filter");
 }
@@ -288,8 +288,8 @@ fn next_call(store: Store, states: &[ToolState]) {
 
 /// Goes to another hit of the panel, round and round.
 fn step_hit(store: Store, by: isize) {
-    if store.tab.get_untracked() != Tab::Find {
-        store.show_tab(Tab::Find);
+    if store.panel.tab.get_untracked() != Tab::Find {
+        store.panel.show_tab(Tab::Find);
     }
     let Ok(found) = browser::document().query_selector_all("[data-t=hit]") else { return };
     let hits: Vec<HtmlElement> = (0..found.length()).filter_map(|n| found.get(n)?.dyn_into().ok()).collect();

@@ -14,6 +14,7 @@ pub mod compare;
 pub mod control;
 pub mod details;
 pub mod exports;
+pub mod faces;
 pub mod failed;
 pub mod find;
 pub mod fleet;

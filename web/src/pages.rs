@@ -14,21 +14,21 @@ pub(crate) fn Full() -> impl IntoView {
     let store = use_store();
     view! {
         <Aloud />
-        <div class="app" class:walled=move || store.wall.get()>
+        <div class="app" class:walled=move || store.panel.wall.get()>
             <a class="skip" href="#transcript">"To the conversation"</a>
             <TopBar />
             <ReplayBar />
             <Conversations />
             <Transcript />
-            {move || if store.wall.get() {
+            {move || if store.panel.wall.get() {
                 view! { <Wall /> }.into_any()
             } else {
                 view! { <Panel /> <Timeline /> }.into_any()
             }}
             <StatusBar />
         </div>
-        {move || (store.sheet.get() != Sheet::None).then(|| view! {
-            <div class="veil under" on:click=move |_| store.sheet.set(Sheet::None)></div>
+        {move || (store.panel.sheet.get() != Sheet::None).then(|| view! {
+            <div class="veil under" on:click=move |_| store.panel.sheet.set(Sheet::None)></div>
         })}
         <Overlay />
         <DropVeil />

@@ -10,22 +10,20 @@ use model::view::Item;
 use model::{AgentId, ConversationId, RunId, View};
 
 use crate::browser;
-use crate::control::{Agent, Control};
 use crate::find::Sought;
-use crate::forms::Forms;
 use crate::model::Model;
 use crate::open::{Choices, Fold, Level, StepsChoice};
 use crate::scroll::Scroller;
-use crate::timeline::Drawer;
 
+mod commands;
 mod control;
 mod copy;
-mod faces;
 mod find;
 mod forms;
 mod link;
 mod over;
 mod paint;
+mod panel;
 mod reads;
 mod recording;
 mod replay;
@@ -35,9 +33,11 @@ mod timeline;
 mod voice;
 mod wall;
 
-pub(crate) use faces::{Over, Sheet, Tab};
+pub(crate) use crate::faces::{Over, Sheet, Tab};
+use control::ControlStore;
 use link::LinkStore;
 use paint::Painter;
+use panel::PanelStore;
 pub(crate) use recording::Opened;
 pub(crate) use replay::Replaying;
 pub(crate) use reveal::{agent_key, card_id, message_id, part_id, run_id, steps_key, thinking_key};
@@ -81,14 +81,10 @@ pub(crate) struct Parts {
     pub(crate) following: RwSignal<bool>,
     /// The hub's time, once a second, standing still while the link is away.
     pub(crate) now: RwSignal<u64>,
+    /// Which parts of the page are shown.
+    pub(crate) panel: PanelStore,
     /// The level of detail.
     pub(crate) level: RwSignal<Level>,
-    /// The sheet that lies over a narrow page.
-    pub(crate) sheet: RwSignal<Sheet>,
-    /// Whether the tools stand beside the conversation on a wide page.
-    pub(crate) panel: RwSignal<bool>,
-    /// What the panel shows.
-    pub(crate) tab: RwSignal<Tab>,
     /// The word that is looked for.
     pub(crate) query: RwSignal<String>,
     /// Whether that is a pattern.
@@ -98,16 +94,6 @@ pub(crate) struct Parts {
     /// The hit that is to be seen.
     pub(crate) sought: RwSignal<Option<Sought>>,
     drawn: Trigger,
-    /// Whether all conversations are shown as tiles.
-    pub(crate) wall: RwSignal<bool>,
-    /// The conversation that was looked at before the wall.
-    before_wall: StoredValue<Option<ConversationId>, LocalStorage>,
-    /// What lies over the page.
-    pub(crate) over: RwSignal<Over>,
-    /// What had the focus before.
-    before_over: StoredValue<Option<web_sys::HtmlElement>, LocalStorage>,
-    /// Whether single keys do nothing.
-    pub(crate) keys_off: RwSignal<bool>,
     /// Whether thinking stays closed while it streams.
     pub(crate) thinking_closed: RwSignal<bool>,
     /// When the steps of a run fold away by themselves.
@@ -116,20 +102,12 @@ pub(crate) struct Parts {
     pub(crate) recording: RwSignal<Option<Opened>>,
     /// How many recordings were opened or closed: their items may have the same names.
     pub(crate) recordings: RwSignal<u32>,
-    /// Whether a file hovers over the page.
-    pub(crate) dragging: RwSignal<bool>,
-    /// Opens the file that the reader has chosen.
-    pub(crate) choose_file: StoredValue<Option<ChooseFile>, LocalStorage>,
     /// Reads the recording again in another dialect.
     pub(crate) reopen: StoredValue<Option<Reopen>, LocalStorage>,
-    /// How high the timeline stands.
-    pub(crate) drawer: RwSignal<Drawer>,
     /// The sub-agent that everything is reduced to.
     pub(crate) only: RwSignal<Option<AgentKey>>,
     /// What was to be brought into view last, and the sub-agents that it stands in.
     pub(crate) wanted: RwSignal<Option<(RunId, Vec<Item>)>>,
-    /// The sub-agent that stands in the panel.
-    pub(crate) agent: RwSignal<Option<AgentKey>>,
     runner: StoredValue<replay::Running, LocalStorage>,
     /// What the page tells of the replay, while the past is looked at.
     pub(crate) replay: RwSignal<Option<Replaying>>,
@@ -137,21 +115,8 @@ pub(crate) struct Parts {
     pub(crate) seen: RwSignal<crate::seen::Seen>,
     /// What is said to readers who listen.
     pub(crate) spoken: Voice,
-    /// The first conversation that came while the page showed how to make one.
-    pub(crate) first: RwSignal<Option<String>>,
-    control: StoredValue<Control, LocalStorage>,
-    commanded: Trigger,
-    /// The agents of the hub that can be asked.
-    pub(crate) agents: RwSignal<Vec<Agent>>,
-    chosen_agent: Trigger,
-    /// Whether the page is where a conversation begins.
-    pub(crate) fresh: RwSignal<bool>,
-    /// What is written about calls that wait for consent.
-    forms: RwSignal<Forms>,
-    /// The message that is asked otherwise.
-    pub(crate) editing: RwSignal<Option<model::MessageId>>,
-    /// The conversation that stands beside this one.
-    pub(crate) compared: RwSignal<Option<ConversationId>>,
+    /// What was commanded, and what is being written for agents.
+    pub(crate) control: ControlStore,
     /// Whether this is what stands beside: no more than a picture of a conversation.
     pub(crate) is_beside: bool,
     /// Whether the page shows the conversation alone, with everything open.
@@ -162,8 +127,6 @@ pub(crate) struct Parts {
     tools: Trigger,
 }
 
-/// See [`Parts::choose_file`].
-type ChooseFile = Box<dyn Fn(&web_sys::HtmlInputElement)>;
 /// See [`Parts::reopen`].
 type Reopen = Box<dyn Fn(&'static str)>;
 
@@ -186,7 +149,6 @@ impl Store {
     fn made(is_bare: bool, is_beside: bool) -> Self {
         let kept = browser::setting("level").and_then(|word| Level::parse(&word)).unwrap_or_default();
         let level = if is_bare { Level::All } else { kept };
-        let panel = browser::setting("panel").is_none_or(|word| word != "off");
         Self(Box::leak(Box::new(Parts {
             model: StoredValue::new_local(Model::default()),
             choices: StoredValue::new_local(Choices::at(level)),
@@ -200,46 +162,27 @@ impl Store {
             unseen: RwSignal::new(0),
             following: RwSignal::new(true),
             now: RwSignal::new(browser::now_ms()),
+            panel: PanelStore::new(Self::first_drawer(is_bare)),
             level: RwSignal::new(level),
-            sheet: RwSignal::new(Sheet::None),
-            panel: RwSignal::new(panel),
-            tab: RwSignal::new(Tab::default()),
             query: RwSignal::new(String::new()),
             is_pattern: RwSignal::new(false),
             patterns: RwSignal::new(Err(String::new())),
             sought: RwSignal::new(None),
             drawn: Trigger::new(),
-            wall: RwSignal::new(false),
-            before_wall: StoredValue::new_local(None),
-            over: RwSignal::new(Over::default()),
-            before_over: StoredValue::new_local(None),
-            keys_off: RwSignal::new(browser::setting("keys").is_some_and(|word| word == "off")),
             thinking_closed: RwSignal::new(browser::setting("thinking").is_some_and(|word| word == "closed")),
             steps_choice: RwSignal::new(
                 browser::setting("steps").and_then(|value| StepsChoice::parse(&value)).unwrap_or_default(),
             ),
             recording: RwSignal::new(None),
             recordings: RwSignal::new(0),
-            dragging: RwSignal::new(false),
-            choose_file: StoredValue::new_local(None),
             reopen: StoredValue::new_local(None),
-            drawer: RwSignal::new(Self::first_drawer(is_bare)),
             only: RwSignal::new(None),
             wanted: RwSignal::new(None),
-            agent: RwSignal::new(None),
             replay: RwSignal::new(None),
             runner: StoredValue::new_local(replay::Running::default()),
             seen: RwSignal::new(seen::kept()),
             spoken: Voice::new(),
-            first: RwSignal::new(None),
-            control: StoredValue::new_local(Control::default()),
-            commanded: Trigger::new(),
-            agents: RwSignal::new(Vec::new()),
-            chosen_agent: Trigger::new(),
-            fresh: RwSignal::new(false),
-            forms: RwSignal::new(Forms::default()),
-            editing: RwSignal::new(None),
-            compared: RwSignal::new(None),
+            control: ControlStore::new(),
             is_beside,
             is_bare,
             choice: Trigger::new(),
@@ -271,7 +214,7 @@ impl Store {
     pub(crate) fn subscriptions(self, with_fleet: bool) -> Vec<ClientFrame> {
         let mut frames =
             self.model.try_update_value(|model| model.subscriptions(with_fleet)).unwrap_or_default();
-        frames.extend(self.control.with_value(Control::again));
+        frames.extend(self.control.again());
         frames
     }
 
@@ -289,7 +232,7 @@ impl Store {
         }
         if conversation.is_some() {
             self.recording.set(None);
-            self.first.set(None);
+            self.panel.first.set(None);
         }
         let frames = self.model.try_update_value(|model| model.open(conversation)).unwrap_or_default();
         self.link.send(frames);
@@ -377,31 +320,6 @@ impl Store {
         browser::keep_setting("level", level.word());
         self.level.set(level);
         self.choice.notify();
-    }
-
-    /// Shows or hides the tools: beside the conversation where there is room, else over it.
-    pub(crate) fn toggle_tools(self) {
-        if browser::width() >= 1200.0 {
-            self.panel.update(|on| *on = !*on);
-            browser::keep_setting("panel", if self.panel.get_untracked() { "on" } else { "off" });
-        } else {
-            self.toggle_sheet(Sheet::Tools);
-        }
-    }
-
-    /// Shows the panel with `tab`: beside the conversation where there is room, else over it.
-    pub(crate) fn show_tab(self, tab: Tab) {
-        self.tab.set(tab);
-        if browser::width() < 1200.0 {
-            self.sheet.set(Sheet::Tools);
-        } else if !self.panel.get_untracked() {
-            self.toggle_tools();
-        }
-    }
-
-    /// Lays a sheet over the page, or takes it away.
-    pub(crate) fn toggle_sheet(self, sheet: Sheet) {
-        self.sheet.update(|now| *now = if *now == sheet { Sheet::None } else { sheet });
     }
 
     /// Goes to the end and stays there.

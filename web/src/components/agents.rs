@@ -28,7 +28,7 @@ pub(super) fn own_id(id: String) -> String {
 #[component]
 pub(super) fn Agents() -> impl IntoView {
     let store = use_store();
-    move || match store.agent.get() {
+    move || match store.panel.agent.get() {
         Some(agent) => view! { <One agent=agent /> }.into_any(),
         None => view! { <Tree /> }.into_any(),
     }

@@ -229,7 +229,7 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
 fn StopSlow(ids: Ids) -> impl IntoView {
     let store = use_store();
     let at = ids.with_value(|(run, _)| At::Run(run.clone()));
-    let is_waiting = Memo::new(move |_| store.control(|control| control.is_waiting(&at)));
+    let is_waiting = Memo::new(move |_| store.control.read(|control| control.is_waiting(&at)));
     view! {
         <div class="line acts-row">
             <button type="button" class="act" data-t="stop-slow" disabled=move || is_waiting.get() || !store.link.is_up()

@@ -16,8 +16,8 @@ const HEIGHT_MAX: i32 = 8 * 20 + 16;
 pub(super) fn Composer() -> impl IntoView {
     let store = use_store();
     let is_there = Memo::new(move |_| {
-        let is_somewhere = store.conversation.with(Option::is_some) || store.fresh.get();
-        is_somewhere && store.has_agents() && !store.wall.get()
+        let is_somewhere = store.conversation.with(Option::is_some) || store.control.fresh.get();
+        is_somewhere && store.has_agents() && !store.panel.wall.get()
     });
     move || is_there.get().then(|| view! { <Form /> })
 }
@@ -34,7 +34,7 @@ fn Form() -> impl IntoView {
     let area = NodeRef::<html::Textarea>::new();
     Effect::new(move |_| {
         let conversation = conversation(store);
-        let draft = store.control(|control| control.draft(conversation.as_ref()));
+        let draft = store.control.read(|control| control.draft(conversation.as_ref()));
         if text.with_untracked(|text| *text != draft) {
             text.set(draft);
         }
@@ -51,14 +51,14 @@ fn Form() -> impl IntoView {
     let going = Memo::new(move |_| store.going());
     let write = move |event: leptos::ev::Event| {
         let written = event_target_value(&event);
-        store.keep_draft(untrack(|| conversation(store)).as_ref(), &written);
+        store.control.keep_draft(untrack(|| conversation(store)).as_ref(), &written);
         text.set(written);
     };
     let can_send = move || store.link.is_up() && text.with(|text| !text.trim().is_empty());
     let send = move || {
         if untrack(can_send) {
             let said = text.get_untracked().trim().to_owned();
-            store.keep_draft(untrack(|| conversation(store)).as_ref(), "");
+            store.control.keep_draft(untrack(|| conversation(store)).as_ref(), "");
             text.set(String::new());
             store.say(&answers.get_untracked(), &said);
         }
@@ -97,7 +97,7 @@ fn Form() -> impl IntoView {
 fn Stop(run: RunId) -> impl IntoView {
     let store = use_store();
     let at = At::Run(run);
-    let is_waiting = Memo::new(move |_| store.control(|control| control.is_waiting(&at)));
+    let is_waiting = Memo::new(move |_| store.control.read(|control| control.is_waiting(&at)));
     view! {
         <button type="button" class="act" data-t="stop" title="Stop (.)"
             disabled=move || is_waiting.get() || !store.link.is_up() on:click=move |_| store.stop()>
@@ -111,7 +111,7 @@ fn Stop(run: RunId) -> impl IntoView {
 fn Who(answers: Memo<String>) -> impl IntoView {
     let store = use_store();
     move || {
-        let agents = store.agents.get();
+        let agents = store.control.agents.get();
         if agents.len() == 1 {
             let model = agents.first().and_then(|agent| agent.model.clone());
             return view! { <span class="meta who">{model}</span> }.into_any();
@@ -141,7 +141,9 @@ fn Trouble(going: Memo<Option<RunId>>) -> impl IntoView {
         let here = conversation(store).map(At::Composer);
         let at_run = going.get().map(At::Run);
         let mut places = here.into_iter().chain(at_run);
-        store.control(|control| places.find_map(|at| control.trouble(&at).map(|why| ("err", why.to_owned()))))
+        store
+            .control
+            .read(|control| places.find_map(|at| control.trouble(&at).map(|why| ("err", why.to_owned()))))
     });
     move || {
         words.get().map(|(class, words)| view! { <span class=format!("trouble {class}") role="status" data-t="trouble">{words}</span> })
@@ -153,7 +155,7 @@ pub(super) fn unheard(store: Store) -> Memo<Vec<String>> {
     Memo::new(move |_| {
         store.track_items();
         let Some(conversation) = store.conversation.get() else { return Vec::new() };
-        store.control(|control| store.view(|view| control.unheard(&conversation, view)))
+        store.control.read(|control| store.view(|view| control.unheard(&conversation, view)))
     })
 }
 

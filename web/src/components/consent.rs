@@ -91,9 +91,10 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval));
     let can = Memo::new(move |_| is_ours.get() && store.has_agents());
     let at = StoredValue::new(ids.with_value(|(run, id)| At::Call(run.clone(), id.clone())));
-    let is_waiting = Memo::new(move |_| store.control(|control| at.with_value(|at| control.is_waiting(at))));
+    let is_waiting =
+        Memo::new(move |_| store.control.read(|control| at.with_value(|at| control.is_waiting(at))));
     let trouble = move || {
-        let why = store.control(|control| at.with_value(|at| control.trouble(at).map(str::to_owned)));
+        let why = store.control.read(|control| at.with_value(|at| control.trouble(at).map(str::to_owned)));
         why.filter(|_| is_asked.get())
     };
     let is_off = move || !is_asked.get() || is_waiting.get() || !store.link.is_up();

@@ -50,7 +50,7 @@ pub(crate) fn Conversations() -> impl IntoView {
         })
     };
     view! {
-        <nav class="list" class:sheet=move || store.sheet.get() == Sheet::List aria-label="Conversations"
+        <nav class="list" class:sheet=move || store.panel.sheet.get() == Sheet::List aria-label="Conversations"
             on:pointerenter=move |_| pointed.set(true) on:pointerleave=move |_| pointed.set(false)
             on:focusin=move |event| focused.set(is_on_row(&event)) on:focusout=move |_| focused.set(false)>
             <div class="search">
@@ -60,14 +60,14 @@ pub(crate) fn Conversations() -> impl IntoView {
             </div>
             <Chips text=text />
             <span class="list-tools">
-                {move || store.agents.with(|agents| !agents.is_empty()).then(|| view! {
+                {move || store.control.has_agents().then(|| view! {
                     <a class="plain" data-in="" href=route::NEW title="New conversation (n)" data-t="new"
-                        on:click=move |_| { store.sheet.set(Sheet::None); browser::after(50, || browser::focus("composer")); }>
+                        on:click=move |_| { store.panel.sheet.set(Sheet::None); browser::after(50, || browser::focus("composer")); }>
                         {icon("#plus", "")} " New"</a>
                 })}
                 <OpenRecording />
                 <a class="plain" data-in="" href=route::WALL title="All conversations as tiles (g w)"
-                    on:click=move |_| store.sheet.set(Sheet::None)>{icon("#tiles", "")} " Wall"</a>
+                    on:click=move |_| store.panel.sheet.set(Sheet::None)>{icon("#tiles", "")} " Wall"</a>
             </span>
             {move || (held() > 0).then(|| view! {
                 <button type="button" class="resort num" on:click=move |_| sort()>{held()} " changed · sort again"</button>
@@ -299,7 +299,7 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
     view! {
         <a class="conv" data-in="" data-t="conversation-row" data-conversation=name data-state=state href=path
             aria-current=move || is_current.get().then_some("true")
-            on:click=move |_| store.sheet.set(Sheet::None)>
+            on:click=move |_| store.panel.sheet.set(Sheet::None)>
             <StateIcon shape=shape />
             <span class="n">{move || text(|row| row.title.clone())}</span>
             <span class="t num">{age}</span>

@@ -36,7 +36,7 @@ pub(super) fn Empty() -> impl IntoView {
         if store.recording.with(Option::is_some) {
             return Why::NothingRead;
         }
-        if store.fresh.get() && store.conversation.with(Option::is_none) {
+        if store.control.fresh.get() && store.conversation.with(Option::is_none) {
             return Why::Fresh;
         }
         // What the hub says against it is the answer, whatever else is known.
@@ -90,7 +90,7 @@ pub(super) fn Empty() -> impl IntoView {
 #[component]
 fn Fresh() -> impl IntoView {
     let store = use_store();
-    let has_agents = move || store.agents.with(|agents| !agents.is_empty());
+    let has_agents = move || store.control.has_agents();
     view! {
         <div class="empty" data-t="fresh">
             <h2>"New conversation"</h2>
@@ -143,8 +143,8 @@ fn Starts(title: &'static str) -> impl IntoView {
 #[component]
 fn Waiting() -> impl IntoView {
     let store = use_store();
-    let heard = move || store.first.get();
-    let state = move || if store.first.with(Option::is_some) { "heard" } else { "waiting" };
+    let heard = move || store.panel.first.get();
+    let state = move || if store.panel.first.with(Option::is_some) { "heard" } else { "waiting" };
     view! {
         <p class="waiting" role="status" data-t="waiting" data-state=state>
             {move || match heard() {

@@ -22,7 +22,7 @@ const CONTROLS: &str = "a[href], button:not([disabled]), input, select, textarea
 #[component]
 pub(crate) fn Overlay() -> impl IntoView {
     let store = use_store();
-    move || match store.over.get() {
+    move || match store.panel.over.get() {
         Over::Nothing => ().into_any(),
         Over::Help => view! { <Keys /> }.into_any(),
         Over::Palette => view! { <Palette /> }.into_any(),

@@ -17,8 +17,8 @@ pub(crate) fn Panel() -> impl IntoView {
     let store = use_store();
     let tab = |it: Tab, word: &'static str| {
         view! {
-            <button type="button" role="tab" data-tab=word aria-selected=move || (store.tab.get() == it).to_string()
-                on:click=move |_| if it == Tab::Find { store.ask_word() } else { store.tab.set(it) }>{word}</button>
+            <button type="button" role="tab" data-tab=word aria-selected=move || (store.panel.tab.get() == it).to_string()
+                on:click=move |_| if it == Tab::Find { store.ask_word() } else { store.panel.tab.set(it) }>{word}</button>
         }
     };
     let tabs = [
@@ -28,17 +28,17 @@ pub(crate) fn Panel() -> impl IntoView {
         tab(Tab::Details, "Details"),
     ];
     view! {
-        <aside class="tools" class:off=move || !store.panel.get() class:sheet=move || store.sheet.get() == Sheet::Tools
+        <aside class="tools" class:off=move || !store.panel.is_beside.get() class:sheet=move || store.panel.sheet.get() == Sheet::Tools
             aria-label="Tools, agents, finding and details">
             <div class="atabs panel-tabs">
                 <span role="tablist" aria-label="Panel">{tabs}</span>
                 <span class="grow"></span>
-                <button type="button" class="icon close" aria-label="Close" on:click=move |_| store.sheet.set(Sheet::None)>
+                <button type="button" class="icon close" aria-label="Close" on:click=move |_| store.panel.sheet.set(Sheet::None)>
                     {icon("#cross", "")}
                 </button>
             </div>
             <Edge pane=Pane::Panel />
-            {move || match store.tab.get() {
+            {move || match store.panel.tab.get() {
                 Tab::Tools => view! { <Tools /> }.into_any(),
                 Tab::Agents => view! { <Agents /> }.into_any(),
                 Tab::Find => view! { <Find /> }.into_any(),

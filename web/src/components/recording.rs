@@ -86,7 +86,7 @@ pub(super) fn OpenRecording() -> impl IntoView {
     let input = NodeRef::<leptos::html::Input>::new();
     let chosen = move |_| {
         if let Some(input) = input.get_untracked() {
-            store.choose_file.with_value(|choose| {
+            store.panel.choose_file.with_value(|choose| {
                 if let Some(choose) = choose {
                     choose(&input);
                 }
@@ -111,7 +111,7 @@ pub(super) fn OpenRecording() -> impl IntoView {
 pub(crate) fn DropVeil() -> impl IntoView {
     let store = use_store();
     move || {
-        store.dragging.get().then(|| {
+        store.panel.dragging.get().then(|| {
             view! { <div class="veil drop" data-t="drop"><p>"Drop a recording: it is read here, nothing is sent"</p></div> }
         })
     }

@@ -19,14 +19,14 @@ pub(super) fn Settings() -> impl IntoView {
     };
     let keys = move |off: bool| {
         browser::keep_setting("keys", if off { "off" } else { "on" });
-        store.keys_off.set(off);
+        store.panel.keys_off.set(off);
     };
     view! {
         <Dialog title="Settings">
             {rows}
             <Pair title="Thinking" words=["Show while it streams", "Always closed"] second=store.thinking_closed set=thinking />
             <Steps />
-            <Pair title="Single keys" words=["On", "Off"] second=store.keys_off set=keys />
+            <Pair title="Single keys" words=["On", "Off"] second=store.panel.keys_off set=keys />
             <p class="meta pad">"Kept in this browser."</p>
         </Dialog>
     }

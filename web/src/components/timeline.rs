@@ -34,7 +34,7 @@ const ZOOM: f64 = 0.5;
 pub(crate) fn Timeline() -> impl IntoView {
     let store = use_store();
     store.keep_looks_in_address();
-    let is_open = Memo::new(move |_| store.drawer.get() != Drawer::Closed);
+    let is_open = Memo::new(move |_| store.panel.drawer.get() != Drawer::Closed);
     move || is_open.get().then(|| view! { <Open /> })
 }
 
@@ -182,7 +182,7 @@ fn Open() -> impl IntoView {
         on_cleanup(move || handle.clear());
     }
     // All in one: a class that is set as a whole takes away what was added to it.
-    let class = move || match (store.drawer.get(), chart.is_stacked.get()) {
+    let class = move || match (store.panel.drawer.get(), chart.is_stacked.get()) {
         (Drawer::Tall, true) => "drawer tall stacked",
         (Drawer::Tall, false) => "drawer tall",
         (_, true) => "drawer stacked",
@@ -218,9 +218,9 @@ fn Head(chart: Chart) -> impl IntoView {
         })
     };
     let zoom = move |factor: f64| chart.rescale(|scale, whole| scale.zoom(whole, 0.5, factor));
-    let resize = move |_| store.set_drawer(store.drawer.get_untracked().resized());
-    let size_name = move || if store.drawer.get() == Drawer::Tall { "Fewer rows" } else { "More rows" };
-    let size_icon = move || if store.drawer.get() == Drawer::Tall { "#down" } else { "#up" };
+    let resize = move |_| store.set_drawer(store.panel.drawer.get_untracked().resized());
+    let size_name = move || if store.panel.drawer.get() == Drawer::Tall { "Fewer rows" } else { "More rows" };
+    let size_icon = move || if store.panel.drawer.get() == Drawer::Tall { "#down" } else { "#up" };
     view! {
         <div class="tl-head">
             <h2>"Timeline"</h2>

@@ -48,7 +48,7 @@ fn newest(store: Store) -> Memo<Option<Newest>> {
 
 /// The title of what is looked at: the conversation's, else its name.
 pub(crate) fn title(store: Store) -> String {
-    if store.wall.get() {
+    if store.panel.wall.get() {
         return "All conversations".to_owned();
     }
     store.track_fleet();
@@ -77,27 +77,27 @@ pub(crate) fn TopBar() -> impl IntoView {
     view! {
         <header class="top">
             <button type="button" class="icon small" aria-label="Conversations"
-                on:click=move |_| store.toggle_sheet(Sheet::List)>{icon("#menu", "")}</button>
+                on:click=move |_| store.panel.toggle_sheet(Sheet::List)>{icon("#menu", "")}</button>
             <a class="mark" href="/" data-in="">{icon("#fan", "run")} <span class="hide">"Fanlight"</span></a>
             <a class="crumb hide" data-in="" href=route::WALL title="All conversations as tiles (g w)">"Conversations ›"</a>
-            <h1 class="title">{move || if store.fresh.get() { "New conversation".into() } else { title.get() }}</h1>
-            {move || (!store.wall.get()).then(|| view! {
+            <h1 class="title">{move || if store.control.fresh.get() { "New conversation".into() } else { title.get() }}</h1>
+            {move || (!store.panel.wall.get()).then(|| view! {
                 {move || newest.with(Option::is_some).then(|| view! { <Pill newest=newest /> })}
                 <Counts newest=newest />
                 <span class="grow"></span>
                 <Watching />
             })}
-            {move || store.wall.get().then(|| view! { <span class="grow"></span> })}
+            {move || store.panel.wall.get().then(|| view! { <span class="grow"></span> })}
             <span class="seg of-conversation" role="group" aria-label="Detail">{levels}</span>
             <button type="button" class="plain hide of-conversation" aria-pressed=move || store.following.get().to_string()
                 on:click=move |_| if store.following.get_untracked() { store.release() } else { store.follow() }>
                 {move || if store.following.get() { "Following" } else { "Follow" }} " " <kbd>"f"</kbd>
             </button>
             <button type="button" class="icon of-conversation" aria-label="Timeline" title="Timeline (t)" data-t="timeline-toggle"
-                aria-pressed=move || (store.drawer.get() != Drawer::Closed).to_string()
+                aria-pressed=move || (store.panel.drawer.get() != Drawer::Closed).to_string()
                 on:click=move |_| store.toggle_timeline()>{icon("#times", "")}</button>
             <button type="button" class="icon of-conversation" aria-label="Tools" title="Tools (s)"
-                on:click=move |_| store.toggle_tools()>{icon("#panel", "")}</button>
+                on:click=move |_| store.panel.toggle_tools()>{icon("#panel", "")}</button>
             <button type="button" class="icon hide of-conversation" aria-label="Find" title="Find (/)"
                 on:click=move |_| store.ask_word()>{icon("#find", "")}</button>
             <button type="button" class="icon hide of-conversation" aria-label="Export" title="Export (g e)"

@@ -38,7 +38,7 @@ pub(crate) fn Transcript() -> impl IntoView {
         None => "Conversation".to_owned(),
     };
     view! {
-        <main class="stage" hidden=move || store.wall.get()>
+        <main class="stage" hidden=move || store.panel.wall.get()>
             <RecordingBar />
             <Strip />
             <div class="said">
@@ -48,7 +48,7 @@ pub(crate) fn Transcript() -> impl IntoView {
                 data-running=move || store.running.get().then_some("")
                 data-seq=move || store.seq.get().to_string()
                 on:click=move |event| copy_code(&event, store)>
-                <div class="col" class:wide=move || store.compared.with(Option::is_some) node_ref=content>{move || (!store.wall.get()).then(|| view! { <Content /> })}</div>
+                <div class="col" class:wide=move || store.panel.compared.with(Option::is_some) node_ref=content>{move || (!store.panel.wall.get()).then(|| view! { <Content /> })}</div>
                 <div class="spacer" node_ref=spacer></div>
             </div>
             {move || store.link.mark.get().map(|words| view! {
@@ -127,7 +127,7 @@ fn Content() -> impl IntoView {
         if let Some(agent) = store.only.get() {
             return view! { <OnlyAgent agent=agent /> }.into_any();
         }
-        if let Some(other) = store.compared.get().filter(|_| store.recording.with(Option::is_none)) {
+        if let Some(other) = store.panel.compared.get().filter(|_| store.recording.with(Option::is_none)) {
             return view! { <Compared other=other /> <Unheard said=said /> }.into_any();
         }
         if is_bare_of_words.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }

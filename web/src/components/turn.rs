@@ -27,7 +27,7 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
         store.conversation.get().map(|conversation| id.with_value(|id| exports::turn_path(&conversation, id)))
     };
     let can_ask = move || store.has_agents();
-    let trouble = move || store.control(|control| control.trouble(&at).map(str::to_owned));
+    let trouble = move || store.control.read(|control| control.trouble(&at).map(str::to_owned));
     view! {
         <div class="acts" class:open=move || open.get()>
             <button type="button" class="icon more-acts" aria-label="Actions of this turn" aria-expanded=move || open.get().to_string()
@@ -42,7 +42,7 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
                 })}
                 {move || can_ask().then(|| view! {
                     <button type="button" class="copy" data-act="ask-again"
-                        on:click=move |_| store.editing.set(Some(id.get_value()))>"Edit and run again"</button>
+                        on:click=move |_| store.control.editing.set(Some(id.get_value()))>"Edit and run again"</button>
                 })}
             </span>
         </div>
@@ -77,7 +77,7 @@ pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
     let send = move || {
         if let (true, Some(agent)) = (untrack(can_send), untrack(|| store.answers())) {
             store.say_instead(&id, &agent, written.get_untracked().trim());
-            store.editing.set(None);
+            store.control.editing.set(None);
         }
     };
     let pressed = send.clone();
@@ -86,7 +86,7 @@ pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
             event.prevent_default();
             pressed();
         }
-        "Escape" => store.editing.set(None),
+        "Escape" => store.control.editing.set(None),
         _ => {}
     };
     view! {
@@ -96,7 +96,7 @@ pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
             <div class="acts-row">
                 <span class="meta">"Runs in a fork; this conversation stays as it is."</span>
                 <span class="grow"></span>
-                <button type="button" class="act" on:click=move |_| store.editing.set(None)>"Cancel"</button>
+                <button type="button" class="act" on:click=move |_| store.control.editing.set(None)>"Cancel"</button>
                 <button type="button" class="act primary" disabled=move || !can_send() on:click=move |_| send()>"Run again"</button>
             </div>
         </div>
@@ -137,9 +137,11 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
         _ => "Go on",
     });
     let at = StoredValue::new(At::Run(id.clone()));
-    let is_off =
-        move || at.with_value(|at| store.control(|control| control.is_waiting(at))) || !store.link.is_up();
-    let trouble = move || at.with_value(|at| store.control(|control| control.trouble(at).map(str::to_owned)));
+    let is_off = move || {
+        at.with_value(|at| store.control.read(|control| control.is_waiting(at))) || !store.link.is_up()
+    };
+    let trouble =
+        move || at.with_value(|at| store.control.read(|control| control.trouble(at).map(str::to_owned)));
     let id = StoredValue::new(id);
     let left = move || {
         let (until, now) = (until.get()?, store.now.get());

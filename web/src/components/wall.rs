@@ -117,14 +117,14 @@ fn look_at_rested(store: crate::store::Store) -> RwSignal<Option<ConversationId>
     let looked = RwSignal::new(None::<ConversationId>);
     Effect::new(move |_| {
         let Some(id) = looked.get() else {
-            if store.wall.get_untracked() {
+            if store.panel.wall.get_untracked() {
                 store.open(None);
             }
             return;
         };
         browser::after(REST_MS, move || {
             let is_same = looked.try_get_untracked().flatten().as_ref() == Some(&id);
-            if is_same && store.wall.get_untracked() {
+            if is_same && store.panel.wall.get_untracked() {
                 store.open(Some(id));
             }
         });

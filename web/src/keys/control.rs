@@ -36,7 +36,7 @@ pub(super) fn edit(store: Store) {
         return press(store, "edit");
     }
     match message(store).filter(|_| untrack(|| store.has_agents())) {
-        Some(message) => store.editing.set(Some(message)),
+        Some(message) => store.control.editing.set(Some(message)),
         None => press(store, "edit"),
     }
 }

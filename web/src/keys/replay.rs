@@ -9,7 +9,7 @@ use crate::store::{Over, Sheet, Store};
 /// Does what the key says to a replay; false when it says nothing here.
 pub(super) fn press(store: Store, event: &KeyboardEvent) -> bool {
     let is_covered =
-        store.over.get_untracked() != Over::Nothing || store.sheet.get_untracked() != Sheet::None;
+        store.panel.over.get_untracked() != Over::Nothing || store.panel.sheet.get_untracked() != Sheet::None;
     if is_covered || store.replay.with_untracked(Option::is_none) {
         return false;
     }
@@ -17,7 +17,7 @@ pub(super) fn press(store: Store, event: &KeyboardEvent) -> bool {
     if focus == Focus::Text {
         return false;
     }
-    let is_single = !store.keys_off.get_untracked();
+    let is_single = !store.panel.keys_off.get_untracked();
     match event.key().as_str() {
         " " if is_single && focus != Focus::Control => store.toggle_playing(),
         "ArrowLeft" if focus != Focus::Tabs => store.step_replay(-1, event.shift_key()),

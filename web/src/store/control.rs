@@ -1,210 +1,129 @@
-//! Commands that readers give: to the agents of the hub, and about conversations.
+//! The store of control: what was commanded and not answered yet, the agents that can be commanded, and what is being written for them.
+//!
+//! Written by components (drafts, forms, choices) and by whoever routes frames (answers, agents). It knows nothing of the link, of what
+//! is read, of panels and replays: frames to send are given back, and views come in as arguments. What it decides is in
+//! [`crate::control`] and [`crate::forms`], without a browser.
 
 use leptos::prelude::*;
 use model::command::Deed;
-use model::frame::ServerFrame;
-use model::view::RunView;
-use model::{ConversationId, MessageId, RunId};
+use model::frame::{ClientFrame, ServerFrame};
+use model::view::Item;
+use model::{ConversationId, MessageId, RunId, View};
 
-use super::Store;
-use crate::browser;
-use crate::control::{self, At, Came};
-use crate::link::Status;
-use crate::route;
+use crate::control::{Agent, At, Came, Control};
+use crate::forms::{Form, Forms};
+use crate::latency::CallKey;
 
-impl Store {
-    /// Asks the hub which agents it has.
-    pub(super) fn ask_agents(self) {
-        if self.is_bare {
-            return;
+/// A handle; copies are the same store.
+#[derive(Clone, Copy)]
+pub(crate) struct ControlStore {
+    control: StoredValue<Control, LocalStorage>,
+    /// Told when `control` changes.
+    changed: Trigger,
+    /// What is written about calls that wait for consent.
+    forms: RwSignal<Forms>,
+    /// Told when another agent is chosen to answer.
+    chosen: Trigger,
+    /// The agents of the hub that can be asked.
+    pub(crate) agents: RwSignal<Vec<Agent>>,
+    /// Whether the page is where a conversation begins.
+    pub(crate) fresh: RwSignal<bool>,
+    /// The message that is asked otherwise.
+    pub(crate) editing: RwSignal<Option<MessageId>>,
+}
+
+impl ControlStore {
+    pub(super) fn new() -> Self {
+        Self {
+            control: StoredValue::new_local(Control::default()),
+            changed: Trigger::new(),
+            forms: RwSignal::new(Forms::default()),
+            chosen: Trigger::new(),
+            agents: RwSignal::new(Vec::new()),
+            fresh: RwSignal::new(false),
+            editing: RwSignal::new(None),
         }
-        leptos::task::spawn_local(async move {
-            // A hub that is away for a moment keeps its agents.
-            let Ok(answer) = browser::fetch_text("/v1/agents").await else { return };
-            let agents = control::agents(&answer);
-            if self.agents.with_untracked(|known| *known != agents) {
-                self.agents.set(agents);
-            }
-        });
     }
 
-    /// Whether commands can be given: this is the present of a conversation of the hub. Tracks what it depends on.
-    pub(crate) fn is_present(self) -> bool {
-        !self.is_bare
-            && !self.is_beside
-            && self.replay.with(Option::is_none)
-            && self.recording.with(Option::is_none)
-    }
-
-    /// Whether the hub's agents can be commanded.
-    pub(crate) fn has_agents(self) -> bool {
-        self.is_present() && self.agents.with(|agents| !agents.is_empty())
-    }
-
-    /// Reads what was commanded, and looks again when that changes.
-    pub(crate) fn control<T>(self, read: impl FnOnce(&control::Control) -> T) -> T {
-        self.commanded.track();
+    /// Reads what was commanded. Tracks it.
+    pub(crate) fn read<T>(self, read: impl FnOnce(&Control) -> T) -> T {
+        self.changed.track();
         self.control.with_value(read)
     }
 
-    /// Changes what is known of commands without a word to anybody.
+    /// Keeps what is written to the agents of a conversation, without a word to anybody.
     pub(crate) fn keep_draft(self, conversation: Option<&ConversationId>, text: &str) {
         self.control.update_value(|control| control.keep_draft(conversation, text));
     }
 
-    /// Gives a command about the conversation that is looked at.
-    pub(crate) fn command(self, at: At, deed: Deed) {
-        if let Some(conversation) = self.conversation.get_untracked() {
-            self.command_in(conversation, at, deed);
-        }
+    /// Notes a command about `conversation`, of which `view` is the state. The frame to send.
+    pub(super) fn give(
+        self,
+        at: At,
+        conversation: ConversationId,
+        id: &str,
+        deed: Deed,
+        view: &View,
+    ) -> Option<ClientFrame> {
+        let frame = self.control.try_update_value(|control| control.give(at, conversation, id, deed, view));
+        self.changed.notify();
+        frame
     }
 
-    fn command_in(self, conversation: ConversationId, at: At, deed: Deed) {
-        let id = format!("{:x}-{:x}", browser::now_ms(), browser::random());
-        let frame = self.view(|view| {
-            self.control.try_update_value(|control| control.give(at, conversation, &id, deed, view))
-        });
-        self.commanded.notify();
-        self.link.send(frame.into_iter().collect());
-    }
-
-    /// Says something to an agent; where no conversation is open, in a new one.
-    pub(crate) fn say(self, agent: &str, text: &str) {
-        let open = self.conversation.get_untracked();
-        let Some(conversation) = open.clone().or_else(|| control::name_for(text, browser::random())) else {
-            return;
-        };
-        browser::keep_setting(&format!("agent.{conversation}"), agent);
-        browser::keep_setting("agent", agent);
-        if open.is_none() {
-            browser::follow_link(&route::path_of(&conversation));
-        }
-        let deed = Deed::Say { agent: agent.into(), text: text.to_owned() };
-        self.command_in(conversation.clone(), At::Composer(conversation), deed);
-        self.follow();
-    }
-
-    /// The agent that is to answer here.
-    pub(crate) fn answers(self) -> Option<String> {
-        self.chosen_agent.track();
-        self.track_items();
-        let here = self.conversation.get().map(|conversation| format!("agent.{conversation}"));
-        let chosen = here.and_then(|key| browser::setting(&key));
-        self.agents.with(|agents| {
-            let last = chosen.or_else(|| {
-                self.view(|view| view.runs.is_empty()).then(|| browser::setting("agent")).flatten()
-            });
-            self.view(|view| control::answers(agents, last.as_deref(), view).map(str::to_owned))
-        })
-    }
-
-    /// Chooses the agent that is to answer here.
-    pub(crate) fn choose_agent(self, agent: &str) {
-        match self.conversation.get_untracked() {
-            Some(conversation) => browser::keep_setting(&format!("agent.{conversation}"), agent),
-            None => browser::keep_setting("agent", agent),
-        }
-        self.chosen_agent.notify();
-    }
-
-    /// The run of an agent of this hub that goes on here.
-    pub(crate) fn going(self) -> Option<RunId> {
-        self.running.track();
-        self.track_items();
-        let is_here = self.has_agents();
-        let going = self.agents.with(|agents| self.view(|view| control::going(view, agents).cloned()));
-        going.filter(|_| is_here)
-    }
-
-    /// Stops what goes on.
-    pub(crate) fn stop(self) {
-        match untrack(|| self.going()) {
-            Some(run) => self.stop_run(&run),
-            None => self.spoken.set("No agent of this hub is at work here".to_owned()),
-        }
-    }
-
-    /// Stops a run.
-    pub(crate) fn stop_run(self, run: &RunId) {
-        self.command(At::Run(run.clone()), Deed::Stop { run: Some(run.clone()) });
-    }
-
-    /// Whether the run is one that can be commanded. Tracks the agents.
-    pub(crate) fn is_ours(self, run: &RunId) -> bool {
-        self.agents.with(|agents| {
-            self.view(|view| view.runs.get(run).is_some_and(|run| control::is_ours(run, agents)))
-        })
-    }
-
-    /// Whether the run broke off and can go on: the newest, of an agent of this hub, unless its failure is permanent.
-    pub(crate) fn can_go_on(self, id: &RunId) -> bool {
-        use model::event::ErrorFact;
-        use model::event::RunStatus::{Cancelled, Error, Interrupted};
-        self.track_items();
-        let is_permanent = |run: &RunView| run.error.as_ref().is_some_and(ErrorFact::is_permanent);
-        let stopped = |run: &RunView| match run.status {
-            Error => !is_permanent(run),
-            status => matches!(status, Cancelled | Interrupted),
-        };
-        let can = self.run(id, stopped).unwrap_or(false) && self.is_ours(id);
-        can && self.has_agents() && self.view(|view| view.runs.keys().next_back() == Some(id))
-    }
-
-    /// Lets a run go on that broke off.
-    pub(crate) fn go_on(self, run: &RunId) {
-        self.command(At::Run(run.clone()), Deed::Retry { run: Some(run.clone()) });
-    }
-
-    /// Shows no conversation until there is a picture of one.
-    pub(crate) fn show_nothing(self) {
-        self.model.update_value(|model| drop(model.open(None)));
-        self.seq.set(0);
-        self.ask_painting();
-    }
-
-    /// Shows a picture of another conversation.
-    pub(crate) fn show_picture(self, conversation: ConversationId, view: model::View) {
-        self.model.update_value(|model| model.picture(conversation, view));
-        self.link.status.set(Status::Up);
-        self.ask_painting();
-    }
-
-    /// Makes a conversation of what was said up to the end of the turn that begins with `message`.
-    pub(crate) fn fork_after(self, message: &MessageId) {
-        let before = self.view(|view| control::turn_after(view, message));
-        let deed = Deed::Fork { at: None, before, into: None, agent: None, text: None };
-        self.command(At::Message(message.clone()), deed);
-    }
-
-    /// Makes a conversation of what was said before `message`, in which `text` is said instead.
-    pub(crate) fn say_instead(self, message: &MessageId, agent: &str, text: &str) {
-        let deed = Deed::Fork {
-            at: None,
-            before: Some(message.clone()),
-            into: None,
-            agent: Some(agent.into()),
-            text: Some(text.to_owned()),
-        };
-        self.command(At::Message(message.clone()), deed);
-    }
-
-    /// Takes the hub's answer to a command. A fork is gone to.
-    pub(super) fn hear_answer(self, frame: &ServerFrame) {
-        let Some(came) = self.control.try_update_value(|control| control.take(frame)).flatten() else {
-            return;
-        };
+    /// Takes the hub's answer to a command. What came of it, and what is wrong where something is.
+    pub(super) fn hear(self, frame: &ServerFrame) -> Option<(Came, Option<String>)> {
+        let came = self.control.try_update_value(|control| control.take(frame)).flatten()?;
         self.forms.update(|forms| forms.hear(&came));
-        self.commanded.notify();
-        match came {
-            Came { at: At::Message(_), done: Some(done) } => {
-                self.spoken.set("Forked".to_owned());
-                browser::follow_link(&route::path_of(&done.conversation));
-            }
-            Came { at, done: None } => {
-                let why = self.control.with_value(|control| control.trouble(&at).map(str::to_owned));
-                self.spoken.set(why.unwrap_or_default());
-            }
-            Came { .. } => {}
+        self.changed.notify();
+        let trouble = self.control.with_value(|control| control.trouble(&came.at).map(str::to_owned));
+        Some((came, trouble))
+    }
+
+    /// Commands that were not answered, to be sent on a new socket.
+    pub(super) fn again(self) -> Vec<ClientFrame> {
+        self.control.with_value(Control::again)
+    }
+
+    /// These are the agents of the hub.
+    pub(super) fn set_agents(self, agents: Vec<Agent>) {
+        if self.agents.with_untracked(|known| *known != agents) {
+            self.agents.set(agents);
         }
+    }
+
+    /// Whether the hub has agents. Tracks them.
+    pub(crate) fn has_agents(self) -> bool {
+        self.agents.with(|agents| !agents.is_empty())
+    }
+
+    /// Another agent was chosen.
+    pub(super) fn choose(self) {
+        self.chosen.notify();
+    }
+
+    /// Tracks which agent is chosen.
+    pub(super) fn track_choice(self) {
+        self.chosen.track();
+    }
+
+    /// What is written about a call in the conversation `here`. Tracks it.
+    pub(super) fn form(self, here: Option<&ConversationId>, call: &CallKey) -> Form {
+        self.forms.with(|forms| forms.get(here, call))
+    }
+
+    /// Writes something about a call.
+    pub(super) fn write_form(self, here: Option<&ConversationId>, call: &CallKey, form: Form) {
+        self.forms.update(|forms| forms.set(here, call, form));
+    }
+
+    /// Whether something is written in a run. Tracks it.
+    pub(super) fn is_written_in(self, here: Option<&ConversationId>, run: &RunId) -> bool {
+        self.forms.with(|forms| forms.has(here, run))
+    }
+
+    /// What of a run in `view` stays on the page because something is written in it. Tracks it.
+    pub(super) fn kept(self, here: Option<&ConversationId>, run: &RunId, view: &View) -> Vec<Item> {
+        let its = view.runs.get(run);
+        its.map(|its| self.forms.with(|forms| forms.kept(here, run, its))).unwrap_or_default()
     }
 }

@@ -38,13 +38,14 @@ impl Store {
 
     /// Marks what is looked for in what is on the page, as long as Find is shown and nothing lies over the page.
     pub(crate) fn mark_hits(self) {
-        let is_shown = self.tab.get_untracked() == Tab::Find && self.over.get_untracked() == Over::Nothing;
+        let is_shown =
+            self.panel.tab.get_untracked() == Tab::Find && self.panel.over.get_untracked() == Over::Nothing;
         highlight::show(untrack(|| self.matcher()).ok().flatten().filter(|_| is_shown));
     }
 
     /// Shows where to type a word, and gives it the focus; also where that is there already.
     pub(crate) fn ask_word(self) {
-        self.show_tab(Tab::Find);
+        self.panel.show_tab(Tab::Find);
         browser::after(0, || {
             let input = browser::document().get_element_by_id("find-word");
             if let Some(input) = input.and_then(|it| it.dyn_into::<HtmlInputElement>().ok()) {

@@ -14,22 +14,22 @@ const PAGE: &str = ".app";
 impl Store {
     /// Lays `over` over the page, or takes away what lies there.
     pub(crate) fn lay(self, over: Over) {
-        let was = self.over.get_untracked();
+        let was = self.panel.over.get_untracked();
         if was == over {
             return;
         }
         // At once, not with the next painting: what comes after this may want to give the focus to something.
         if was == Over::Nothing {
             let focused = browser::document().active_element();
-            self.before_over.set_value(focused.and_then(|it| it.dyn_into::<HtmlElement>().ok()));
+            self.panel.keep_focus(focused.and_then(|it| it.dyn_into::<HtmlElement>().ok()));
         }
         // WebKit paints what is marked in an inert page over other words.
         highlight::show(None);
         set_inert(over != Over::Nothing);
-        self.over.set(over);
+        self.panel.over.set(over);
         self.mark_hits();
         if over == Over::Nothing
-            && let Some(before) = self.before_over.try_update_value(Option::take).flatten()
+            && let Some(before) = self.panel.take_focus()
         {
             browser::refocus(&before);
         }
@@ -37,7 +37,7 @@ impl Store {
 
     /// Lays `over` over the page, or takes it away.
     pub(crate) fn toggle_over(self, over: Over) {
-        self.lay(if self.over.get_untracked() == over { Over::Nothing } else { over });
+        self.lay(self.panel.over.get_untracked().toggled(over));
     }
 }
 

@@ -133,7 +133,7 @@ impl Store {
         if !self.following.get_untracked() && word.new_rows > 0 {
             self.unseen.update(|n| *n = n.saturating_add(word.new_rows));
         }
-        if !self.wall.get_untracked() {
+        if !self.panel.wall.get_untracked() {
             word.failures.into_iter().for_each(|words| self.spoken.tell(words));
         }
         self.still_rings(touched.fleet);

@@ -22,8 +22,8 @@ impl Store {
             place,
             find: self.finding(),
             is_pattern: self.is_pattern.get_untracked(),
-            timeline: Some(self.drawer.get_untracked()).filter(|drawer| *drawer != Drawer::Closed),
-            compare: self.compared.get_untracked(),
+            timeline: Some(self.panel.drawer.get_untracked()).filter(|drawer| *drawer != Drawer::Closed),
+            compare: self.panel.compared.get_untracked(),
         };
         Some(browser::origin() + &route::link(&conversation, &looks))
     }
@@ -89,7 +89,7 @@ impl Store {
     }
 
     fn bring(self, id: String) {
-        self.sheet.set(Sheet::None);
+        self.panel.sheet.set(Sheet::None);
         self.release();
         browser::before_paint(move || self.scroller.with_value(|scroller| scroller.reveal(&id)));
     }

@@ -22,7 +22,7 @@ impl Store {
     pub(crate) fn note_seen(self) {
         Effect::new(move |_| {
             self.now.track();
-            let is_looked_at = self.live.get() && !self.wall.get() && !browser::document().hidden();
+            let is_looked_at = self.live.get() && !self.panel.wall.get() && !browser::document().hidden();
             if !is_looked_at || self.replay.with(Option::is_some) || self.recording.with(Option::is_some) {
                 return;
             }

@@ -25,7 +25,7 @@ impl Store {
     pub(crate) fn toggle_timeline(self) {
         let kept = browser::setting(SETTING).and_then(|word| Drawer::parse(&word));
         let open = kept.filter(|drawer| *drawer != Drawer::Closed).unwrap_or(Drawer::Low);
-        let next = if self.drawer.get_untracked() == Drawer::Closed { open } else { Drawer::Closed };
+        let next = if self.panel.drawer.get_untracked() == Drawer::Closed { open } else { Drawer::Closed };
         self.set_drawer(next);
     }
 
@@ -34,19 +34,19 @@ impl Store {
         if drawer != Drawer::Closed {
             browser::keep_setting(SETTING, drawer.word());
         }
-        self.drawer.set(drawer);
+        self.panel.drawer.set(drawer);
     }
 
     /// Keeps what is looked at in the address, for as long as the page lives.
     pub(crate) fn keep_looks_in_address(self) {
         Effect::new(move |_| {
             self.conversation.track();
-            self.drawer.track();
+            self.panel.drawer.track();
             self.level.track();
             self.write_address(&["level", "timeline"]);
         });
         Effect::new(move |_| {
-            self.tab.track();
+            self.panel.tab.track();
             self.is_pattern.track();
             let query = self.query.get();
             // Browsers take no more than a few changes of the address a second.
@@ -60,7 +60,7 @@ impl Store {
 
     /// Writes what is looked at into the address in the place of `names`, which leave it where nothing is to be said.
     pub(crate) fn write_address(self, names: &[&str]) {
-        if self.is_bare || self.wall.get_untracked() {
+        if self.is_bare || self.panel.wall.get_untracked() {
             return;
         }
         let location = browser::window().location();
@@ -70,7 +70,7 @@ impl Store {
         let level = self.level.get_untracked();
         let own = browser::setting("level").and_then(|word| Level::parse(&word)).unwrap_or_default();
         let is_plain = level == Level::default() && own == level;
-        let drawer = self.drawer.get_untracked();
+        let drawer = self.panel.drawer.get_untracked();
         let looks = Looks {
             level: (is_kept("level") && is_conversation && !is_plain).then_some(level),
             find: self.finding().filter(|_| is_kept("find") && is_conversation),
@@ -87,21 +87,21 @@ impl Store {
     /// What is looked for; nothing while nobody does.
     pub(super) fn finding(self) -> Option<String> {
         let query = self.query.get_untracked();
-        let is_finding = self.tab.get_untracked() == Tab::Find && !query.trim().is_empty();
+        let is_finding = self.panel.tab.get_untracked() == Tab::Find && !query.trim().is_empty();
         is_finding.then(|| query.trim().to_owned())
     }
 
     /// Reduces transcript, tools and timeline to a sub-agent, or shows everything again.
     pub(crate) fn look_only_at(self, agent: Option<AgentKey>) {
         self.only.set(agent);
-        self.sheet.set(Sheet::None);
+        self.panel.sheet.set(Sheet::None);
         self.follow();
     }
 
     /// Shows a sub-agent in the panel.
     pub(crate) fn inspect(self, agent: Option<AgentKey>) {
-        self.agent.set(agent);
-        self.show_tab(Tab::Agents);
+        self.panel.agent.set(agent);
+        self.panel.show_tab(Tab::Agents);
     }
 
     /// Another conversation is looked at: nothing of the way in which this one was counts for it.
@@ -113,8 +113,8 @@ impl Store {
         if self.only.with_untracked(Option::is_some) {
             self.only.set(None);
         }
-        if self.agent.with_untracked(Option::is_some) {
-            self.agent.set(None);
+        if self.panel.agent.with_untracked(Option::is_some) {
+            self.panel.agent.set(None);
         }
     }
 }

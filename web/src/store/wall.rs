@@ -9,20 +9,19 @@ use crate::route;
 impl Store {
     /// Shows the wall, or no longer.
     pub(crate) fn show_wall(self, is_on: bool) {
-        if self.wall.get_untracked() == is_on {
+        if self.panel.wall.get_untracked() == is_on {
             return;
         }
         if is_on {
-            self.before_wall.set_value(self.model(|model| model.conversation().cloned()));
             self.recording.set(None);
         }
-        self.wall.set(is_on);
+        self.panel.show_wall(is_on, || self.model(|model| model.conversation().cloned()));
     }
 
     /// Goes to the wall, or back to where the reader was before.
     pub(crate) fn toggle_wall(self) {
-        if self.wall.get_untracked() {
-            let before = self.before_wall.get_value();
+        if self.panel.wall.get_untracked() {
+            let before = self.panel.before_wall();
             browser::follow_link(&before.map_or_else(|| "/".to_owned(), |id| route::path_of(&id)));
         } else {
             browser::follow_link(route::WALL);

@@ -141,7 +141,7 @@ fn stick(chart: Chart, frame: Frame, count: Memo<usize>) {
         count
     });
     Effect::new(move |_| {
-        chart.store.drawer.track();
+        chart.store.panel.drawer.track();
         chart.is_stacked.track();
         browser::before_paint(move || frame.look());
     });
