@@ -35,8 +35,9 @@ const QUICK: [Step; 4] = [
     Step { name: "clippy wasm", does: "lints of what runs in the browser", run: clippy_wasm },
 ];
 
-const SLOW: [Step; 7] = [
+const SLOW: [Step; 8] = [
     Step { name: "deny", does: "licences, banned crates, sources", run: deny },
+    Step { name: "fuzz", does: "the targets of the fuzzer compile", run: fuzz },
     Step { name: "doc", does: "documentation builds without a warning", run: doc },
     Step { name: "build", does: "the page and the release binary", run: build },
     Step { name: "browser", does: "a browser for the end-to-end tests", run: find_browser },
@@ -143,7 +144,8 @@ fn clippy(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
 
 fn clippy_wasm(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
     crate::tools::wasm_target(ws)?;
-    let mut lints = ws.cargo("clippy -p model -p dialects -p encode -p exchange -p web --locked --target");
+    let mut lints =
+        ws.cargo("clippy -p model -p dialects -p encode -p exchange -p web -p decoder --locked --target");
     done(lints.args([WASM, "--", "-D", "warnings"]))
 }
 
@@ -151,6 +153,13 @@ fn deny(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
     let deny = Toolbox::find()?.cargo_deny(ws)?;
     // No advisories: they need a database from outside, and the gate must answer the same twice.
     done(ws.command(deny).args(["--locked", "check", "bans", "licenses", "sources"]))
+}
+
+fn fuzz(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+    let mut check = ws.cargo("check --locked --manifest-path fuzz/Cargo.toml --target-dir");
+    check.arg(ws.target().join("fuzz-check"));
+    // libFuzzer itself is C++ and only linked when a target runs; with this it is not compiled here.
+    done(check.env("CUSTOM_LIBFUZZER_PATH", ws.target().join("libfuzzer.a")))
 }
 
 fn doc(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {

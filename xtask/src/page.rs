@@ -1,36 +1,34 @@
-//! Building the page: Trunk compiles and links it, wasm-opt shrinks it, no script stays inside the HTML, and
-//! each file is packed for its journey.
+//! Building the page: its two programs, the files that its HTML names, and the HTML itself, in which no script stays; each file is
+//! packed for its journey.
 //!
-//! Trunk writes into the build directory. Only files that differ are copied into `dist/`, which the hub embeds, so that
-//! a second build of an unchanged page does not rebuild the hub.
+//! All of it is put together in the build directory. Only files that differ are copied into `dist/`, which the hub embeds, so that
+//! a second build of an unchanged page does not rebuild the hub. Trunk is not needed: `trunk serve` reads the same `web/index.html`.
 
+mod assemble;
 mod decoder;
 mod html;
 mod packed;
+mod program;
 
-use crate::console::{human_bytes, say};
+use crate::console::say;
 use crate::failure::{Failure, Outcome};
-use crate::process::{answer, run};
+use crate::process::run;
 use crate::tools::{self, Toolbox};
 use crate::workspace::Workspace;
+use program::Program;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-/// What the compiler may use, and so the optimiser too: the features that every browser of the last years has.
-const WASM_FEATURES: [&str; 6] = [
-    "--enable-bulk-memory",
-    "--enable-multivalue",
-    "--enable-mutable-globals",
-    "--enable-nontrapping-float-to-int",
-    "--enable-reference-types",
-    "--enable-sign-ext",
-];
 
 /// Leptos gives each piece of the page a type of its own, and all code that draws it again; with this it is one type for
 /// all, and the page a fifth smaller. What grows with a stream is drawn by hand and not by Leptos.
 const PAGE_FLAGS: (&str, &str) = ("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "--cfg=erase_components");
+
+/// The page itself.
+const PAGE: Program = Program { package: "web", bin: "page", script: "web" };
+
+/// What decodes recordings: the page fetches it when one is opened.
+const DECODER: Program = Program { package: "decoder", bin: "decode", script: "no-modules" };
 
 /// Builds the page into `dist/`. The answer is the name of the script that starts it: it changes with everything that
 /// the script loads.
@@ -38,87 +36,22 @@ pub(crate) fn build(ws: &Workspace) -> Outcome<String> {
     let toolbox = Toolbox::find()?;
     tools::wasm_target(ws)?;
     toolbox.wasm_bindgen(ws)?;
-    let trunk = toolbox.trunk(ws)?;
-    // Trunk builds offline, so that it fetches no tools of its own; what the page depends on comes now.
     run(&mut ws.cargo("fetch --locked"))?;
 
+    let page = PAGE.build(ws, &toolbox)?;
+    let decoder = DECODER.build(ws, &toolbox)?;
     let staging = ws.target().join("page");
-    let mut build = ws.command(trunk);
-    build.arg("build").arg("--dist").arg(&staging).env("PATH", toolbox.path());
-    // Trunk takes the value of this variable for a boolean word and stops at `1`.
-    build.env_remove("NO_COLOR");
-    build.env(PAGE_FLAGS.0, PAGE_FLAGS.1);
-    run(&mut build)?;
-
-    let wasm = the_wasm(&staging)?;
-    let small = optimise(ws, &toolbox, &wasm)?;
-    let boot = finish(&staging, &wasm, &small)?;
-    decoder::build(ws, &toolbox, &staging)?;
+    if staging.exists() {
+        fs::remove_dir_all(&staging).map_err(Failure::io(format!("emptying {}", staging.display())))?;
+    }
+    fs::create_dir_all(&staging).map_err(Failure::io(format!("creating {}", staging.display())))?;
+    let boot = assemble::put(&ws.path("web"), &page, &staging)?;
+    decoder::put(&decoder, &staging)?;
     packed::pack(ws, &staging)?;
     let dist = ws.path("dist");
     let changed = mirror(&staging, &dist)?;
     say(format!("the page is in {} ({changed} files changed)", dist.display()));
     Ok(boot)
-}
-
-/// The one WASM file of the page.
-fn the_wasm(folder: &Path) -> Outcome<PathBuf> {
-    let mut found = files(folder)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "wasm"));
-    match (found.next(), found.next()) {
-        (Some(one), None) => Ok(folder.join(one)),
-        (None, _) => Err(Failure::new(format!("Trunk left no .wasm file in {}", folder.display()))),
-        (Some(_), Some(_)) => {
-            Err(Failure::new(format!("Trunk left several .wasm files in {}", folder.display())))
-        }
-    }
-}
-
-/// The bytes to ship: optimised where wasm-opt can run. The result is kept by the hash of what went in, since this
-/// takes longer than the rest of an unchanged build.
-fn optimise(ws: &Workspace, toolbox: &Toolbox, wasm: &Path) -> Outcome<Vec<u8>> {
-    let plain = read(wasm)?;
-    let before = human_bytes(plain.len());
-    let program = match toolbox.wasm_opt() {
-        Ok(program) => program,
-        Err(why) => {
-            say(format!("wasm-opt is skipped: {why}. The page works, and stays at {before}"));
-            return Ok(plain);
-        }
-    };
-    let kept = ws.target().join("page-small").join(format!("{}.wasm", html::hash(&plain)));
-    if !kept.is_file() {
-        let folder = kept.parent().unwrap_or(ws.target());
-        fs::create_dir_all(folder).map_err(Failure::io(format!("creating {}", folder.display())))?;
-        let partial = kept.with_extension("partial");
-        let mut shrink = Command::new(program);
-        shrink.arg("-Oz").args(WASM_FEATURES).arg(wasm).arg("-o").arg(&partial);
-        say(format!("shrinking {before} of WASM"));
-        answer(&mut shrink)?;
-        fs::rename(&partial, &kept).map_err(Failure::io(format!("renaming {}", partial.display())))?;
-    }
-    let small = read(&kept)?;
-    say(format!("wasm-opt: {before} became {}", human_bytes(small.len())));
-    Ok(small)
-}
-
-/// Puts the shipped bytes under a name that is their hash, and the scripts of the HTML into files of their own.
-fn finish(folder: &Path, wasm: &Path, small: &[u8]) -> Outcome<String> {
-    let old_name = wasm.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let new_name = format!("fanlight-{}_bg.wasm", html::hash(small));
-    remove(wasm)?;
-    write(&folder.join(&new_name), small)?;
-
-    let index = folder.join("index.html");
-    let text = String::from_utf8_lossy(&read(&index)?).replace(&old_name, &new_name);
-    let page = html::move_scripts_out(&text);
-    html::check(&page.html).map_err(Failure::new)?;
-    for script in &page.scripts {
-        write(&folder.join(&script.name), script.body.as_bytes())?;
-    }
-    write(&index, page.html.as_bytes())?;
-    let boot = page.scripts.into_iter().find(|script| script.body.contains(&new_name));
-    boot.map(|script| script.name)
-        .ok_or_else(|| Failure::new(format!("no script of the page loads {new_name}")))
 }
 
 /// Makes `to` hold what `from` holds, touching only what differs; returns how many files that were.

@@ -53,14 +53,6 @@ pub(crate) fn which(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// `first` before everything that is on the search path already.
-pub(crate) fn path_with(first: &Path) -> std::ffi::OsString {
-    let rest = std::env::var_os("PATH").unwrap_or_default();
-    let all = std::iter::once(first.to_path_buf()).chain(std::env::split_paths(&rest));
-    // Joining fails only for a folder with the separator in its name; then the path stays as it was.
-    std::env::join_paths(all).unwrap_or(rest)
-}
-
 fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let name = |word: &OsStr| word.to_string_lossy().into_owned();

@@ -71,7 +71,6 @@ pub(crate) fn tools(ws: &Workspace) -> Outcome {
     let toolbox = Toolbox::find()?;
     tools::wasm_target(ws)?;
     toolbox.wasm_bindgen(ws)?;
-    toolbox.trunk(ws)?;
     toolbox.cargo_deny(ws)?;
     match toolbox.wasm_opt() {
         Ok(program) => say(format!("wasm-opt is {}", program.display())),

@@ -5,15 +5,12 @@
 
 use crate::console::{human, say};
 use crate::failure::{Failure, Outcome};
-use crate::process::{self, answer, run, which};
+use crate::process::{answer, run, which};
 use crate::workspace::Workspace;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// Trunk: the newest that our toolchain builds.
-const TRUNK: &str = "0.21.14";
 /// cargo-deny: licences, bans and sources.
 const CARGO_DENY: &str = "0.20.2";
 /// cargo-fuzz: drives the random bytes.
@@ -43,19 +40,9 @@ impl Toolbox {
         Ok(Self { root })
     }
 
-    /// The search path with our tools first.
-    pub(crate) fn path(&self) -> OsString {
-        process::path_with(&self.root.join("bin"))
-    }
-
     /// A folder of the cache, be it there or not.
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         self.root.join(name)
-    }
-
-    /// Trunk, which puts the page together.
-    pub(crate) fn trunk(&self, ws: &Workspace) -> Outcome<PathBuf> {
-        self.cargo_tool(ws, &Pin { package: "trunk", program: "trunk", version: TRUNK, locked: true })
     }
 
     /// cargo-deny.

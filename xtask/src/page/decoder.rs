@@ -1,31 +1,20 @@
 //! The second program of the page: what decodes recordings (the crate `decoder`). The page fetches it when a recording
-//! is opened, so it is built apart from it, and only its name stands in the HTML.
+//! is opened, so only its name stands in the HTML.
 
 use std::path::Path;
 
-use super::{html, optimise, read, write};
+use super::program::Built;
+use super::{html, read, write};
 use crate::failure::{Failure, Outcome};
-use crate::process::run;
-use crate::tools::{Toolbox, WASM};
-use crate::workspace::Workspace;
 
 /// Where the HTML names the script.
 const PLACE: &str = r#"<meta name="decoder" content="">"#;
 
-/// Builds the program into `folder`, and names it in the HTML there.
-pub(super) fn build(ws: &Workspace, toolbox: &Toolbox, folder: &Path) -> Outcome {
-    let line = format!("build --locked --offline -p decoder --bin decode --profile wasm --target {WASM}");
-    run(&mut ws.cargo(&line))?;
-    let bound = ws.target().join("page-decoder");
-    let mut bind = ws.command(toolbox.wasm_bindgen(ws)?);
-    bind.args(["--target", "no-modules", "--no-typescript", "--out-name", "decode", "--out-dir"]).arg(&bound);
-    bind.arg(ws.target().join(WASM).join("wasm/decode.wasm"));
-    run(&mut bind)?;
-
-    let small = optimise(ws, toolbox, &bound.join("decode_bg.wasm"))?;
-    let wasm_name = format!("decoder-{}_bg.wasm", html::hash(&small));
-    write(&folder.join(&wasm_name), &small)?;
-    let script = script(&String::from_utf8_lossy(&read(&bound.join("decode.js"))?), &wasm_name);
+/// Puts the program into `folder`, and names it in the HTML there.
+pub(super) fn put(built: &Built, folder: &Path) -> Outcome {
+    let wasm_name = format!("decoder-{}_bg.wasm", html::hash(&built.wasm));
+    write(&folder.join(&wasm_name), &built.wasm)?;
+    let script = script(&built.script, &wasm_name);
     let script_name = format!("decoder-{}.js", html::hash(script.as_bytes()));
     write(&folder.join(&script_name), script.as_bytes())?;
 

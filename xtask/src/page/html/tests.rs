@@ -2,7 +2,7 @@
 
 use super::{check, hash, move_scripts_out};
 
-const AS_TRUNK_WRITES_IT: &str = r#"<!DOCTYPE html><html><head><link rel="modulepreload" href="/web-1.js">
+const WITH_A_SCRIPT: &str = r#"<!DOCTYPE html><html><head><link rel="modulepreload" href="/web-1.js">
 <link rel="stylesheet" href="/style-1.css"></head><body>
 <script type="module">
 import init from '/web-1.js';
@@ -11,7 +11,7 @@ const wasm = await init({ module_or_path: '/web-1_bg.wasm' });
 
 #[test]
 fn inline_script_moves_into_a_file_named_by_its_hash() {
-    let page = move_scripts_out(AS_TRUNK_WRITES_IT);
+    let page = move_scripts_out(WITH_A_SCRIPT);
     assert_eq!(page.scripts.len(), 1);
     let script = &page.scripts[0];
     assert!(script.body.starts_with("import init from '/web-1.js';\n"), "{}", script.body);
@@ -31,7 +31,7 @@ fn page_keeps_everything_that_is_no_inline_script() {
 
 #[test]
 fn moving_twice_changes_nothing() {
-    let once = move_scripts_out(AS_TRUNK_WRITES_IT).html;
+    let once = move_scripts_out(WITH_A_SCRIPT).html;
     assert_eq!(move_scripts_out(&once).html, once);
 }
 

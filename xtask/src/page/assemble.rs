@@ -1,0 +1,94 @@
+//! The HTML of the page and the files that it names. `web/index.html` marks with `data-trunk` what is put in: styles, the icon, the page's
+//! program; so `trunk serve` can read it as well.
+
+use std::path::Path;
+
+use super::program::Built;
+use super::{html, read, write};
+use crate::failure::{Failure, Outcome};
+
+/// What marks a tag that stands for a file or for the program.
+const MARK: &str = "<link data-trunk ";
+
+/// Puts the page into `folder`: each file under a name that holds its hash, so that it may be cached for ever. The answer is the name of
+/// the script that starts the page.
+pub(super) fn put(web: &Path, page: &Built, folder: &Path) -> Outcome<String> {
+    let wasm = format!("fanlight-{}_bg.wasm", html::hash(&page.wasm));
+    write(&folder.join(&wasm), &page.wasm)?;
+    let script = format!("page-{}.js", html::hash(page.script.as_bytes()));
+    write(&folder.join(&script), page.script.as_bytes())?;
+
+    let file = |name: &str| {
+        let bytes = read(&web.join(name))?;
+        let renamed = named(name, &bytes);
+        write(&folder.join(&renamed), &bytes)?;
+        Ok(renamed)
+    };
+    let index = String::from_utf8_lossy(&read(&web.join("index.html"))?).into_owned();
+    let whole = html::move_scripts_out(&assembled(&index, &script, &wasm, file)?);
+    html::check(&whole.html).map_err(Failure::new)?;
+    for moved in &whole.scripts {
+        write(&folder.join(&moved.name), moved.body.as_bytes())?;
+    }
+    write(&folder.join("index.html"), whole.html.as_bytes())?;
+    let boot = whole.scripts.into_iter().find(|moved| moved.body.contains(&wasm));
+    boot.map(|moved| moved.name).ok_or_else(|| {
+        Failure::new(format!("no script of the page loads {wasm}: {MARK}rel=\"rust\"> is missing"))
+    })
+}
+
+/// The HTML with what its marked tags stand for. `file` ships a file and gives back its new name.
+fn assembled(
+    index: &str,
+    script: &str,
+    wasm: &str,
+    mut file: impl FnMut(&str) -> Outcome<String>,
+) -> Outcome<String> {
+    let mut whole = String::with_capacity(index.len());
+    let mut rest = index;
+    while let Some((before, after)) = rest.split_once(MARK) {
+        whole.push_str(before);
+        let (tag, behind) = after
+            .split_once('>')
+            .ok_or_else(|| Failure::new(format!("web/index.html: `{MARK}` is not closed")))?;
+        rest = behind;
+        let href = attribute(tag, "href");
+        match (attribute(tag, "rel"), href) {
+            (Some("css"), Some(name)) => {
+                whole.extend(["<link rel=\"stylesheet\" href=\"/", &file(name)?, "\">"]);
+            }
+            (Some("icon"), Some(name)) => {
+                whole.extend(["<link rel=\"icon\" href=\"/", &file(name)?, "\">"]);
+            }
+            (Some("rust"), _) => whole.push_str(&program(script, wasm)),
+            _ => return Err(Failure::new(format!("web/index.html: nothing is known of `{MARK}{tag}>`"))),
+        }
+    }
+    whole.push_str(rest);
+    Ok(whole)
+}
+
+/// What loads and starts the program. It is fetched while the HTML is still read.
+fn program(script: &str, wasm: &str) -> String {
+    format!(
+        "<link rel=\"modulepreload\" href=\"/{script}\" crossorigin=\"anonymous\">\n\
+         <link rel=\"preload\" href=\"/{wasm}\" crossorigin=\"anonymous\" as=\"fetch\" type=\"application/wasm\">\n\
+         <script type=\"module\">\nimport init from '/{script}';\nawait init({{ module_or_path: '/{wasm}' }});\n</script>"
+    )
+}
+
+/// The value of an attribute, in double quotes.
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let mut attributes = tag.split_whitespace();
+    attributes.find_map(|it| it.strip_prefix(name)?.strip_prefix("=\"")?.strip_suffix('"'))
+}
+
+/// A file's name with its hash in front of the ending, without its folder.
+fn named(path: &str, bytes: &[u8]) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    format!("{stem}-{}.{ending}", html::hash(bytes))
+}
+
+#[cfg(test)]
+mod tests;
