@@ -52,7 +52,8 @@ async fn answers_of_the_api_are_compressed_for_who_takes_that_and_streams_are_no
     let delta = format!(r#"{{"k":"part.delta","run":"r","part":"p","text":"{text}"}}"#);
     hub.publisher("c").await.says(&format!("{RUN}{delta}")).await;
     let asked = async |path: &str, taken: &str| {
-        let answer = hub.request("GET", path).header("accept-encoding", taken).send().await.unwrap();
+        let asked = hub.request("GET", path).header("accept", "application/x-ndjson, */*");
+        let answer = asked.header("accept-encoding", taken).send().await.unwrap();
         let encoding =
             answer.headers().get("content-encoding").map(|value| value.to_str().unwrap().to_owned());
         (encoding, answer)
