@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use crate::clock;
 use crate::config::{AgentConfig, AgentKind, RemoteConfig, RemoteKind, RunnerConfig};
-use crate::runner::{Answer, NAME, Place, Way, Word};
+use crate::runner::{Answer, NAME, RunAddress, Way, Word};
 use crate::state::Shared;
 use hub::{Publication, PublishError};
 
@@ -43,7 +43,7 @@ pub(crate) use terms::Terms;
 #[derive(Debug)]
 pub(crate) struct Agents {
     known: BTreeMap<CompactString, Known>,
-    going: Mutex<HashMap<Place, Going>>,
+    going: Mutex<HashMap<RunAddress, Going>>,
     /// What was commanded last, and what came of it.
     commands: commands::Remembered,
 }
@@ -122,7 +122,7 @@ impl Spoken {
 #[derive(Debug, Clone)]
 pub(crate) struct Started {
     /// Where.
-    pub(crate) place: Place,
+    pub(crate) place: RunAddress,
     /// Where the conversation stood before: everything of the turn comes after it.
     pub(crate) after: Position,
 }
@@ -183,7 +183,7 @@ impl Agents {
         let agents = &shared.agents;
         let Turn { agent, conversation, messages, run, tools, note, terms } = turn;
         let found = agents.find(shared, &agent)?;
-        let place = Place { run: name(shared, &conversation, run), conversation };
+        let place = RunAddress { run: name(shared, &conversation, run), conversation };
         let (seat, reins) = Seat::take(shared, &place, agent)?;
         let after = say(shared, &place.conversation, messages)?;
         let notes = terms.note().into_iter().chain(note);
@@ -206,7 +206,7 @@ impl Agents {
             return Self::start(shared, turn);
         };
         let after = say(shared, &turn.conversation, turn.messages)?;
-        if agents.tell(&place, Word::Said) {
+        if agents.tell(&place, Word::MessagePublished) {
             return Ok(Started { place, after });
         }
         // It came to its end meanwhile, and did not hear of it.
@@ -216,7 +216,7 @@ impl Agents {
     /// Waits until the task of a run has ended, where the conversation says already that the run is over. The end of a run is
     /// published by its task, so that others hear of it before the run's place is free; what the task does after it waits for
     /// nothing.
-    pub(crate) async fn left(shared: &Shared, place: &Place) {
+    pub(crate) async fn left(shared: &Shared, place: &RunAddress) {
         let left = shared.agents.going.lock().get(place).map(|going| going.left.clone());
         if let Some(left) = left.filter(|_| is_over(shared, place)) {
             left.cancelled().await;
@@ -224,35 +224,35 @@ impl Agents {
     }
 
     /// Stops a run. False where it does not go on.
-    pub(crate) fn stop(&self, place: &Place) -> bool {
+    pub(crate) fn stop(&self, place: &RunAddress) -> bool {
         let going = self.going.lock();
         going.get(place).map(|going| going.stop.cancel()).is_some()
     }
 
     /// Whether a run goes on that was told to stop.
-    pub(crate) fn is_stopping(&self, place: &Place) -> bool {
+    pub(crate) fn is_stopping(&self, place: &RunAddress) -> bool {
         self.going.lock().get(place).is_some_and(|going| going.stop.is_cancelled())
     }
 
     /// What a run has asked a person about; nothing where it does not go on.
-    fn asked(&self, place: &Place) -> Option<Arc<AskedAbout>> {
+    fn asked(&self, place: &RunAddress) -> Option<Arc<AskedAbout>> {
         self.going.lock().get(place).map(|going| Arc::clone(&going.asked))
     }
 
     /// A person answers whether a call may be executed. False where the run does not go on, or has too much to hear. Only
     /// [`consent::consent`] knows whether it may.
-    fn consent(&self, place: &Place, tool: ToolCallId, answer: Answer) -> bool {
+    fn consent(&self, place: &RunAddress, tool: ToolCallId, answer: Answer) -> bool {
         self.tell(place, Word::Consent(tool, answer))
     }
 
     /// A person does not want to wait until a model is asked again. False where the run does not go on in this hub's own
     /// agents, or has too much to hear.
-    pub(crate) fn hurry(&self, place: &Place) -> bool {
+    pub(crate) fn hurry(&self, place: &RunAddress) -> bool {
         self.tell(place, Word::Again)
     }
 
     /// Whether a run goes on only when a person has answered, now and from now on; nothing where it does not go on.
-    pub(crate) fn is_waiting(&self, place: &Place) -> Option<watch::Receiver<bool>> {
+    pub(crate) fn is_waiting(&self, place: &RunAddress) -> Option<watch::Receiver<bool>> {
         self.going.lock().get(place).map(|going| going.is_waiting.clone())
     }
 
@@ -272,13 +272,13 @@ impl Agents {
         }
     }
 
-    fn tell(&self, place: &Place, word: Word) -> bool {
+    fn tell(&self, place: &RunAddress, word: Word) -> bool {
         let going = self.going.lock();
         going.get(place).is_some_and(|going| going.words.try_send(word).is_ok())
     }
 
     /// The run that `agent` does in `conversation`, where it does one.
-    fn at_work(&self, conversation: &ConversationId, agent: &str) -> Option<Place> {
+    fn at_work(&self, conversation: &ConversationId, agent: &str) -> Option<RunAddress> {
         let going = self.going.lock();
         let mut all = going.iter();
         let found = all.find(|(place, going)| place.conversation == *conversation && going.agent == agent);
@@ -305,7 +305,7 @@ impl Agents {
 }
 
 /// Whether the conversation says that the run is over.
-fn is_over(shared: &Shared, place: &Place) -> bool {
+fn is_over(shared: &Shared, place: &RunAddress) -> bool {
     let found = shared.hub.find(&place.conversation).ok().flatten();
     found.is_some_and(|found| {
         found.look(|view| view.runs.get(&place.run).is_some_and(|run| !run.is_running()))

@@ -20,8 +20,8 @@ mod detour;
 mod headers;
 mod inflate;
 mod link;
-mod lull;
 mod order;
+mod quiet;
 mod record;
 mod secrets;
 mod send;
@@ -49,8 +49,8 @@ use crate::rank::{Rank, Threads};
 use copied::Asking;
 use headers::Fingerprints;
 pub(crate) use headers::keys;
-use lull::Lull;
 use order::{Floors, Order, Waiting};
+use quiet::QuietWait;
 use send::Outside;
 use socket::Sockets;
 use tape::Budget;
@@ -70,13 +70,13 @@ pub(crate) static COPIES_LOST: Count = Count::new();
 /// What all calls share.
 #[derive(Debug)]
 pub(crate) struct Proxy {
-    upstreams: BTreeMap<CompactString, Place>,
+    upstreams: BTreeMap<CompactString, UpstreamEntry>,
     outside: OnceLock<Outside>,
     fingerprints: Fingerprints,
     budget: Arc<Budget>,
     order: Arc<Order>,
     recorders: Threads,
-    lull: Lull,
+    lull: QuietWait,
     joiner: Mutex<Joiner>,
     floors: Floors,
     waiting: Waiting,
@@ -95,7 +95,7 @@ fn recorders() -> Threads {
 
 /// An upstream, and what calls it once somebody does.
 #[derive(Debug)]
-struct Place {
+struct UpstreamEntry {
     upstream: Upstream,
     sender: OnceLock<Result<Sender<Asking>, rustls::Error>>,
 }
@@ -105,7 +105,7 @@ impl Proxy {
     pub(crate) fn new(named: &[Upstream]) -> Self {
         let places = Upstream::all(named).into_iter();
         let places = places.map(|upstream| {
-            (CompactString::new(upstream.name()), Place { upstream, sender: OnceLock::new() })
+            (CompactString::new(upstream.name()), UpstreamEntry { upstream, sender: OnceLock::new() })
         });
         Self {
             upstreams: places.collect(),
@@ -114,7 +114,7 @@ impl Proxy {
             budget: Arc::default(),
             order: Arc::default(),
             recorders: recorders(),
-            lull: Lull::default(),
+            lull: QuietWait::default(),
             joiner: Mutex::default(),
             floors: Floors::default(),
             waiting: Waiting::default(),

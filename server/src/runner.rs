@@ -30,7 +30,7 @@ pub(crate) use self::model::{
 };
 pub(crate) use ids::Ids;
 pub(crate) use scribe::Scribe;
-pub(crate) use shell::{Parts, Place, Shell, Word, left_unheard};
+pub(crate) use shell::{Parts, RunAddress, Shell, Word, left_unheard};
 
 /// What the runs of the hub's own agents name as their dialect.
 pub(crate) const NAME: &str = "runner";

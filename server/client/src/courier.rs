@@ -31,8 +31,8 @@ use model::limits::INBOUND_FRAME_BYTES_MAX;
 use model::{ConversationId, Envelope, Event, Position, PublisherId};
 use tokio::time::Instant;
 
-use super::comeback::Comeback;
 use super::link::{Closed, Link, LinkError};
+use super::reconnection::Reconnection;
 use super::{HubAddress, Publisher};
 
 mod ledger;
@@ -40,7 +40,7 @@ mod line;
 mod window;
 
 pub(crate) use ledger::{Due, Gap, Ledger, Numbers};
-use line::{Line, Said};
+use line::{CourierSocket, HubAnswer};
 use window::{Window, json_bytes};
 
 /// Most bytes of events that wait for their acks, as JSON; beyond it nothing is taken from the source.
@@ -122,7 +122,7 @@ pub enum CourierError {
 
 /// How far a courier has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct CourierStatus {
     /// Events that were taken from the source.
     pub offered: u64,
     /// Events that the hub has.
@@ -145,8 +145,8 @@ pub struct Courier {
     window: Window,
     missing: u64,
     position: Option<Position>,
-    line: Option<Line>,
-    comeback: Comeback,
+    line: Option<CourierSocket>,
+    comeback: Reconnection,
 }
 
 /// What goes on with a socket, or does not.
@@ -169,7 +169,7 @@ impl Courier {
             missing: 0,
             position: None,
             line: None,
-            comeback: Comeback::default(),
+            comeback: Reconnection::default(),
         }
     }
 
@@ -180,8 +180,8 @@ impl Courier {
     }
 
     /// How far it has come.
-    pub fn standing(&self) -> Standing {
-        Standing {
+    pub fn standing(&self) -> CourierStatus {
+        CourierStatus {
             offered: self.ledger.offered(),
             acked: self.ledger.acked(),
             missing: self.missing,
@@ -207,7 +207,7 @@ impl Courier {
         &mut self,
         source: impl Stream<Item = Vec<Envelope>>,
         mut tell: impl FnMut(News) + Send,
-    ) -> Result<Standing, CourierError> {
+    ) -> Result<CourierStatus, CourierError> {
         let mut source = std::pin::pin!(source.fuse());
         loop {
             if source.is_done() && (self.ledger.is_done() || self.ledger.offered() == 0) {
@@ -266,7 +266,7 @@ impl Courier {
 
     fn opened(&mut self, link: Link) {
         self.ledger.connected();
-        self.line = Some(Line::new(link));
+        self.line = Some(CourierSocket::new(link));
     }
 
     /// Takes events from the source.
@@ -293,7 +293,7 @@ impl Courier {
     /// Whatever comes first on an open socket.
     async fn step<S: Stream<Item = Vec<Envelope>>>(
         &mut self,
-        line: &mut Line,
+        line: &mut CourierSocket,
         source: &mut std::pin::Pin<&mut futures_util::stream::Fuse<S>>,
         tell: &mut (impl FnMut(News) + Send),
     ) -> Result<Step, CourierError> {
@@ -320,13 +320,13 @@ impl Courier {
     }
 
     /// The next event, when it does not fit into a frame.
-    fn too_large_for(&self, line: &Line) -> Option<u64> {
+    fn too_large_for(&self, line: &CourierSocket) -> Option<u64> {
         let Some(Due::Events(after)) = self.ledger.due() else { return None };
         (self.window.next_bytes(after) > line.frame_bytes_max()).then_some(after)
     }
 
     /// The frame that is due.
-    fn frame(&mut self, line: &Line) -> model::frame::ClientFrame {
+    fn frame(&mut self, line: &CourierSocket) -> model::frame::ClientFrame {
         let events = match self.ledger.due() {
             Some(Due::Events(after)) => {
                 self.window.after(after, line.events_max(), FRAME_BYTES_TARGET.min(line.frame_bytes_max()))
@@ -359,19 +359,19 @@ impl Courier {
     }
 
     /// Takes what the hub said.
-    fn take(&mut self, said: Said, tell: &mut (impl FnMut(News) + Send)) -> Result<Step, CourierError> {
+    fn take(&mut self, said: HubAnswer, tell: &mut (impl FnMut(News) + Send)) -> Result<Step, CourierError> {
         match said {
-            Said::Nothing => {}
-            Said::Bye { code, reconnect: false, reason, .. } => return Err(self.closed(code, reason)),
-            Said::Bye { retry_ms, .. } => self.comeback.asked(retry_ms),
-            Said::Ack(ack) => self.acked(ack),
-            Said::Refused { id, code: ErrorCode::PublisherGap, expected: Some(expected), .. } => {
+            HubAnswer::Nothing => {}
+            HubAnswer::Bye { code, reconnect: false, reason, .. } => return Err(self.closed(code, reason)),
+            HubAnswer::Bye { retry_ms, .. } => self.comeback.asked(retry_ms),
+            HubAnswer::Ack(ack) => self.acked(ack),
+            HubAnswer::Refused { id, code: ErrorCode::PublisherGap, expected: Some(expected), .. } => {
                 if let Gap::NewLife { missing } = self.ledger.gap(id, expected) {
                     self.missing = self.missing.saturating_add(missing);
                     tell(News::Forgotten { missing });
                 }
             }
-            Said::Refused { code, message, .. } => {
+            HubAnswer::Refused { code, message, .. } => {
                 let message = format!("{code}: {message}");
                 return match code {
                     ErrorCode::TooMany

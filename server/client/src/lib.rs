@@ -11,20 +11,20 @@
 //! `courier` (publishing: `ledger` says what is sent next, `window` keeps the events, `line` is the socket) → `spool`.
 
 mod address;
-mod comeback;
 mod courier;
 mod download;
 mod link;
 mod publisher;
+mod reconnection;
 mod session;
 mod spool;
 
 pub use address::{AddressError, HubAddress};
-pub use courier::{Absence, Courier, CourierError, KEPT_BYTES_MAX, News, Standing, WINDOW_BYTES_MAX};
+pub use courier::{Absence, Courier, CourierError, CourierStatus, KEPT_BYTES_MAX, News, WINDOW_BYTES_MAX};
 pub use download::download;
 pub use publisher::{PublishError, Publisher, Taken};
 pub use session::{Session, SessionError, Update};
-pub use spool::{Spool, SpoolStanding};
+pub use spool::{Spool, SpoolStatus};
 
 #[cfg(test)]
 mod tests;

@@ -28,8 +28,8 @@ use model::tracker::{Outcome, Tracker};
 use model::{ConversationId, Epoch, Position, Seq, View};
 
 use super::HubAddress;
-use super::comeback::Comeback;
 use super::link::{Closed, Link, LinkError, SILENCE_GRACE};
+use super::reconnection::Reconnection;
 
 mod update;
 
@@ -62,7 +62,7 @@ pub struct Session {
     link: Option<Link>,
     subscriptions: BTreeMap<Sub, Subscription>,
     next_sub: Sub,
-    comeback: Comeback,
+    comeback: Reconnection,
     connections: u64,
 }
 
@@ -74,7 +74,7 @@ impl Session {
             link: None,
             subscriptions: BTreeMap::new(),
             next_sub: 1,
-            comeback: Comeback::default(),
+            comeback: Reconnection::default(),
             connections: 0,
         }
     }

@@ -43,7 +43,7 @@ pub struct Spool {
 
 #[derive(Debug, Default)]
 struct State {
-    files: VecDeque<Piece>,
+    files: VecDeque<SpoolFile>,
     memory: VecDeque<Bytes>,
     memory_bytes: usize,
     /// Whether the thread has bytes in hand that belong between files and memory.
@@ -51,12 +51,12 @@ struct State {
     /// Why nothing goes into files any more.
     stuck: Option<String>,
     ended: bool,
-    standing: SpoolStanding,
+    standing: SpoolStatus,
 }
 
 /// How far a spool has come, in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SpoolStanding {
+pub struct SpoolStatus {
     /// What was offered.
     pub offered: u64,
     /// What was taken out again.
@@ -71,7 +71,7 @@ pub struct SpoolStanding {
 
 /// One of the files.
 #[derive(Debug)]
-struct Piece {
+struct SpoolFile {
     file: Arc<Mutex<File>>,
     written: u64,
     read: u64,
@@ -127,9 +127,9 @@ impl Spool {
     }
 
     /// How far it has come.
-    pub fn standing(&self) -> SpoolStanding {
+    pub fn standing(&self) -> SpoolStatus {
         let state = self.state.lock();
-        SpoolStanding { stuck: state.stuck.clone(), ..state.standing.clone() }
+        SpoolStatus { stuck: state.stuck.clone(), ..state.standing.clone() }
     }
 
     /// The next bytes; nothing after the last, or after the last that fitted. For one reader, which may give up waiting.
@@ -262,7 +262,7 @@ impl State {
             Some(piece) if Arc::ptr_eq(&piece.file, &file) => {
                 piece.written = piece.written.saturating_add(bytes);
             }
-            _ => self.files.push_back(Piece { file, written: bytes, read: 0 }),
+            _ => self.files.push_back(SpoolFile { file, written: bytes, read: 0 }),
         }
         self.drop_read();
     }

@@ -28,8 +28,8 @@ mod pump;
 mod ready;
 mod sight;
 
-pub use ladder::{BEHIND_AFTER, Ladder, Standing};
-pub use outbox::{Line, Outbox, Sent};
+pub use ladder::{BEHIND_AFTER, CurrentRung, Ladder};
+pub use outbox::{Outbox, Sent, Transport};
 pub use presence::Presence;
 pub use pump::Shard;
 pub use sight::{Far, Sight, Sights, Snapshot};
@@ -53,16 +53,16 @@ pub struct Subscription {
     /// Whether it goes on; see [`Outbox::deactivate`].
     pub(crate) active: AtomicBool,
     /// How well it keeps up.
-    pub standing: Standing,
+    pub standing: CurrentRung,
     /// How many viewers it was told of.
     pub(crate) presence: AtomicUsize,
     /// What it is of.
-    pub place: Place,
+    pub place: SubscriptionTarget,
 }
 
 /// What a subscription is of.
 #[derive(Debug)]
-pub enum Place {
+pub enum SubscriptionTarget {
     /// A conversation, in this group of its viewers.
     Conversation(Arc<Stage>, Arc<Shard>),
     /// The list of conversations.
@@ -81,8 +81,8 @@ impl Subscription {
     /// The life of the conversation that it is of.
     pub fn epoch(&self) -> Option<&Epoch> {
         match &self.place {
-            Place::Conversation(stage, _) => Some(stage.conversation.epoch()),
-            Place::Fleet { .. } => None,
+            SubscriptionTarget::Conversation(stage, _) => Some(stage.conversation.epoch()),
+            SubscriptionTarget::Fleet { .. } => None,
         }
     }
 
@@ -147,7 +147,7 @@ impl Fanout {
             active: AtomicBool::new(true),
             standing: self.ladder.enter(),
             presence: AtomicUsize::new(0),
-            place: Place::Conversation(stage, shard),
+            place: SubscriptionTarget::Conversation(stage, shard),
         }))
     }
 
@@ -177,8 +177,8 @@ impl Fanout {
         subscription.outbox.deactivate(&subscription.active);
         self.ladder.leave(&subscription.standing);
         match &subscription.place {
-            Place::Fleet { .. } => self.fleet.leave(subscription),
-            Place::Conversation(stage, shard) => {
+            SubscriptionTarget::Fleet { .. } => self.fleet.leave(subscription),
+            SubscriptionTarget::Conversation(stage, shard) => {
                 match self.stages.entry(stage.conversation.id().clone()) {
                     Entry::Occupied(found) if Arc::ptr_eq(found.get(), stage) => {
                         if stage.quit(shard) {

@@ -5,7 +5,7 @@
 //! encoded once. A viewer that falls behind catches up from its [`Cursor`] or by the [`Snapshot`]; nothing is queued for anybody.
 //!
 //! The crate must never know HTTP, files, settings or dialects: events come in as envelopes, and what goes out are frames as bytes, which
-//! it writes through [`Line`]. It reads no JSON; it writes the frames of the protocol ([`wire`]), since they are encoded once for all viewers and
+//! it writes through [`Transport`]. It reads no JSON; it writes the frames of the protocol ([`wire`]), since they are encoded once for all viewers and
 //! so belong where viewers are grouped. It names `model` and `event-log` and no other crate of the workspace.
 //!
 //! Reading order: `hub/conversation` (one lock around a plain struct) → `hub` (all of them, the list, what is due beside the traffic) →
@@ -19,8 +19,8 @@ mod tally;
 pub mod wire;
 
 pub use fanout::{
-    BEHIND_AFTER, Fanout, Far, Ladder, Line, Outbox, Place, Presence, Sent, Shard, Sight, Sights, Snapshot,
-    Stage, Standing, Subscription,
+    BEHIND_AFTER, CurrentRung, Fanout, Far, Ladder, Outbox, Presence, Sent, Shard, Sight, Sights, Snapshot,
+    Stage, Subscription, SubscriptionTarget, Transport,
 };
 #[cfg(any(test, feature = "testkit"))]
 pub use hub::halting;

@@ -9,7 +9,7 @@ use model::{ConversationId, Position, RunId};
 
 use super::seat::go_on;
 use super::{Agents, KnownKind, Seat, StartError, Started, Terms, remote};
-use crate::runner::{HUB_STOPPED, NAME, Place};
+use crate::runner::{HUB_STOPPED, NAME, RunAddress};
 use crate::state::Shared;
 use hub::PublishError;
 
@@ -18,7 +18,7 @@ const LOOKED_THROUGH_MAX: usize = 256;
 
 impl Agents {
     /// Lets a run of an agent of this hub go on that is over, or that nobody does any more.
-    pub(crate) fn resume(shared: &Arc<Shared>, place: &Place) -> Result<Started, StartError> {
+    pub(crate) fn resume(shared: &Arc<Shared>, place: &RunAddress) -> Result<Started, StartError> {
         let found = shared.hub.find(&place.conversation).map_err(PublishError::from)?;
         let wrong = |what: &str| StartError::NotResumable(what.to_owned());
         let found = found.ok_or_else(|| wrong("there is no such conversation"))?;
@@ -81,7 +81,7 @@ impl Agents {
                 looked.flatten().collect()
             });
             for (run, is_cut) in runs {
-                let place = Place { conversation: conversation.clone(), run };
+                let place = RunAddress { conversation: conversation.clone(), run };
                 let went = if is_cut {
                     remote::cut_off(shared, &place).map_err(StartError::from)
                 } else {

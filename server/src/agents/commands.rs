@@ -15,10 +15,10 @@ use model::{ConversationId, Position, RunId, View};
 use parking_lot::Mutex;
 
 use super::again::is_of_runner;
-use super::consent::{Said, consent};
+use super::consent::{ConsentAnswer, consent};
 use super::fork::{Cut, fork};
 use super::{Agents, Spoken, StartError, Started, Turn, is_over};
-use crate::runner::{Answer, Place};
+use crate::runner::{Answer, RunAddress};
 use crate::state::Shared;
 use hub::Conversation;
 
@@ -112,7 +112,7 @@ fn stripe(conversation: &ConversationId) -> usize {
 }
 
 fn done(id: CompactString, started: Started) -> Done {
-    let Started { place: Place { conversation, run }, after } = started;
+    let Started { place: RunAddress { conversation, run }, after } = started;
     Done { id, conversation, run: Some(run), after }
 }
 
@@ -133,11 +133,11 @@ fn act(shared: &Arc<Shared>, id: &ConversationId, deed: Deed) -> Result<Started,
         }
         Deed::Approve { run, tool, arguments, saw } => {
             let answer = Answer::Yes { arguments: arguments.map(|arguments| arguments.to_string()) };
-            Target::find(shared, id, run)?.consent(shared, Said { tool, answer, saw })?
+            Target::find(shared, id, run)?.consent(shared, ConsentAnswer { tool, answer, saw })?
         }
         Deed::Reject { run, tool, text } => {
             let answer = Answer::No { why: text };
-            Target::find(shared, id, run)?.consent(shared, Said { tool, answer, saw: None })?
+            Target::find(shared, id, run)?.consent(shared, ConsentAnswer { tool, answer, saw: None })?
         }
         Deed::Retry { run } => {
             let target = Target::find(shared, id, run)?;
@@ -193,7 +193,7 @@ impl Target {
             Refusal::new(ErrorCode::NotRunning, "no agent of this hub has a run in this conversation")
         })?;
         let after = Position { epoch: conversation.epoch().clone(), seq };
-        let place = Place { conversation: id.clone(), run };
+        let place = RunAddress { conversation: id.clone(), run };
         Ok(Self { conversation, started: Started { place, after } })
     }
 
@@ -215,7 +215,7 @@ impl Target {
         Err(Refusal::new(ErrorCode::NotRunning, why))
     }
 
-    fn consent(self, shared: &Shared, said: Said) -> Result<Started, Refusal> {
+    fn consent(self, shared: &Shared, said: ConsentAnswer) -> Result<Started, Refusal> {
         consent(shared, &self.conversation, &self.started.place, said)?;
         Ok(self.started)
     }

@@ -16,7 +16,7 @@ use model::event::ToolState;
 use parking_lot::Mutex;
 
 use super::commands::Refusal;
-use crate::runner::{Answer, Place};
+use crate::runner::{Answer, RunAddress};
 use crate::state::Shared;
 use hub::Conversation;
 
@@ -49,7 +49,7 @@ impl AskedAbout {
 
 /// What a person says about a call.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct ConsentAnswer {
     /// The call.
     pub(crate) tool: ToolCallId,
     /// Yes or no.
@@ -63,10 +63,10 @@ pub(crate) struct Said {
 pub(crate) fn consent(
     shared: &Shared,
     conversation: &Conversation,
-    place: &Place,
-    said: Said,
+    place: &RunAddress,
+    said: ConsentAnswer,
 ) -> Result<(), Refusal> {
-    let Said { tool, answer, saw } = said;
+    let ConsentAnswer { tool, answer, saw } = said;
     let run = &place.run;
     let shown = conversation.look(|view| {
         let run = view.runs.get(run).filter(|run| run.own)?;

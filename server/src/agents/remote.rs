@@ -23,22 +23,22 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{AskedAbout, Terms};
 use crate::clock;
 use crate::config::{RemoteConfig, RemoteKind};
-use crate::runner::{Answer, HUB_STOPPED, Place, Scribe, Way, Word, failure, left_unheard};
+use crate::runner::{Answer, HUB_STOPPED, RunAddress, Scribe, Way, Word, failure, left_unheard};
 use crate::state::Shared;
 use hub::PublishError;
 
 mod call;
 mod contract;
 mod pause;
-mod tale;
+mod translator;
 mod words;
 
 pub(crate) use words::ag_ui as ag_ui_messages;
 
 use call::{Call, Note};
 use contract::{Asked, Occasion};
-use pause::{Pause, Standing, Told};
-use tale::Tale;
+use pause::{Pause, PauseState, Told};
+use translator::RunTranslator;
 
 /// The agent's own event that says by what name an agent elsewhere remembers the conversation.
 const SESSION: &str = "remote_session";
@@ -51,27 +51,27 @@ const NOTES_MAX: usize = 16;
 
 /// A run that an agent elsewhere does.
 #[derive(Debug)]
-pub(super) struct Errand {
+pub(super) struct RemoteRun {
     parts: Parts,
     scribe: Scribe,
     /// What the agent calls its session and the run, as far as it said so.
     session: Option<String>,
     theirs: Option<String>,
     /// What the agent waits for, where it does, or waited for before it was answered and has not said that it goes on.
-    standing: Option<Standing>,
+    standing: Option<PauseState>,
     /// What was answered while the agent still spoke: a call that waits is told of before the pause stands.
     early: Vec<(ToolCallId, Answer)>,
     /// It has paused in this run: what each of its answers cost may add up.
     has_paused: bool,
     /// The call to the agent. To drop it hangs up.
-    line: Option<Line>,
+    line: Option<ActiveCall>,
     /// Something was said in the conversation that the agent has not been told.
     has_news: bool,
 }
 
 /// A call to the agent that goes on.
 #[derive(Debug)]
-struct Line {
+struct ActiveCall {
     notes: mpsc::Receiver<Note>,
     _call: AbortOnDropHandle<()>,
 }
@@ -88,7 +88,7 @@ pub(super) struct Parts {
     /// The way to it.
     pub(super) way: Way,
     /// Where the run is.
-    pub(super) place: Place,
+    pub(super) place: RunAddress,
     /// Cancelled when somebody stops the run.
     pub(super) stop: CancellationToken,
     /// What comes from outside.
@@ -103,13 +103,13 @@ pub(super) struct Parts {
     pub(super) terms: Terms,
 }
 
-impl Errand {
+impl RemoteRun {
     /// A run that begins, or one that is there goes on: with a new answer, or where its agent waits for a person. That it
     /// does is in the conversation when this returns.
     pub(super) fn begin(parts: Parts) -> Result<Self, PublishError> {
         let mut scribe = Scribe::new(&parts.shared, parts.place.clone()).at(parts.config.price);
         let known = scribe.look().unwrap_or_default();
-        let left = Standing::of(&known);
+        let left = PauseState::of(&known);
         let is_left = left.is_some();
         let standing = left.filter(|standing| standing.is_answered() || waits(&known));
         let start = RunStart {
@@ -145,7 +145,7 @@ impl Errand {
     /// Goes on until the run is over. True when something was said that the agent has not been told.
     pub(super) async fn run(mut self) -> bool {
         if let Err(error) = self.go().await {
-            let Place { conversation, run } = &self.parts.place;
+            let RunAddress { conversation, run } = &self.parts.place;
             tracing::error!(%conversation, %run, %error, "a run cannot go on: its events are not taken");
             return false;
         }
@@ -167,7 +167,7 @@ impl Errand {
                     return self.end(RunStatus::Cancelled, RunEnd::default(), None);
                 }
                 Some(word) = self.parts.words.recv() => match word {
-                    Word::Said => self.has_news = true,
+                    Word::MessagePublished => self.has_news = true,
                     // What an agent elsewhere waits for is its own affair.
                     Word::Again => {}
                     Word::Consent(tool, answer) => if !self.consent(&tool, answer)? {
@@ -177,7 +177,7 @@ impl Errand {
                 note = heard(&mut self.line) => match note {
                     Some(Note::Taken) => self.taken()?,
                     Some(Note::Named(theirs)) => self.theirs = Some(theirs),
-                    Some(Note::Said(events)) => self.say(events)?,
+                    Some(Note::Events(events)) => self.say(events)?,
                     Some(Note::Over(end, asks, None)) if !asks.is_empty() => if !self.pause(end, asks)? {
                         return Ok(());
                     },
@@ -227,7 +227,7 @@ impl Errand {
             terms,
         });
         self.session.clone_from(&asked.session);
-        let tale = Tale::new(run.clone(), before.as_ref());
+        let tale = RunTranslator::new(run.clone(), before.as_ref());
         self.call(asked, tale);
     }
 
@@ -236,7 +236,7 @@ impl Errand {
         found.map(|found| found.view()).unwrap_or_default()
     }
 
-    fn call(&mut self, asked: Asked, tale: Tale) {
+    fn call(&mut self, asked: Asked, tale: RunTranslator) {
         let Parts { shared, config, place, way, .. } = &self.parts;
         let (inbox, notes) = mpsc::channel(NOTES_MAX);
         let call = Call {
@@ -250,7 +250,7 @@ impl Errand {
             inbox,
         };
         self.parts.waits.send_replace(false);
-        self.line = Some(Line { notes, _call: AbortOnDropHandle::new(tokio::spawn(call.run())) });
+        self.line = Some(ActiveCall { notes, _call: AbortOnDropHandle::new(tokio::spawn(call.run())) });
     }
 
     /// The agent has paused: its run waits for a person, or is over where nothing is asked of one. False when it is over.
@@ -274,7 +274,7 @@ impl Errand {
             events.push(Event::new(&place.run, Kind::RunUpdate(spent)));
         }
         let calls: Vec<ToolCallId> = pause.calls().map(|call| call.tool.clone()).collect();
-        self.standing = Some(Standing { pause, answers: Vec::new() });
+        self.standing = Some(PauseState { pause, answers: Vec::new() });
         self.scribe.say(events)?;
         let known = self.scribe.look().unwrap_or_default();
         let changed = calls.into_iter().filter(|tool| !asks_about(&self.parts.asked, &known, tool));
@@ -343,7 +343,7 @@ impl Errand {
         };
         self.session.clone_from(&asked.session);
         let before = view.runs.get(run);
-        let tale = Tale::new(run.clone(), before).carrying(before, standing);
+        let tale = RunTranslator::new(run.clone(), before).carrying(before, standing);
         self.call(asked, tale);
         Ok(true)
     }
@@ -416,7 +416,7 @@ impl Errand {
 }
 
 /// What the call says next; never anything while there is none.
-async fn heard(line: &mut Option<Line>) -> Option<Note> {
+async fn heard(line: &mut Option<ActiveCall>) -> Option<Note> {
     match line {
         Some(line) => line.notes.recv().await,
         None => std::future::pending().await,
@@ -432,18 +432,18 @@ fn asks_about(asked: &AskedAbout, run: &RunView, tool: &ToolCallId) -> bool {
 /// agent may have heard that, and is not told twice by itself.
 pub(super) fn waits(run: &RunView) -> bool {
     let was_stopped = || run.error.as_ref().is_some_and(|error| error.code == HUB_STOPPED);
-    let is_asked = || Standing::of(run).is_some_and(|standing| !standing.is_answered());
+    let is_asked = || PauseState::of(run).is_some_and(|standing| !standing.is_answered());
     (run.is_running() || (run.loss.is_some() && was_stopped())) && is_asked()
 }
 
 /// Takes the run out of `view`: what it said is not told to who is asked for it anew.
-fn without(view: &mut View, place: &Place) -> Option<RunView> {
+fn without(view: &mut View, place: &RunAddress) -> Option<RunView> {
     view.items.retain(|item| !matches!(item, TopItem::Run(run) if *run == place.run));
     view.runs.shift_remove(&place.run)
 }
 
 /// The end of a run that was cut off when the hub died.
-pub(super) fn cut_off(shared: &Arc<Shared>, place: &Place) -> Result<(), PublishError> {
+pub(super) fn cut_off(shared: &Arc<Shared>, place: &RunAddress) -> Result<(), PublishError> {
     let what = "the hub died while the agent answered; it can be asked again, and may have gone on by itself";
     let end = RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() };
     let kinds = [Kind::Error(failure(HUB_DIED, what, true)), Kind::RunEnd(end)];

@@ -8,9 +8,9 @@ use model::limits::RUNS_AT_ONCE_MAX;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::remote::{self, Errand};
+use super::remote::{self, RemoteRun};
 use super::{Agents, AskedAbout, KnownKind, StartError, Terms, Turn};
-use crate::runner::{Parts, Place, Shell, Way, Word};
+use crate::runner::{Parts, RunAddress, Shell, Way, Word};
 use crate::state::Shared;
 use hub::PublishError;
 
@@ -21,7 +21,7 @@ const WORDS_MAX: usize = 64;
 #[derive(Debug)]
 pub(super) enum Work {
     Own(Box<Shell>),
-    Elsewhere(Box<Errand>),
+    Elsewhere(Box<RemoteRun>),
 }
 
 /// A run that goes on.
@@ -51,14 +51,14 @@ pub(super) struct Reins {
 #[derive(Debug)]
 pub(super) struct Seat {
     shared: Arc<Shared>,
-    pub(super) place: Place,
+    pub(super) place: RunAddress,
     pub(super) agent: CompactString,
 }
 
 impl Seat {
     pub(super) fn take(
         shared: &Arc<Shared>,
-        place: &Place,
+        place: &RunAddress,
         agent: CompactString,
     ) -> Result<(Self, Reins), StartError> {
         if shared.is_draining() {
@@ -115,7 +115,7 @@ impl Seat {
                     tools,
                     terms,
                 };
-                Work::Elsewhere(Box::new(Errand::begin(parts)?))
+                Work::Elsewhere(Box::new(RemoteRun::begin(parts)?))
             }
         })
     }
@@ -141,7 +141,7 @@ pub(super) fn go_on(shared: &Arc<Shared>, work: Work, seat: Seat) {
         let (place, agent) = (seat.place.clone(), seat.agent.clone());
         drop(seat);
         if has_news && !shared.is_draining() {
-            let Place { conversation, .. } = place;
+            let RunAddress { conversation, .. } = place;
             let turn = Turn::new(agent, conversation, Vec::new());
             if let Err(error) = Agents::start(&shared, turn) {
                 tracing::warn!(%error, "what was said last stays without an answer");

@@ -14,9 +14,9 @@ use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use serde::Deserialize;
 
 use super::conversations::{Seat, find};
-use super::looks::Looks;
 use super::params::{self, Path, Query};
 use super::problem::Problem;
+use super::selection::ViewSelection;
 use super::spool::{Spool, place, turn};
 use super::sse;
 use crate::state::Shared;
@@ -36,7 +36,7 @@ pub(crate) async fn events(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
     Query(query): Query<EventsQuery>,
-    Query(looks): Query<Looks>,
+    Query(looks): Query<ViewSelection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let resumed = params::text(&headers, "last-event-id")?.filter(|id| !id.is_empty());
@@ -56,7 +56,7 @@ pub(crate) async fn events(
 pub(crate) async fn several(
     State(shared): State<Arc<Shared>>,
     Query(words): Query<Vec<(String, String)>>,
-    Query(looks): Query<Looks>,
+    Query(looks): Query<ViewSelection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let all =

@@ -17,7 +17,7 @@ use tokio::time::{Sleep, sleep};
 
 /// What who serves a request may know of its connection, and ask of it: an extension of every request.
 #[derive(Debug, Default)]
-pub(crate) struct Line {
+pub(crate) struct ConnectionInfo {
     /// The peer may take as long as it likes.
     is_lenient: AtomicBool,
     /// How often everything was written out.
@@ -26,7 +26,7 @@ pub(crate) struct Line {
     flushed: AtomicWaker,
 }
 
-impl Line {
+impl ConnectionInfo {
     /// The peer may take nothing for as long as it likes: what it reads comes from elsewhere, and who sends it decides.
     pub(crate) fn be_lenient(&self, lenient: bool) {
         self.is_lenient.store(lenient, Ordering::Relaxed);
@@ -50,7 +50,7 @@ impl Line {
 pub(crate) struct Patient<S> {
     stream: S,
     limit: Duration,
-    line: Arc<Line>,
+    line: Arc<ConnectionInfo>,
     /// Runs while the peer takes nothing.
     waiting: Option<Waiting>,
 }
@@ -85,7 +85,7 @@ impl<S> Patient<S> {
     }
 
     /// What others may know of it.
-    pub(crate) fn line(&self) -> &Arc<Line> {
+    pub(crate) fn line(&self) -> &Arc<ConnectionInfo> {
         &self.line
     }
 

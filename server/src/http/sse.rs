@@ -22,7 +22,7 @@ use crate::work::Open;
 
 mod place;
 
-use place::Place;
+use place::StreamPosition;
 pub(super) use place::positions;
 
 use super::conversations::Seat;
@@ -34,7 +34,7 @@ const COMMENT_EVERY: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 struct Reader {
     shared: Arc<Shared>,
-    places: Vec<Place>,
+    places: Vec<StreamPosition>,
     /// What is ready to be sent.
     ready: VecDeque<Bytes>,
     /// Its place among the streams.
@@ -50,7 +50,8 @@ pub(super) fn stream(
 ) -> Response {
     after.resize(seats.len(), None);
     let places = seats.into_iter().zip(after).zip(0..);
-    let places = places.map(|((seat, after), sub)| Place::new(seat, sub, lens, after.as_ref())).collect();
+    let places =
+        places.map(|((seat, after), sub)| StreamPosition::new(seat, sub, lens, after.as_ref())).collect();
     let begin = Bytes::from(format!("retry: {}\n\n", shared.config.retry.as_millis()));
     let reader = Reader { shared, places, ready: VecDeque::from([begin]), _open: open };
     let pieces = stream::unfold(reader, |mut reader| async move {
@@ -73,7 +74,7 @@ impl Reader {
             if let Some(piece) = self.ready.pop_front() {
                 return Some(piece);
             }
-            let conversations: Vec<_> = self.places.iter().map(Place::conversation).collect();
+            let conversations: Vec<_> = self.places.iter().map(StreamPosition::conversation).collect();
             let mut moved: Vec<_> = conversations.iter().map(|known| Box::pin(known.moved())).collect();
             for moved in &mut moved {
                 Pin::as_mut(moved).enable();
@@ -93,9 +94,9 @@ impl Reader {
     /// Takes what is new in any of the conversations; false when nothing is.
     fn advance(&mut self) -> bool {
         for number in 0..self.places.len() {
-            let news = self.places.get_mut(number).map(Place::news).unwrap_or_default();
+            let news = self.places.get_mut(number).map(StreamPosition::news).unwrap_or_default();
             for (event, moves) in news {
-                let id = moves.then(|| positions(self.places.iter().map(Place::position)));
+                let id = moves.then(|| positions(self.places.iter().map(StreamPosition::position)));
                 self.ready.extend(event.with_id(id.as_deref()));
             }
         }
@@ -105,8 +106,8 @@ impl Reader {
     /// Says something on a silent stream: where it is, or just that it is there.
     fn rest(&mut self) {
         for number in 0..self.places.len() {
-            let Some(event) = self.places.get_mut(number).and_then(Place::cover) else { continue };
-            let id = positions(self.places.iter().map(Place::position));
+            let Some(event) = self.places.get_mut(number).and_then(StreamPosition::cover) else { continue };
+            let id = positions(self.places.iter().map(StreamPosition::position));
             self.ready.extend(event.with_id(Some(&id)));
         }
         if self.ready.is_empty() {

@@ -35,11 +35,11 @@ use reader::{Reader, Wanted};
 const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// What the query says. A parameter may come several times.
-type Said = Query<Vec<(String, String)>>;
+type QueryPairs = Query<Vec<(String, String)>>;
 
 /// What stands in the path. A client of the dialect may put words of its own behind it.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct StreamPath {
     conversation: String,
     dialect: String,
 }
@@ -47,8 +47,8 @@ pub(crate) struct Place {
 /// `GET`: all runs, without an end, unless the request says less.
 pub(crate) async fn get(
     State(shared): State<Arc<Shared>>,
-    Path(place): Path<Place>,
-    Query(said): Said,
+    Path(place): Path<StreamPath>,
+    Query(said): QueryPairs,
 ) -> Result<Response, Problem> {
     let asked = Asked::read(&said, "all", None)?;
     let open = open(&shared, Guest::Stream)?;
@@ -60,8 +60,8 @@ pub(crate) async fn get(
 /// say them there.
 pub(crate) async fn post(
     State(shared): State<Arc<Shared>>,
-    Path(place): Path<Place>,
-    Query(said): Said,
+    Path(place): Path<StreamPath>,
+    Query(said): QueryPairs,
     body: Body,
 ) -> Result<Response, Problem> {
     let mut asked = Asked::read(&said, "latest", Some("run.end"))?;
@@ -75,7 +75,7 @@ pub(crate) async fn post(
 
 /// Waits until the run that is asked for by its name has begun: who names it may be earlier than its first event. One that
 /// does not begin is not waited for without an end.
-async fn begun(shared: &Arc<Shared>, place: &Place, asked: &Asked) -> Result<(), Problem> {
+async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &Asked) -> Result<(), Problem> {
     let Wanted::Run(run) = &asked.wanted else { return Ok(()) };
     let conversation = shared.hub.enter(&params::conversation(&place.conversation)?)?;
     let seat = Seat { shared: Arc::clone(shared), conversation };
@@ -153,7 +153,7 @@ fn until(what: Option<&str>) -> Result<bool, Problem> {
 
 async fn answer(
     shared: Arc<Shared>,
-    place: &Place,
+    place: &StreamPath,
     asked: Asked,
     (caller, open): (Option<Caller>, Open),
 ) -> Result<Response, Problem> {
@@ -205,7 +205,7 @@ pub(super) async fn run(
     dialect: &str,
     run: RunId,
 ) -> Result<Response, Problem> {
-    let place = Place { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
+    let place = StreamPath { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
     let asked = Asked { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new() };
     let open = open(&shared, Guest::Stream)?;
     answer(shared, &place, asked, (Some(Caller::default()), open)).await

@@ -13,7 +13,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use hyper_util::client::legacy::connect::CaptureConnection;
 use parking_lot::Mutex;
 
-use super::link::Standing;
+use super::link::LinkState;
 
 /// Most bytes of a body that are kept of a request over HTTP/2, until its answer begins.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
@@ -36,16 +36,16 @@ struct Whole<B> {
     /// Nothing more comes of it.
     is_over: bool,
     /// What was taken of it.
-    kept: VecDeque<Piece>,
+    kept: VecDeque<ReplayedFrame>,
     kept_bytes: u64,
     /// What of that is to be sent again.
-    next: VecDeque<Piece>,
+    next: VecDeque<ReplayedFrame>,
     /// Not all that was taken is kept.
     is_lost: bool,
 }
 
 impl<B> Whole<B> {
-    fn keep(&mut self, piece: Piece, bytes_max: u64) {
+    fn keep(&mut self, piece: ReplayedFrame, bytes_max: u64) {
         self.kept_bytes = self.kept_bytes.saturating_add(piece.len());
         self.kept.push_back(piece);
         if self.kept_bytes > bytes_max || self.kept.len() > PIECES_MAX {
@@ -64,7 +64,7 @@ impl<B> Whole<B> {
 #[derive(Debug, Default)]
 struct Attempt {
     captured: Mutex<Option<CaptureConnection>>,
-    standing: Mutex<Option<Arc<Standing>>>,
+    standing: Mutex<Option<Arc<LinkState>>>,
     /// Its connection has turned to it.
     is_begun: AtomicBool,
     /// Its body is wanted, or there is none.
@@ -73,12 +73,12 @@ struct Attempt {
 
 /// A frame, as it can be had twice.
 #[derive(Debug, Clone)]
-enum Piece {
+enum ReplayedFrame {
     Data(Bytes),
     Trailers(Box<HeaderMap>),
 }
 
-impl Piece {
+impl ReplayedFrame {
     fn of(frame: &Frame<Bytes>) -> Option<Self> {
         let data = frame.data_ref().cloned().map(Self::Data);
         data.or_else(|| frame.trailers_ref().cloned().map(Box::new).map(Self::Trailers))
@@ -165,7 +165,7 @@ impl Attempt {
         if let Some(connected) = captured.connection_metadata().as_ref() {
             connected.get_extras(&mut extras);
         }
-        let standing = extras.remove::<Arc<Standing>>();
+        let standing = extras.remove::<Arc<LinkState>>();
         if let Some(standing) = &standing {
             standing.begin();
         }
@@ -213,7 +213,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Again<B> {
         let polled = Pin::new(&mut whole.body).poll_frame(context);
         match &polled {
             Poll::Ready(Some(Ok(frame))) if !whole.is_lost => {
-                if let Some(piece) = Piece::of(frame) {
+                if let Some(piece) = ReplayedFrame::of(frame) {
                     whole.keep(piece, keeps);
                 }
             }
@@ -236,7 +236,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Again<B> {
 
     fn size_hint(&self) -> SizeHint {
         let whole = self.whole.lock();
-        let ahead = whole.next.iter().map(Piece::len).sum();
+        let ahead = whole.next.iter().map(ReplayedFrame::len).sum();
         let rest = if whole.is_over { SizeHint::with_exact(0) } else { whole.body.size_hint() };
         let mut hint = SizeHint::new();
         if let Some(upper) = rest.upper() {

@@ -26,7 +26,7 @@ use super::upstream::Upstream;
 use super::{browser, headers, socket, upstream};
 use crate::clock;
 use crate::http::params;
-use crate::http::patience::Line;
+use crate::http::patience::ConnectionInfo;
 use crate::http::problem::Problem;
 use crate::proxy::PROXIED;
 use crate::state::Shared;
@@ -74,7 +74,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     }
     let facts = facts(shared, upstream, &parts, &target, sender.key(), target::api)?;
     let mut recording = facts.map(|facts| record::start(shared, facts));
-    let line = parts.extensions.get::<Arc<Line>>().cloned();
+    let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
     let tape = recording.as_ref().map(|started| started.recorded.tape());
     let mut outgoing = Request::new(Asking::new(body, tape));
     *outgoing.headers_mut() = headers::outgoing(&parts.headers);
@@ -130,7 +130,7 @@ fn facts(
 fn pass(
     answer: axum::http::Response<Coming>,
     recording: &mut Option<Started>,
-    line: Option<Arc<Line>>,
+    line: Option<Arc<ConnectionInfo>>,
 ) -> Response {
     let (parts, body) = answer.into_parts();
     if let Some(started) = recording {

@@ -11,7 +11,7 @@ use hyper::body::{Frame, SizeHint};
 use super::headers::strike_trailers;
 use super::send::Coming;
 use super::tape::{Asked, End, Tape};
-use crate::http::patience::Line;
+use crate::http::patience::ConnectionInfo;
 
 /// What went wrong with a body.
 type Broken = Box<dyn std::error::Error + Send + Sync>;
@@ -89,7 +89,7 @@ impl Drop for Asking {
 pub(super) struct Answering {
     body: Coming,
     tape: Option<Recorded>,
-    line: Option<Arc<Line>>,
+    line: Option<Arc<ConnectionInfo>>,
     cut: Option<Cut>,
 }
 
@@ -126,7 +126,7 @@ impl Drop for Recorded {
 
 impl Answering {
     /// `body`, copied onto `tape` where there is one, for a caller at the end of `line`.
-    pub(super) fn new(body: Coming, tape: Option<Recorded>, line: Option<Arc<Line>>) -> Self {
+    pub(super) fn new(body: Coming, tape: Option<Recorded>, line: Option<Arc<ConnectionInfo>>) -> Self {
         let answering = Self { body, tape, line, cut: None };
         if answering.body.is_end_stream() {
             answering.over(End::Whole);

@@ -93,7 +93,7 @@ impl Room {
 
 /// What is known of a connection while requests are sent over it.
 #[derive(Debug, Default)]
-pub(super) struct Standing {
+pub(super) struct LinkState {
     /// Many requests at a time are on their way over it.
     is_shared: bool,
     /// The other side lets no call through on it.
@@ -106,7 +106,7 @@ pub(super) struct Standing {
     kept_s: AtomicU64,
 }
 
-impl Standing {
+impl LinkState {
     /// The other side says that it closes the connection once nothing was asked for so many seconds.
     pub(super) fn is_kept_for(&self, seconds: u64) {
         self.kept_s.store(seconds, Ordering::Relaxed);
@@ -171,7 +171,7 @@ impl std::error::Error for Unwritten {}
 pub(super) struct Link {
     stream: Plug,
     is_asked: bool,
-    standing: Arc<Standing>,
+    standing: Arc<LinkState>,
     /// When something came last.
     came_at: Instant,
     /// What the other side says of itself, over HTTP/2.
@@ -186,7 +186,7 @@ impl Link {
             // Each call has one for itself.
             room.learn(u32::MAX);
         }
-        let standing = Arc::new(Standing { is_shared, ..Standing::default() });
+        let standing = Arc::new(LinkState { is_shared, ..LinkState::default() });
         let came_at = Instant::now();
         let settings = is_shared.then(Settings::default);
         Self { stream, is_asked, standing, came_at, settings, room }

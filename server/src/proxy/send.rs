@@ -33,7 +33,7 @@ use tower::ServiceExt as _;
 use super::again::Again;
 use super::detour::{Detour, Reaching};
 pub(crate) use super::link::Plug;
-use super::link::{Linking, Standing, Unwritten};
+use super::link::{LinkState, Linking, Unwritten};
 use super::tape::Fault;
 use super::upstream::Upstream;
 
@@ -240,7 +240,7 @@ fn told(error: &legacy::Error) -> impl Iterator<Item = &h2::Error> {
 
 /// Notes how long the other side keeps the connection, where it says so.
 fn note_keeping(answer: &Response<Incoming>) {
-    let Some(standing) = answer.extensions().get::<Arc<Standing>>() else { return };
+    let Some(standing) = answer.extensions().get::<Arc<LinkState>>() else { return };
     let values = answer.headers().get_all("keep-alive").iter().filter_map(|value| value.to_str().ok());
     let mut parts = values.flat_map(|value| value.split(',')).filter_map(|part| part.trim().split_once('='));
     if let Some(seconds) = parts.find_map(|(name, value)| {
@@ -256,7 +256,7 @@ fn is_stale(error: &legacy::Error) -> bool {
     if let Some(connected) = error.connect_info() {
         connected.get_extras(&mut extras);
     }
-    let is_used = extras.get::<Arc<Standing>>().is_some_and(|standing| standing.is_used());
+    let is_used = extras.get::<Arc<LinkState>>().is_some_and(|standing| standing.is_used());
     let is_end = |cause: &(dyn Error + 'static)| {
         cause.is::<io::Error>() || cause.downcast_ref().is_some_and(hyper::Error::is_incomplete_message)
     };

@@ -36,7 +36,7 @@ use super::record::Facts;
 use super::send::reason;
 use super::tape::Fault;
 use super::upstream::Upstream;
-use crate::http::patience::Line;
+use crate::http::patience::ConnectionInfo;
 use crate::http::problem::Problem;
 use crate::proxy::PROXIED;
 use crate::state::Shared;
@@ -110,7 +110,7 @@ pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response,
     let Some(caller) = parts.extensions.remove::<OnUpgrade>() else {
         return Err(Problem::bad_request("this connection cannot become a WebSocket"));
     };
-    let line = parts.extensions.get::<Arc<Line>>().cloned();
+    let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
     PROXIED.one();
     let mut answer = match ask(shared, upstream, parts, uri).await {
         Ok(answer) => answer,

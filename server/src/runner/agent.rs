@@ -18,7 +18,7 @@ mod resume;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// The model said something: an event of its answer, decoded.
-    Said(Event),
+    ModelEvent(Event),
     /// The model's answer is over, or was never begun: with why, where it failed.
     Silent(Option<ErrorFact>),
     /// A call says how far it is.
@@ -177,7 +177,7 @@ impl Agent {
             self.ask(now, out);
         }
         match input {
-            Input::Said(event) => self.said(event, now, out),
+            Input::ModelEvent(event) => self.said(event, now, out),
             Input::Silent(failure) => self.silent(failure, now, random, out),
             Input::Progress(progress) => self.log(Kind::ToolProgress(progress), out),
             Input::Done(result) => self.done(result, now, out),

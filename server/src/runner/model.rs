@@ -151,7 +151,7 @@ impl Call {
             events.push(envelope.event);
         }
         if !is_refused && !events.is_empty() {
-            drop(self.inbox.send(Note::Said(self.number, events)).await);
+            drop(self.inbox.send(Note::Events(self.number, events)).await);
         }
     }
 

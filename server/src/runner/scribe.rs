@@ -9,7 +9,7 @@ use model::frame::Durability;
 use model::price::{self, Price};
 use model::view::RunView;
 
-use super::Place;
+use super::RunAddress;
 use crate::state::Shared;
 use hub::{Attendant, Publication, PublishError};
 
@@ -17,7 +17,7 @@ use hub::{Attendant, Publication, PublishError};
 #[derive(Debug)]
 pub(crate) struct Scribe {
     shared: Arc<Shared>,
-    place: Place,
+    place: RunAddress,
     attendant: Attendant,
     ticket: Ticket,
     /// What tokens of the run cost.
@@ -26,7 +26,7 @@ pub(crate) struct Scribe {
 
 impl Scribe {
     /// For the run at `place`.
-    pub(crate) fn new(shared: &Arc<Shared>, place: Place) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, place: RunAddress) -> Self {
         let attendant = Attendant::new(&shared.hub);
         Self { shared: Arc::clone(shared), place, attendant, ticket: Ticket::default(), price: None }
     }

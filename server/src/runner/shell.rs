@@ -30,7 +30,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Where a run is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct RunAddress {
     /// The conversation.
     pub(crate) conversation: ConversationId,
     /// The run.
@@ -45,20 +45,20 @@ pub(crate) enum Word {
     /// A person does not want to wait until the model is asked again.
     Again,
     /// Somebody said something in the conversation: the model is told with its next request.
-    Said,
+    MessagePublished,
 }
 
 /// Whether something was said that came too late for a run that is over. Nothing more can be told it from now on.
 pub(crate) fn left_unheard(words: &mut mpsc::Receiver<Word>) -> bool {
     words.close();
-    std::iter::from_fn(|| words.try_recv().ok()).any(|word| matches!(word, Word::Said))
+    std::iter::from_fn(|| words.try_recv().ok()).any(|word| matches!(word, Word::MessagePublished))
 }
 
 /// What comes to a run from its model and its tools.
 #[derive(Debug)]
 pub(super) enum Note {
     /// The model says something; with the number of the request.
-    Said(u64, Vec<Event>),
+    Events(u64, Vec<Event>),
     /// The answer is over, or was never begun.
     Silent(u64, Option<ErrorFact>),
     /// A call says how far it is.
@@ -76,7 +76,7 @@ pub(crate) struct Shell {
     shared: Arc<Shared>,
     config: Arc<RunnerConfig>,
     way: Way,
-    place: Place,
+    place: RunAddress,
     agent: Agent,
     scribe: Scribe,
     /// Where the model's raw events go besides.
@@ -113,7 +113,7 @@ pub(crate) struct Parts {
     /// The way to its model.
     pub(crate) way: Way,
     /// Where the run is.
-    pub(crate) place: Place,
+    pub(crate) place: RunAddress,
     /// Cancelled when somebody stops the run.
     pub(crate) stop: CancellationToken,
     /// What comes from outside.
@@ -200,7 +200,7 @@ impl Shell {
                 Next::Drain => self.interrupt(),
             };
             if let Err(error) = went {
-                let Place { conversation, run } = &self.place;
+                let RunAddress { conversation, run } = &self.place;
                 tracing::error!(%conversation, %run, %error, "a run cannot go on: its events are not taken");
                 return false;
             }
@@ -219,7 +219,7 @@ impl Shell {
             Some(word) = self.words.recv() => match word {
                 Word::Consent(tool, answer) => Next::Inputs(vec![Input::Consent(tool, answer)]),
                 Word::Again => Next::Inputs(vec![Input::Again]),
-                Word::Said => {
+                Word::MessagePublished => {
                     self.has_news = true;
                     Next::Inputs(Vec::new())
                 }
@@ -235,11 +235,11 @@ impl Shell {
     /// What a note is to the agent; nothing where it is of an answer that was hung up on.
     fn inputs(&mut self, note: Note) -> Vec<Input> {
         match note {
-            Note::Said(number, events) if number == self.asked => {
-                events.into_iter().map(Input::Said).collect()
+            Note::Events(number, events) if number == self.asked => {
+                events.into_iter().map(Input::ModelEvent).collect()
             }
             Note::Silent(number, failure) if number == self.asked => vec![Input::Silent(failure)],
-            Note::Said(..) | Note::Silent(..) | Note::Missing(_) => Vec::new(),
+            Note::Events(..) | Note::Silent(..) | Note::Missing(_) => Vec::new(),
             Note::Progress(progress) => vec![Input::Progress(progress)],
             Note::Done(result) => {
                 self.calls.remove(&result.tool);

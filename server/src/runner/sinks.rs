@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use dialects::framing::{Body, Frame, FrameBody};
 use tokio::sync::mpsc;
 
-use super::Place;
+use super::RunAddress;
 use crate::config::{StreamSink, StreamTarget};
 use crate::state::Shared;
 
@@ -16,11 +16,11 @@ mod socket;
 
 /// The sinks of one run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sinks(Arc<[Line]>);
+pub(super) struct Sinks(Arc<[SinkLink]>);
 
 /// The way to one of them.
 #[derive(Debug)]
-struct Line {
+struct SinkLink {
     events: mpsc::Sender<Arc<str>>,
     /// What it did not take.
     lost: Arc<AtomicU64>,
@@ -35,7 +35,7 @@ pub(crate) struct Tap {
 
 impl Sinks {
     /// Those that are set for the run at `place`. Each runs until this is dropped, and what it has taken is delivered.
-    pub(super) fn open(shared: &Arc<Shared>, place: &Place, set: &[StreamSink]) -> Self {
+    pub(super) fn open(shared: &Arc<Shared>, place: &RunAddress, set: &[StreamSink]) -> Self {
         let lines = set.iter().map(|sink| {
             let (events, inbox) = mpsc::channel(sink.events_max.max(1));
             let lost = Arc::<AtomicU64>::default();
@@ -52,7 +52,7 @@ impl Sinks {
                     tracing::warn!(%conversation, %run, lost, "a sink of the provider did not take all events");
                 }
             });
-            Line { events, lost }
+            SinkLink { events, lost }
         });
         Self(lines.collect())
     }

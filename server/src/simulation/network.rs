@@ -6,7 +6,7 @@ use std::io::{Error, ErrorKind, IoSlice, Result};
 use model::frame::{ServerFrame, parse_server};
 use parking_lot::Mutex;
 
-use hub::Line;
+use hub::Transport;
 
 /// What becomes of bytes that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,7 +76,7 @@ impl MadeUp {
     }
 }
 
-impl Line for MadeUp {
+impl Transport for MadeUp {
     fn try_write(&self, bytes: &[u8]) -> Result<usize> {
         let mut state = self.state.lock();
         match state.fate {

@@ -9,7 +9,7 @@ use model::{ConversationId, Epoch, Seq, View, snapshot};
 use super::network::{Fate, MadeUp};
 use super::world::Rig;
 use crate::ws::Feed;
-use hub::{Line, Outbox, Subscription};
+use hub::{Outbox, Subscription, Transport};
 
 /// Its one subscription.
 const SUB: u32 = 1;
@@ -42,7 +42,7 @@ impl Viewer {
     /// Comes, or comes back with what it has.
     pub(super) fn connect(&mut self, rig: &Rig, room: usize) {
         let line = Arc::new(MadeUp::new(room));
-        let end: Arc<dyn Line> = Arc::<MadeUp>::clone(&line);
+        let end: Arc<dyn Transport> = Arc::<MadeUp>::clone(&line);
         let outbox = Arc::new(Outbox::new(end));
         let subscription = rig.fanout.enter(&self.conversation, &outbox, SUB, &Wish::default()).unwrap();
         let have = self.tracker.position();

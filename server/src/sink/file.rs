@@ -30,7 +30,7 @@ const PLACES_MAX: usize = 100_000;
 
 /// A line of the file.
 #[derive(Serialize)]
-struct Line<'a> {
+struct FileLine<'a> {
     conversation: &'a ConversationId,
     epoch: &'a Epoch,
     #[serde(flatten)]
@@ -68,7 +68,7 @@ struct Written {
 
 /// The places that lines say.
 #[derive(Deserialize)]
-struct Place {
+struct FilePosition {
     conversation: ConversationId,
     epoch: Epoch,
     seq: Option<Seq>,
@@ -138,7 +138,7 @@ impl Files {
         let Ok(file) = File::open(&self.target.path) else { return };
         for line in BufReader::new(file).split(b'\n').map_while(Result::ok) {
             // The last line may have been cut by a crash: it is written again.
-            let Ok(place) = serde_json::from_slice::<Place>(&line) else { continue };
+            let Ok(place) = serde_json::from_slice::<FilePosition>(&line) else { continue };
             let missing = place.missing.map(|(_, last)| last);
             if let Some(seq) = place.seq.or(place.after).or(missing) {
                 self.remember(place.conversation, Written { epoch: place.epoch, seq, at: place.at });
@@ -181,7 +181,7 @@ impl Files {
                 Ok(envelopes) => {
                     for envelope in &envelopes {
                         let envelope = &*source.whole(conversation, envelope);
-                        line(&mut lines, &Line { conversation: id, epoch, envelope })?;
+                        line(&mut lines, &FileLine { conversation: id, epoch, envelope })?;
                     }
                     envelopes.last().map_or((after, None), |envelope| (envelope.seq, Some(envelope.at)))
                 }
@@ -288,7 +288,8 @@ fn whole_bytes(path: &Path) -> io::Result<(u64, u64)> {
     while reader.read_until(b'\n', &mut line)? > 0 {
         if line.last() == Some(&b'\n') {
             whole = whole.saturating_add(line.len() as u64);
-            let is_event = serde_json::from_slice::<Place>(&line).is_ok_and(|place| place.after.is_none());
+            let is_event =
+                serde_json::from_slice::<FilePosition>(&line).is_ok_and(|place| place.after.is_none());
             events = events.saturating_add(if is_event { line.len() as u64 } else { 0 });
         }
         line.clear();

@@ -43,7 +43,7 @@ const FRAME_BYTES_TARGET: usize = INBOUND_FRAME_BYTES_MAX / 4;
 
 /// Where the other hub stands in a conversation.
 #[derive(Debug, Clone)]
-struct Place {
+struct HubPosition {
     /// The epoch of the conversation here when that was found out. In another one it may have another history.
     epoch: Epoch,
     /// The name under which it is published; another history of the same conversation has another.
@@ -91,7 +91,7 @@ struct HubSink {
     session: Session,
     http: Publisher,
     address: HubAddress,
-    places: IndexMap<ConversationId, Place>,
+    places: IndexMap<ConversationId, HubPosition>,
     due: IndexSet<ConversationId>,
     /// Those that could not go on.
     later: IndexSet<ConversationId>,
@@ -192,7 +192,7 @@ impl HubSink {
             Err(LogError::Gone { begins_after }) => {
                 let url = &self.address;
                 tracing::warn!(conversation = %id, %url, "a sink was too slow for the log, events are missing");
-                self.remember(id, Place { seq: begins_after, ..place });
+                self.remember(id, HubPosition { seq: begins_after, ..place });
                 return Ok(false);
             }
             read => read?,
@@ -206,11 +206,11 @@ impl HubSink {
             self.places.shift_remove(id);
             return Ok(false);
         }
-        self.remember(id, Place { seq, count, ..place });
+        self.remember(id, HubPosition { seq, count, ..place });
         Ok(seq >= conversation.head())
     }
 
-    fn remember(&mut self, id: &ConversationId, place: Place) {
+    fn remember(&mut self, id: &ConversationId, place: HubPosition) {
         if self.places.len() >= PLACES_MAX && !self.places.contains_key(id) {
             self.places.shift_remove_index(0);
         }
@@ -218,17 +218,21 @@ impl HubSink {
     }
 
     /// Asks the other hub where it stands, and finds that place here, unless it is the `known` one.
-    async fn locate(&mut self, conversation: &Conversation, known: Option<Place>) -> Result<Place, Stop> {
+    async fn locate(
+        &mut self,
+        conversation: &Conversation,
+        known: Option<HubPosition>,
+    ) -> Result<HubPosition, Stop> {
         let publisher = self.name(conversation).await?;
         let epoch = conversation.epoch().clone();
-        let mut place = Place { epoch, publisher, seq: 0, count: 0, is_sure: true };
-        let beyond = Place { count: BEYOND, ..place.clone() };
+        let mut place = HubPosition { epoch, publisher, seq: 0, count: 0, is_sure: true };
+        let beyond = HubPosition { count: BEYOND, ..place.clone() };
         let has = match self.send(conversation.id(), &beyond, Vec::new()).await? {
             Answer::Expected(expected) => expected.saturating_sub(1),
             Answer::Taken => BEYOND,
         };
         if let Some(known) = known.filter(|known| known.count == has && known.publisher == place.publisher) {
-            return Ok(Place { is_sure: true, epoch: place.epoch, ..known });
+            return Ok(HubPosition { is_sure: true, epoch: place.epoch, ..known });
         }
         while place.count < has {
             let envelopes = match self.source.read(conversation, place.seq).await {
@@ -271,7 +275,7 @@ impl HubSink {
     async fn send(
         &mut self,
         id: &ConversationId,
-        place: &Place,
+        place: &HubPosition,
         events: Vec<Envelope>,
     ) -> Result<Answer, Stop> {
         let (first, last) = (place.count.saturating_add(1), place.count.saturating_add(events.len() as u64));

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use hub::BEHIND_AFTER;
 use hub::wire;
 use hub::{Cursor, Slice};
-use hub::{Fanout, Far, Ladder, Place, Sight, Snapshot, Stage, Subscription};
+use hub::{Fanout, Far, Ladder, Sight, Snapshot, Stage, Subscription, SubscriptionTarget};
 
 /// A subscription that has not caught up yet, and what it is sent next.
 #[derive(Debug)]
@@ -46,10 +46,12 @@ impl CatchUp {
     /// A new subscription, whose client has `have`.
     pub(super) fn start(subscription: Arc<Subscription>, have: Option<&Position>) -> Self {
         let (why, tail) = match (&subscription.place, have) {
-            (Place::Conversation(stage, shard), Some(have)) => match unfit(stage, &shard.sight, have) {
-                Some(why) => (Some(why), None),
-                None => (None, Some(have.seq)),
-            },
+            (SubscriptionTarget::Conversation(stage, shard), Some(have)) => {
+                match unfit(stage, &shard.sight, have) {
+                    Some(why) => (Some(why), None),
+                    None => (None, Some(have.seq)),
+                }
+            }
             _ => (None, None),
         };
         let cursor = Cursor { seq: tail.unwrap_or(0), tick: 0 };
@@ -108,7 +110,7 @@ impl CatchUp {
     /// Queues the next frame, or hands over to the pump. Call it only when the socket has taken everything so far.
     pub(super) fn step(&mut self, fanout: &Fanout) -> Step {
         let subscription = Arc::clone(&self.subscription);
-        let Place::Conversation(stage, shard) = &subscription.place else {
+        let SubscriptionTarget::Conversation(stage, shard) = &subscription.place else {
             fanout.fleet.start(&subscription);
             return Step::Done;
         };

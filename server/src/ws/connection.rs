@@ -22,7 +22,7 @@ use crate::clock;
 use crate::state::Shared;
 use hub::Attendant;
 use hub::wire;
-use hub::{Line, Outbox, Place, Subscription};
+use hub::{Outbox, Subscription, SubscriptionTarget, Transport};
 
 /// Bytes of answers that may wait before reading stops: a client that sends and never reads is its own problem.
 const ANSWERS_BYTES_MAX: usize = 64 << 10;
@@ -102,7 +102,7 @@ impl Connection {
     /// For a socket whose upgrade is done; `first` are the bytes that came with it.
     pub(super) fn new(shared: Arc<Shared>, stream: TcpStream, first: &[u8]) -> Self {
         let socket = Arc::new(stream);
-        let line: Arc<dyn Line> = Arc::<TcpStream>::clone(&socket);
+        let line: Arc<dyn Transport> = Arc::<TcpStream>::clone(&socket);
         let outbox = Arc::new(Outbox::new(line));
         let number = shared.sockets.add(&outbox);
         let attendant = Attendant::new(&shared.hub);
@@ -307,11 +307,11 @@ impl Connection {
             return;
         }
         let heads = self.subscriptions.iter().filter_map(|subscription| match &subscription.place {
-            Place::Conversation(stage, _) => {
+            SubscriptionTarget::Conversation(stage, _) => {
                 let conversation = &stage.conversation;
                 Some((subscription.sub, (conversation.epoch().clone(), conversation.head())))
             }
-            Place::Fleet { .. } => None,
+            SubscriptionTarget::Fleet { .. } => None,
         });
         let heads: BTreeMap<_, _> = heads.collect();
         self.zombies.sent(heads.iter().map(|(sub, (_, head))| (*sub, *head)));

@@ -18,7 +18,7 @@ use super::connection::Connection;
 use super::feed::Feed;
 use crate::clock;
 use hub::{Claim, Numbers, Publication};
-use hub::{Place, Subscription};
+use hub::{Subscription, SubscriptionTarget};
 
 /// What the hub offers beyond the core of the protocol.
 const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
@@ -185,10 +185,12 @@ impl Connection {
         let Some(old) = self.remove(sub) else { return };
         // In before out, so that the conversation is not dropped between.
         let new = match &old.place {
-            Place::Conversation(stage, shard) => {
+            SubscriptionTarget::Conversation(stage, shard) => {
                 self.shared.fanout.enter(stage.conversation.id(), &self.outbox, sub, &shard.wish)
             }
-            Place::Fleet { rows } => Ok(self.shared.fanout.fleet.enter(&self.outbox, sub, *rows)),
+            SubscriptionTarget::Fleet { rows } => {
+                Ok(self.shared.fanout.fleet.enter(&self.outbox, sub, *rows))
+            }
         };
         self.shared.fanout.leave(&old);
         match new {

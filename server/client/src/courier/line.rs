@@ -17,7 +17,7 @@ use crate::link::{Closed, Link, SILENCE_GRACE, Socket, read};
 
 /// An open connection to the hub. Dropping it closes the socket.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct CourierSocket {
     sink: SplitSink<Socket, Message>,
     stream: SplitStream<Socket>,
     welcome: Welcome,
@@ -28,14 +28,14 @@ pub(super) struct Line {
 
 /// What the hub said that a courier wants to know.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum HubAnswer {
     Nothing,
     Ack(Ack),
     Refused { id: u64, code: ErrorCode, message: String, expected: Option<u64> },
     Bye { code: u16, reconnect: bool, retry_ms: u64, reason: String },
 }
 
-impl Line {
+impl CourierSocket {
     pub(super) fn new(link: Link) -> Self {
         let (welcome, socket) = link.into_parts();
         let (sink, stream) = socket.split();
@@ -57,7 +57,7 @@ impl Line {
         room_in(self.welcome.limits.inbound_frame_bytes)
     }
 
-    /// Puts a frame on the line, which must be free; [`Line::next`] writes it.
+    /// Puts a frame on the line, which must be free; [`CourierSocket::next`] writes it.
     pub(super) fn put(&mut self, frame: &ClientFrame) -> Result<(), Closed> {
         let text = serde_json::to_string(frame).map_err(|error| Closed::new(error.to_string()))?;
         self.sink.start_send_unpin(Message::text(text)).map_err(|error| Closed::new(error.to_string()))?;
@@ -66,7 +66,7 @@ impl Line {
     }
 
     /// Writes what is there to be written and waits for what the hub says. Ready when either is done; may be given up.
-    pub(super) async fn next(&mut self) -> Result<Said, Closed> {
+    pub(super) async fn next(&mut self) -> Result<HubAnswer, Closed> {
         let patience = Duration::from_millis(self.welcome.hb_ms.saturating_mul(2)) + SILENCE_GRACE;
         let (sink, writes) = (&mut self.sink, self.writes);
         let written = poll_fn(|context| if writes { sink.poll_flush_unpin(context) } else { Poll::Pending });
@@ -78,7 +78,7 @@ impl Line {
             written = written => {
                 self.writes = false;
                 written.map_err(|error| Closed::new(error.to_string()))?;
-                Ok(Said::Nothing)
+                Ok(HubAnswer::Nothing)
             }
             () = tokio::time::sleep_until(self.heard_at + patience) => {
                 Err(Closed::new("the hub has fallen silent"))
@@ -86,20 +86,20 @@ impl Line {
         }
     }
 
-    fn take(&mut self, frame: ServerFrame) -> Result<Said, Closed> {
+    fn take(&mut self, frame: ServerFrame) -> Result<HubAnswer, Closed> {
         Ok(match frame {
-            ServerFrame::Ack(ack) => Said::Ack(ack),
+            ServerFrame::Ack(ack) => HubAnswer::Ack(ack),
             ServerFrame::Error { id: Some(id), code, message, expected, .. } => {
-                Said::Refused { id, code, message, expected }
+                HubAnswer::Refused { id, code, message, expected }
             }
             ServerFrame::Bye { code, reconnect, retry_ms, reason } => {
-                Said::Bye { code, reconnect, retry_ms, reason: reason.into() }
+                HubAnswer::Bye { code, reconnect, retry_ms, reason: reason.into() }
             }
             ServerFrame::Hb { .. } => {
                 self.put(&ClientFrame::HbAck { at: std::collections::BTreeMap::new() })?;
-                Said::Nothing
+                HubAnswer::Nothing
             }
-            _ => Said::Nothing,
+            _ => HubAnswer::Nothing,
         })
     }
 }

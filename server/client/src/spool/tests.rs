@@ -15,7 +15,7 @@ async fn drain(spool: &Spool) -> Vec<u8> {
 }
 
 /// Waits for the thread, which announces what it moved.
-async fn until(spool: &Spool, wanted: impl Fn(&SpoolStanding) -> bool) {
+async fn until(spool: &Spool, wanted: impl Fn(&SpoolStatus) -> bool) {
     while !wanted(&spool.standing()) {
         tokio::task::yield_now().await;
     }

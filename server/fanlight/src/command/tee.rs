@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use client::{Absence, Courier, News, Spool, Standing};
+use client::{Absence, Courier, CourierStatus, News, Spool};
 use dialects::Decode;
 use futures_util::stream;
 use parking_lot::Mutex;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &TeeArgs, output: Output) -> Result<(), Failure> {
     close_stdout();
     let (trouble, standing) = match publishing {
         Ok(publishing) => publishing.farewell(args.wait.0),
-        Err(trouble) => (Some(trouble), Standing::default()),
+        Err(trouble) => (Some(trouble), CourierStatus::default()),
     };
     if let Some(trouble) = trouble.or_else(|| what_is_missing(&spool, &standing)) {
         output::complain(&format!(
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &TeeArgs, output: Output) -> Result<(), Failure> {
 }
 
 /// What the hub does not have although it has taken all that was left.
-fn what_is_missing(spool: &Spool, standing: &Standing) -> Option<String> {
+fn what_is_missing(spool: &Spool, standing: &CourierStatus) -> Option<String> {
     let kept = spool.standing();
     if kept.refused > 0 {
         let disk = kept.stuck.map(|why| format!("; the disk took no more: {why}")).unwrap_or_default();
@@ -101,7 +101,7 @@ fn close_stdout() {
 }
 
 /// What went wrong, if anything did, and how far it came.
-type Outcome = (Option<String>, Standing);
+type Outcome = (Option<String>, CourierStatus);
 
 /// The thread that publishes.
 struct Publishing {
@@ -205,7 +205,7 @@ impl Publishing {
                 (Some(trouble), standing)
             }
             Ok(outcome) => outcome,
-            Err(_broke) => (Some(String::from("the publishing thread broke")), Standing::default()),
+            Err(_broke) => (Some(String::from("the publishing thread broke")), CourierStatus::default()),
         }
     }
 }

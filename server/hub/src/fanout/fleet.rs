@@ -12,7 +12,7 @@ use model::frame::{ConversationRow, Sub};
 use model::limits::FLEET_ROWS_MAX;
 use parking_lot::Mutex;
 
-use super::{Ladder, Outbox, Place, Sent, Subscription};
+use super::{Ladder, Outbox, Sent, Subscription, SubscriptionTarget};
 use crate::hub::{Cursor, Hub, Listed};
 use crate::wire;
 
@@ -56,14 +56,14 @@ impl Fleet {
             active: AtomicBool::new(true),
             standing: self.ladder.enter(),
             presence: AtomicUsize::new(0),
-            place: Place::Fleet { rows: rows.min(FLEET_ROWS_MAX) },
+            place: SubscriptionTarget::Fleet { rows: rows.min(FLEET_ROWS_MAX) },
         })
     }
 
     /// Queues all rows for `subscription`, and sends it what changes from here on. Waits for the disk; nobody else does so
     /// meanwhile, and what changes until then follows the rows.
     pub fn start(&self, subscription: &Arc<Subscription>) {
-        let Place::Fleet { rows } = subscription.place else { return };
+        let SubscriptionTarget::Fleet { rows } = subscription.place else { return };
         if !self.begins(subscription) {
             return;
         }

@@ -45,18 +45,18 @@ impl Ladder {
     }
 
     /// A viewer comes.
-    pub(super) fn enter(&self) -> Standing {
+    pub(super) fn enter(&self) -> CurrentRung {
         self.add(number(Rung::Immediate), true);
-        Standing(AtomicU8::new(number(Rung::Immediate)))
+        CurrentRung(AtomicU8::new(number(Rung::Immediate)))
     }
 
     /// A viewer goes. Counts once, however often it is called.
-    pub(super) fn leave(&self, standing: &Standing) {
+    pub(super) fn leave(&self, standing: &CurrentRung) {
         self.add(standing.0.swap(GONE, Ordering::AcqRel), false);
     }
 
     /// A viewer stands on `rung` from here on.
-    pub fn step(&self, standing: &Standing, rung: Rung) {
+    pub fn step(&self, standing: &CurrentRung, rung: Rung) {
         let new = number(rung);
         let stepped = standing.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |old| {
             (old != GONE && old != new).then_some(new)
@@ -81,7 +81,7 @@ fn number(rung: Rung) -> u8 {
 
 /// Where one viewer stands.
 #[derive(Debug)]
-pub struct Standing(AtomicU8);
+pub struct CurrentRung(AtomicU8);
 
 #[cfg(test)]
 mod tests;

@@ -32,21 +32,21 @@ pub enum Sent {
 }
 
 /// What an outbox writes to: a socket, or what stands for one where the network is made up.
-pub trait Line: std::fmt::Debug + Send + Sync {
+pub trait Transport: std::fmt::Debug + Send + Sync {
     /// As many of `bytes` as are taken at once; `WouldBlock` where none are.
     fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize>;
 
     /// The same of several pieces.
     fn try_write_vectored(&self, pieces: &[IoSlice<'_>]) -> std::io::Result<usize>;
 
-    /// The same as [`Line::try_write`], asking the kernel itself. It calls a socket writable only once a good part of what waits
+    /// The same as [`Transport::try_write`], asking the kernel itself. It calls a socket writable only once a good part of what waits
     /// is gone; a slow peer needs minutes for that, although it takes byte after byte.
     fn press(&self, bytes: &[u8]) -> std::io::Result<usize> {
         self.try_write(bytes)
     }
 }
 
-impl Line for TcpStream {
+impl Transport for TcpStream {
     fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize> {
         Self::try_write(self, bytes)
     }
@@ -64,7 +64,7 @@ impl Line for TcpStream {
 /// last of them.
 #[derive(Debug)]
 pub struct Outbox {
-    line: Arc<dyn Line>,
+    line: Arc<dyn Transport>,
     state: Mutex<State>,
     /// Wakes the socket's own task.
     pub wake: Notify,
@@ -74,7 +74,7 @@ pub struct Outbox {
 
 /// A frame, or a part of one.
 #[derive(Debug)]
-struct Piece {
+struct PendingBytes {
     bytes: Bytes,
     /// Whether its frame ends with it.
     ends: bool,
@@ -83,7 +83,7 @@ struct Piece {
 #[derive(Debug, Default)]
 struct State {
     /// What the kernel did not take: the rest of a frame, then whole frames.
-    pending: VecDeque<Piece>,
+    pending: VecDeque<PendingBytes>,
     /// Whether the kernel has the beginning of the first frame that waits.
     is_begun: bool,
     /// Bytes of it.
@@ -99,7 +99,7 @@ struct State {
 
 impl Outbox {
     /// In front of `line`.
-    pub fn new(line: Arc<dyn Line>) -> Self {
+    pub fn new(line: Arc<dyn Transport>) -> Self {
         Self { line, state: Mutex::default(), wake: Notify::new(), attention_at: AtomicU64::new(u64::MAX) }
     }
 
@@ -248,7 +248,7 @@ impl Outbox {
 impl State {
     fn put(&mut self, bytes: Bytes, ends: bool) {
         self.pending_bytes += bytes.len();
-        self.pending.push_back(Piece { bytes, ends });
+        self.pending.push_back(PendingBytes { bytes, ends });
     }
 
     fn blocked(&mut self) {

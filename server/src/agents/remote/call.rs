@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::contract::{self, Asked};
 use super::pause::Told;
-use super::tale::Tale;
+use super::translator::RunTranslator;
 use crate::clock;
 use crate::config::{RemoteConfig, RemoteKind};
 use crate::runner::{ANTHROPIC_VERSION, Hearing, Way, failure, no_key, post, put_key, unanswered};
@@ -34,7 +34,7 @@ pub(super) struct Call {
     pub(super) run: RunId,
     pub(super) asked: Asked,
     /// Takes what the agent says into the run.
-    pub(super) tale: Tale,
+    pub(super) tale: RunTranslator,
     /// Reached when the log has all that the agent is told.
     pub(super) ticket: Ticket,
     pub(super) inbox: mpsc::Sender<Note>,
@@ -48,7 +48,7 @@ pub(super) enum Note {
     /// By this name it knows the run.
     Named(String),
     /// It says something.
-    Said(Vec<Event>),
+    Events(Vec<Event>),
     /// Nothing more comes, and this is asked of a person before it goes on.
     Over(RunEnd, Vec<Told>, Option<ErrorFact>),
 }
@@ -106,7 +106,7 @@ impl Call {
             }
             let events = self.tale.tell(said);
             if !hearing.is_refused() && !events.is_empty() {
-                self.note(Note::Said(events)).await;
+                self.note(Note::Events(events)).await;
             }
             room(self.shared.hub.log()).await;
         }

@@ -86,7 +86,7 @@ pub(super) struct Answered {
 
 /// A pause, and how far it is answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct PauseState {
     pub(super) pause: Pause,
     pub(super) answers: Vec<Answered>,
 }
@@ -136,7 +136,7 @@ impl Pause {
     }
 }
 
-impl Standing {
+impl PauseState {
     /// That of a run as its conversation has it; nothing where its agent waits for nobody, or has taken the answers, and
     /// nothing of a run that others may write into.
     pub(super) fn of(run: &RunView) -> Option<Self> {

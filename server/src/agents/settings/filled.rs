@@ -3,10 +3,10 @@
 /// A text; `${NAME}` in it stands for what is in that variable of the environment, `${NAME:-other}` for `other` where it has
 /// nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filled(Vec<Piece>);
+pub struct Filled(Vec<TemplatePart>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum TemplatePart {
     Text(String),
     Variable { name: String, otherwise: Option<String> },
 }
@@ -25,24 +25,24 @@ impl Filled {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
                 return Err(format!("has ${{{place}}}, which is the name of no variable"));
             }
-            let variable = Piece::Variable { name: name.to_owned(), otherwise };
-            pieces.extend([Piece::Text(before.to_owned()), variable]);
+            let variable = TemplatePart::Variable { name: name.to_owned(), otherwise };
+            pieces.extend([TemplatePart::Text(before.to_owned()), variable]);
             rest = behind;
         }
-        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.push(TemplatePart::Text(rest.to_owned()));
         Ok(Self(pieces))
     }
 
     /// `text` to the letter, whatever it looks like.
     pub(crate) fn literal(text: &str) -> Self {
-        Self(vec![Piece::Text(text.to_owned())])
+        Self(vec![TemplatePart::Text(text.to_owned())])
     }
 
     /// What of it stands there whatever the environment knows.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|piece| match piece {
-            Piece::Text(text) => text.as_str(),
-            Piece::Variable { otherwise, .. } => otherwise.as_deref().unwrap_or_default(),
+            TemplatePart::Text(text) => text.as_str(),
+            TemplatePart::Variable { otherwise, .. } => otherwise.as_deref().unwrap_or_default(),
         })
     }
 
@@ -51,8 +51,8 @@ impl Filled {
         let mut whole = String::new();
         for piece in &self.0 {
             match piece {
-                Piece::Text(text) => whole.push_str(text),
-                Piece::Variable { name, otherwise } => {
+                TemplatePart::Text(text) => whole.push_str(text),
+                TemplatePart::Variable { name, otherwise } => {
                     let found = std::env::var(name).ok().filter(|found| !found.is_empty());
                     let found = found.or_else(|| otherwise.clone());
                     let found = found.ok_or_else(|| format!("the environment variable {name} is not set"))?;

@@ -60,7 +60,7 @@ pub(super) async fn send(
 
 /// What stands in the path of a chat.
 #[derive(Debug, serde::Deserialize)]
-pub(super) struct Place {
+pub(super) struct ChatPath {
     #[serde(rename = "agent")]
     _agent: String,
     chat: String,
@@ -69,7 +69,7 @@ pub(super) struct Place {
 /// `GET`: the run of a chat that goes on, from its beginning; 204 where none does.
 pub(super) async fn resume(
     State(shared): State<Arc<Shared>>,
-    Path(place): Path<Place>,
+    Path(place): Path<ChatPath>,
 ) -> Result<Response, Problem> {
     shared.threads.remembered(&shared).await;
     let id = shared.threads.current(&of_thread(&place.chat));

@@ -80,7 +80,7 @@ async fn stream_of(begun: Begun, (door, dialect): (&str, &str), manner: Manner) 
     let mut reader = reader.with_prologue(snapshot).with_ping(ping);
     let first = if has_waited { Some(reader.go_on().await) } else { None };
     let first = stream::iter(first.map(Ok));
-    let line = Line { reader, attended, breaks_off: encoding.breaks_off };
+    let line = AnswerStream { reader, attended, breaks_off: encoding.breaks_off };
     let pieces = first.chain(stream::unfold(Some(line), |line| async move { line?.next().await }));
     let mut response = with_headers(encoding, Body::from_stream(pieces).into_response());
     response.headers_mut().extend(headers);
@@ -88,14 +88,14 @@ async fn stream_of(begun: Begun, (door, dialect): (&str, &str), manner: Manner) 
 }
 
 /// What a caller is told, piece by piece.
-struct Line {
+struct AnswerStream {
     reader: Reader,
     attended: Attended,
     /// A failure breaks the answer off.
     breaks_off: bool,
 }
 
-impl Line {
+impl AnswerStream {
     /// The next piece, and the line where more may come.
     async fn next(mut self) -> Option<(io::Result<Bytes>, Option<Self>)> {
         let piece = self.reader.piece().await;

@@ -9,7 +9,7 @@ use model::view::{RunView, View};
 
 use super::door::HangUp;
 use super::threads::Trace;
-use crate::runner::Place;
+use crate::runner::RunAddress;
 use crate::state::Shared;
 use hub::Publication;
 
@@ -17,7 +17,7 @@ use hub::Publication;
 #[derive(Debug)]
 pub(super) struct Attended {
     shared: Arc<Shared>,
-    place: Place,
+    place: RunAddress,
     /// By what the caller is known again.
     trace: Option<Trace>,
     hang_up: HangUp,
@@ -26,7 +26,7 @@ pub(super) struct Attended {
 
 impl Attended {
     /// The run at `place`, begun at `door`.
-    pub(super) fn new(shared: &Arc<Shared>, door: &str, place: &Place, trace: Option<Trace>) -> Self {
+    pub(super) fn new(shared: &Arc<Shared>, door: &str, place: &RunAddress, trace: Option<Trace>) -> Self {
         let hang_up = HangUp::at(&shared.config, door);
         Self { shared: Arc::clone(shared), place: place.clone(), trace, hang_up, is_over: false }
     }
@@ -51,18 +51,18 @@ impl Drop for Attended {
             }
         }
         if self.hang_up == HangUp::Stop && self.shared.agents.stop(&self.place) {
-            let Place { conversation, run } = &self.place;
+            let RunAddress { conversation, run } = &self.place;
             tracing::info!(%conversation, %run, "a run is stopped whose caller has hung up");
         }
     }
 }
 
 /// Says in the run that its caller has hung up, for a hub that comes back. Behind the end of a run nothing more is said.
-fn note(shared: &Arc<Shared>, place: &Place, left: Kind) {
+fn note(shared: &Arc<Shared>, place: &RunAddress, left: Kind) {
     let (shared, place) = (Arc::clone(shared), place.clone());
     let tasks = shared.tasks.clone();
     tasks.spawn(async move {
-        let Place { conversation, run } = &place;
+        let RunAddress { conversation, run } = &place;
         let found = blocking(|| shared.hub.find(conversation)).ok().flatten();
         let goes_on = |view: &View| view.runs.get(run).is_some_and(RunView::is_running);
         if !found.is_some_and(|found| found.look(goes_on)) {

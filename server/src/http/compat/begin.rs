@@ -15,12 +15,12 @@ use super::place::{Placing, place};
 use super::threads::Trace;
 use super::{Asked, Attended, Begun, Consent, Given, Thread, fresh};
 use crate::agents::commands::Refusal;
-use crate::agents::consent::{Said, consent};
+use crate::agents::consent::{ConsentAnswer, consent};
 use crate::agents::fork::{Cut, fork};
 use crate::agents::{Agents, Started, Terms, Turn};
 use crate::clock;
 use crate::http::conversations::Seat;
-use crate::runner::Place;
+use crate::runner::RunAddress;
 use crate::state::Shared;
 use hub::{By, Conversation, Publication};
 
@@ -123,7 +123,7 @@ fn takes(
 /// Waits until those runs are over that were told to stop: what is said next comes behind them. Not without end.
 async fn stopped(shared: &Shared, conversation: &Conversation) {
     let is_stopping = |(run, view): (&RunId, &RunView)| {
-        let place = Place { conversation: conversation.id().clone(), run: run.clone() };
+        let place = RunAddress { conversation: conversation.id().clone(), run: run.clone() };
         view.is_running() && shared.agents.is_stopping(&place)
     };
     let all = async {
@@ -187,11 +187,11 @@ pub(super) async fn go_on(
         };
         seq = first(shared, &found, answers).await?.saturating_sub(1);
     }
-    let place = Place { conversation: found.id().clone(), run };
+    let place = RunAddress { conversation: found.id().clone(), run };
     let tools: Vec<ToolCallId> = consents.iter().map(|consent| consent.tool.clone()).collect();
     for (Consent { tool, answer }, is_open) in consents.into_iter().zip(open) {
         if is_open {
-            consent(shared, &found, &place, Said { tool, answer, saw: None })?;
+            consent(shared, &found, &place, ConsentAnswer { tool, answer, saw: None })?;
         }
     }
     heard(shared, &found, &place, &tools).await;
@@ -200,7 +200,7 @@ pub(super) async fn go_on(
 
 /// Waits until the run has heard what was said to its calls: until then it waits as before. Not without end: an agent may
 /// be slow to say that it has paused.
-async fn heard(shared: &Shared, conversation: &Conversation, place: &Place, tools: &[ToolCallId]) {
+async fn heard(shared: &Shared, conversation: &Conversation, place: &RunAddress, tools: &[ToolCallId]) {
     let waits = |run: &RunView| {
         let asks = |tool: &ToolCallId| run.tools.get(tool).is_some_and(|it| it.state == ToolState::Approval);
         run.is_running() && tools.iter().any(asks)

@@ -20,7 +20,7 @@ use tokio::sync::OnceCell;
 use super::platform::Rows;
 use crate::agents::Spoken;
 use crate::clock;
-use crate::runner::Place;
+use crate::runner::RunAddress;
 use crate::state::Shared;
 use hub::Hub;
 
@@ -166,7 +166,7 @@ impl Threads {
                         let before = known_ones.insert(trace.conversation.clone(), of_hex(&history.asked));
                         self.go_on(before, &trace.conversation);
                     }
-                    let place = Place { conversation: trace.conversation.clone(), run };
+                    let place = RunAddress { conversation: trace.conversation.clone(), run };
                     self.remember(trace.clone(), &place.run, at);
                     if heard == Heard::Part {
                         self.left(&trace, &place);
@@ -252,7 +252,7 @@ impl Threads {
     }
 
     /// The caller of the run at `place` has hung up before its end.
-    pub(super) fn left(&self, trace: &Trace, place: &Place) {
+    pub(super) fn left(&self, trace: &Trace, place: &RunAddress) {
         let Meant::History(history) = &trace.meant else { return };
         let mut memory = self.memory.lock();
         let known = memory.asked.get_mut(&of_hex(&history.asked)).into_iter().flatten();

@@ -28,7 +28,7 @@ impl Event {
 
 /// The position of a stream in one conversation. Dropping it gives up the seat of a viewer.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct StreamPosition {
     seat: Seat,
     /// The number of the conversation in the stream.
     sub: Sub,
@@ -41,7 +41,7 @@ pub(super) struct Place {
     viewers: usize,
 }
 
-impl Place {
+impl StreamPosition {
     pub(super) fn new(seat: Seat, sub: Sub, lens: &Lens, after: Option<&Position>) -> Self {
         let sight = seat.conversation.sights.of(lens);
         let known = after.filter(|after| after.epoch == *seat.conversation.epoch());

@@ -13,9 +13,9 @@ fn body() -> Whole {
 }
 
 /// An attempt of which nothing is written.
-fn unwritten(again: &mut Again<Whole>) -> (Again<Whole>, Arc<Standing>) {
+fn unwritten(again: &mut Again<Whole>) -> (Again<Whole>, Arc<LinkState>) {
     let attempt = again.attempt();
-    let standing = Arc::<Standing>::default();
+    let standing = Arc::<LinkState>::default();
     standing.begin();
     *again.attempt.standing.lock() = Some(Arc::clone(&standing));
     (attempt, standing)

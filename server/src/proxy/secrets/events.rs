@@ -20,12 +20,12 @@ use super::{STRUCK, Secrets, Within};
 #[derive(Debug)]
 pub(in crate::proxy) struct Striker {
     secrets: Arc<Secrets>,
-    held: BTreeMap<Place, Held>,
+    held: BTreeMap<GrowingText, Held>,
 }
 
 /// A text that grows by deltas.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum GrowingText {
     /// The text of a part.
     Part(PartId),
     /// The arguments of a call.
@@ -65,17 +65,17 @@ impl Striker {
             match &mut envelope.event.kind {
                 Kind::PartDelta { part, off, text } => {
                     *off = None;
-                    let place = Place::Part(part.clone());
+                    let place = GrowingText::Part(part.clone());
                     self.delta(place, text, &envelope.event.run, envelope.event.agent.as_ref());
                 }
                 Kind::ToolArgs { tool, off, text } => {
                     *off = None;
-                    let place = Place::Arguments(tool.clone());
+                    let place = GrowingText::Arguments(tool.clone());
                     self.delta(place, text, &envelope.event.run, envelope.event.agent.as_ref());
                 }
                 Kind::ToolOutput { tool, off, text } => {
                     *off = None;
-                    let place = Place::Output(tool.clone());
+                    let place = GrowingText::Output(tool.clone());
                     self.delta(place, text, &envelope.event.run, envelope.event.agent.as_ref());
                 }
                 kind => {
@@ -98,7 +98,7 @@ impl Striker {
     }
 
     /// Takes what is held of `place`, and holds back what may begin a key.
-    fn delta(&mut self, place: Place, text: &mut CompactString, run: &RunId, agent: Option<&AgentId>) {
+    fn delta(&mut self, place: GrowingText, text: &mut CompactString, run: &RunId, agent: Option<&AgentId>) {
         let held = self.held.remove(&place);
         let held = held.map(|held| held.text).unwrap_or_default();
         if held.is_empty() && !self.secrets.may_be_in(text.as_bytes()) {
@@ -126,11 +126,15 @@ impl Striker {
     /// Publishes what is held of the text that `kind` ends, and forgets what is held of one that it replaces.
     fn release(&mut self, kind: &Kind, out: &mut Decoded) {
         let (ended, replaced) = match kind {
-            Kind::PartEnd(end) => (Some(Place::Part(end.part.clone())), None),
-            Kind::PartReplace { part, .. } => (None, Some(Place::Part(part.clone()))),
-            Kind::ToolCall { tool, arguments: None, .. } => (Some(Place::Arguments(tool.clone())), None),
-            Kind::ToolCall { tool, arguments: Some(_), .. } => (None, Some(Place::Arguments(tool.clone()))),
-            Kind::ToolResult(result) => (Some(Place::Output(result.tool.clone())), None),
+            Kind::PartEnd(end) => (Some(GrowingText::Part(end.part.clone())), None),
+            Kind::PartReplace { part, .. } => (None, Some(GrowingText::Part(part.clone()))),
+            Kind::ToolCall { tool, arguments: None, .. } => {
+                (Some(GrowingText::Arguments(tool.clone())), None)
+            }
+            Kind::ToolCall { tool, arguments: Some(_), .. } => {
+                (None, Some(GrowingText::Arguments(tool.clone())))
+            }
+            Kind::ToolResult(result) => (Some(GrowingText::Output(result.tool.clone())), None),
             Kind::RunEnd(_) => return self.rest(out),
             _ => return,
         };
@@ -142,12 +146,12 @@ impl Striker {
         }
     }
 
-    fn tell(&self, place: Place, held: Held, out: &mut Decoded) {
+    fn tell(&self, place: GrowingText, held: Held, out: &mut Decoded) {
         let text = CompactString::from(self.secrets.without(&held.text, Within::Words));
         let kind = match place {
-            Place::Part(part) => Kind::PartDelta { part, off: None, text },
-            Place::Arguments(tool) => Kind::ToolArgs { tool, off: None, text },
-            Place::Output(tool) => Kind::ToolOutput { tool, off: None, text },
+            GrowingText::Part(part) => Kind::PartDelta { part, off: None, text },
+            GrowingText::Arguments(tool) => Kind::ToolArgs { tool, off: None, text },
+            GrowingText::Output(tool) => Kind::ToolOutput { tool, off: None, text },
         };
         out.event(Event::new(&held.run, kind).by(held.agent));
     }

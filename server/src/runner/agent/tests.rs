@@ -36,7 +36,7 @@ impl Play {
     }
 
     fn says(&mut self, kind: Kind) -> Vec<Command> {
-        self.gives(Input::Said(Event::new(&RunId::new("the decoder's"), kind)))
+        self.gives(Input::ModelEvent(Event::new(&RunId::new("the decoder's"), kind)))
     }
 
     fn text(&mut self, part: &str, text: &str) {
@@ -417,7 +417,7 @@ fn input() -> impl Strategy<Value = (u64, Input)> {
         Just(Kind::Error(overloaded())),
     ];
     let input = prop_oneof![
-        4 => said.prop_map(|kind| Input::Said(Event::new(&RunId::new("d"), kind))),
+        4 => said.prop_map(|kind| Input::ModelEvent(Event::new(&RunId::new("d"), kind))),
         2 => any::<bool>().prop_map(|fails| Input::Silent(fails.then(overloaded))),
         2 => id().prop_map(|tool| Input::Done(failed(tool, "no"))),
         1 => id().prop_map(|tool| Input::Consent(tool, Answer::Yes { arguments: None })),

@@ -13,7 +13,7 @@ use event_log::blocking;
 use tokio::sync::{Mutex, mpsc};
 
 use crate::config::StreamFile;
-use crate::runner::Place;
+use crate::runner::RunAddress;
 use crate::sink::shift;
 
 /// Events that are written at once.
@@ -36,7 +36,7 @@ struct Writer {
 /// Writes what comes, until nothing more does.
 pub(super) async fn run(
     target: &StreamFile,
-    place: &Place,
+    place: &RunAddress,
     mut inbox: mpsc::Receiver<Arc<str>>,
     lost: &AtomicU64,
 ) {

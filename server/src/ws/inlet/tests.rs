@@ -23,7 +23,7 @@ async fn came(bytes: &[u8]) -> (Inlet, Outbox) {
     let ours = Arc::new(ours.unwrap().0);
     // Whether the peer is there makes no difference here.
     drop(theirs.unwrap());
-    let line: Arc<dyn hub::Line> = Arc::<TcpStream>::clone(&ours);
+    let line: Arc<dyn hub::Transport> = Arc::<TcpStream>::clone(&ours);
     (Inlet::new(ours, bytes), Outbox::new(line))
 }
 

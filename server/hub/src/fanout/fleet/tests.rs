@@ -7,7 +7,7 @@ use model::event::Kind;
 use model::{Envelope, Event, RunId};
 
 use super::*;
-use crate::fanout::outbox::Line;
+use crate::fanout::outbox::Transport;
 use crate::hub::Publication;
 use crate::hub::halting::Halting;
 use event_log::EventLog;
@@ -19,7 +19,7 @@ const AT_ONCE: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 struct Heard(Mutex<Vec<u8>>);
 
-impl Line for Heard {
+impl Transport for Heard {
     fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -39,7 +39,7 @@ struct Viewer {
 impl Viewer {
     fn of(fleet: &Fleet) -> Self {
         let heard = Arc::<Heard>::default();
-        let line: Arc<dyn Line> = Arc::<Heard>::clone(&heard);
+        let line: Arc<dyn Transport> = Arc::<Heard>::clone(&heard);
         Self { heard, subscription: fleet.enter(&Arc::new(Outbox::new(line)), 1, 10) }
     }
 

@@ -6,7 +6,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpListener;
 
 use super::*;
-use crate::fanout::Place;
+use crate::fanout::SubscriptionTarget;
 
 /// A socket of ours and its peer.
 async fn pair() -> (Arc<TcpStream>, Arc<Outbox>, TcpStream) {
@@ -15,7 +15,7 @@ async fn pair() -> (Arc<TcpStream>, Arc<Outbox>, TcpStream) {
     let (ours, theirs) = tokio::join!(listener.accept(), TcpStream::connect(address));
     let ours = Arc::new(ours.unwrap().0);
     ours.writable().await.unwrap();
-    let line: Arc<dyn Line> = Arc::<TcpStream>::clone(&ours);
+    let line: Arc<dyn Transport> = Arc::<TcpStream>::clone(&ours);
     (ours, Arc::new(Outbox::new(line)), theirs.unwrap())
 }
 
@@ -97,7 +97,7 @@ fn subscription(outbox: &Arc<Outbox>) -> Arc<Subscription> {
         active: AtomicBool::new(true),
         standing: crate::fanout::Ladder::default().enter(),
         presence: std::sync::atomic::AtomicUsize::new(0),
-        place: Place::Fleet { rows: 0 },
+        place: SubscriptionTarget::Fleet { rows: 0 },
     })
 }
 

@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::task::TaskTracker;
 
 use super::*;
-use crate::fanout::{Fanout, Outbox, Place};
+use crate::fanout::{Fanout, Outbox, SubscriptionTarget};
 use crate::hub::Hub;
 
 /// A viewer of the conversation `c`, with a socket of its own.
@@ -26,7 +26,9 @@ fn fanout() -> Fanout {
 
 /// The pump is told of `viewer`, who leaves before the pump, which runs in this thread, can look.
 fn come_and_go(fanout: &Fanout, viewer: &Arc<Subscription>) -> Weak<Outbox> {
-    let Place::Conversation(_, shard) = &viewer.place else { unreachable!("it views a conversation") };
+    let SubscriptionTarget::Conversation(_, shard) = &viewer.place else {
+        unreachable!("it views a conversation")
+    };
     shard.hand_over(Arc::clone(viewer), Cursor::default());
     fanout.leave(viewer);
     viewer.outbox.end();
@@ -67,7 +69,9 @@ async fn i7_a_viewer_that_leaves_before_its_pump_looked_is_let_go_while_others_s
 async fn i7_a_publisher_that_writes_when_the_last_viewer_has_left_holds_nobody() {
     let fanout = fanout();
     let last = viewer(&fanout).await;
-    let Place::Conversation(stage, shard) = &last.place else { unreachable!("it views a conversation") };
+    let SubscriptionTarget::Conversation(stage, shard) = &last.place else {
+        unreachable!("it views a conversation")
+    };
     let (stage, shard) = (Arc::clone(stage), Arc::clone(shard));
     let gone = come_and_go(&fanout, &last);
     drop(last);

@@ -34,14 +34,14 @@ pub(in crate::hub) struct Arrival {
 
 /// A piece of it.
 #[derive(Debug)]
-pub(in crate::hub) struct Piece {
+pub(in crate::hub) struct HistoryPiece {
     after: Position,
     envelopes: Vec<Arc<Envelope>>,
     documents: Vec<Document>,
     attachments: Vec<Attachment>,
 }
 
-impl Piece {
+impl HistoryPiece {
     /// As the log takes it.
     pub(in crate::hub) fn append<'a>(&'a self, conversation: &'a Conversation) -> Append<'a> {
         let (documents, attachments) = (self.documents.clone(), self.attachments.clone());
@@ -63,7 +63,7 @@ impl Arrival {
     }
 
     /// Folds the next piece; nothing when all is folded.
-    pub(in crate::hub) fn next(&mut self) -> Option<Piece> {
+    pub(in crate::hub) fn next(&mut self) -> Option<HistoryPiece> {
         if self.has_begun && self.rest.peek().is_none() {
             return None;
         }
@@ -93,7 +93,7 @@ impl Arrival {
         let (attachments, later) = std::mem::take(&mut self.attachments).into_iter().partition(of_these);
         self.attachments = later;
         lengthen(&mut documents, &envelopes, &attachments);
-        Some(Piece { after, envelopes, documents, attachments })
+        Some(HistoryPiece { after, envelopes, documents, attachments })
     }
 }
 

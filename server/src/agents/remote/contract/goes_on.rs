@@ -4,7 +4,7 @@ use compact_str::CompactString;
 use model::ToolCallId;
 use serde_json::{Map, Value, json};
 
-use super::super::pause::{Ask, Called, Standing};
+use super::super::pause::{Ask, Called, PauseState};
 use super::{Asked, Occasion, RemoteKind, agno_path, form, json_body, langgraph_with, uuid_of, word, words};
 
 /// One thing that a person is asked.
@@ -46,7 +46,7 @@ pub(in super::super) fn requests(speaks: RemoteKind, interrupt: &Value) -> Vec<A
 }
 
 /// The request with which the agent goes on; nothing where its contract has no words for what was answered.
-pub(in super::super) fn goes_on(of: &Occasion<'_>, standing: &Standing) -> Option<Asked> {
+pub(in super::super) fn goes_on(of: &Occasion<'_>, standing: &PauseState) -> Option<Asked> {
     let asks = &standing.pause.asks;
     match of.config.speaks {
         RemoteKind::Agno => agno(of, standing),
@@ -152,7 +152,7 @@ fn form_of(value: &Value) -> Form<'_> {
 }
 
 /// What a graph is told: the answer to its question, or those to its questions by their ids.
-fn resumed(asks: &[Ask], standing: &Standing) -> Option<Value> {
+fn resumed(asks: &[Ask], standing: &PauseState) -> Option<Value> {
     if let [ask] = asks {
         return graph_answer(ask, standing);
     }
@@ -160,7 +160,7 @@ fn resumed(asks: &[Ask], standing: &Standing) -> Option<Value> {
     by_id.collect::<Option<Map<_, _>>>().map(Value::Object)
 }
 
-fn graph_answer(ask: &Ask, standing: &Standing) -> Option<Value> {
+fn graph_answer(ask: &Ask, standing: &PauseState) -> Option<Value> {
     let value = ask.interrupt.get("value").unwrap_or(&Value::Null);
     let form = form_of(value);
     let one = |call: &Called| {
@@ -196,7 +196,7 @@ fn graph_answer(ask: &Ask, standing: &Standing) -> Option<Value> {
 }
 
 /// What an agent behind AG-UI is told of one interrupt.
-fn ag_ui(ask: &Ask, standing: &Standing) -> Option<Value> {
+fn ag_ui(ask: &Ask, standing: &PauseState) -> Option<Value> {
     let id = text(&ask.interrupt, "id")?;
     let call = ask.calls.first()?;
     let answer = standing.answer(call)?;
@@ -214,7 +214,7 @@ fn ag_ui(ask: &Ask, standing: &Standing) -> Option<Value> {
 }
 
 /// The calls that the agent goes on with, as its stream would tell them: it says nothing of them but what they give back.
-fn prelude(run: &Value, standing: &Standing) -> Vec<u8> {
+fn prelude(run: &Value, standing: &PauseState) -> Vec<u8> {
     let mut told = vec![json!({"type": "RUN_STARTED", "runId": run})];
     for call in standing.pause.calls().filter(|call| !call.is_question) {
         let id = call.given.as_str();
@@ -225,7 +225,7 @@ fn prelude(run: &Value, standing: &Standing) -> Vec<u8> {
 }
 
 /// Gives calls that waited the agent's own ids in `messages`, and takes away what was said in the place of their results.
-fn reopen(messages: &mut Vec<Value>, standing: &Standing) {
+fn reopen(messages: &mut Vec<Value>, standing: &PauseState) {
     let find = |id: &Value| {
         let id = ToolCallId::new(id.as_str()?);
         standing.pause.calls().find(move |call| call.tool == id)
@@ -248,7 +248,7 @@ fn reopen(messages: &mut Vec<Value>, standing: &Standing) {
 }
 
 /// `AgentOS` takes the calls back, with the answers in them.
-fn agno(of: &Occasion<'_>, standing: &Standing) -> Option<Asked> {
+fn agno(of: &Occasion<'_>, standing: &PauseState) -> Option<Asked> {
     let ask = standing.pause.asks.first()?;
     let team = is_team(&ask.interrupt);
     let name = if team { "requirements" } else { "tools" };

@@ -82,7 +82,7 @@ fn a_pause_outlives_the_limit_of_other_notes_and_not_its_own() {
     let asked = |len: usize| paused(RemoteKind::AgUi, vec![told(interrupt(len), &[("1", "a")])]);
     let (pause, events) = asked(BOOKKEEPING_BYTES_MAX / 2);
     assert!(are_kept(&events));
-    assert_eq!(Standing::of(&own(events)).unwrap().pause, pause.unwrap());
+    assert_eq!(PauseState::of(&own(events)).unwrap().pause, pause.unwrap());
     assert!(!are_kept(&asked(BOOKKEEPING_BYTES_MAX).1));
 }
 
@@ -100,13 +100,13 @@ fn a_pause_is_in_the_log_until_the_agent_goes_on() {
     let question = json!({"id": "j", "message": "Who?"});
     let asked = vec![told(interrupt, &[("1", "a")]), told(question, &[])];
     let (pause, mut events) = paused(RemoteKind::AgUi, asked);
-    let mut standing = Standing { pause: pause.unwrap(), answers: Vec::new() };
+    let mut standing = PauseState { pause: pause.unwrap(), answers: Vec::new() };
     events.extend(standing.take(&run, &ToolCallId::new("1"), Answer::No { why: Some("no".to_owned()) }));
     assert!(standing.take(&run, &ToolCallId::new("1"), Answer::Yes { arguments: None }).is_empty(), "once");
-    let of = |events: &[Event]| Standing::of(&own(events.to_vec()));
+    let of = |events: &[Event]| PauseState::of(&own(events.to_vec()));
     assert_eq!(of(&events), Some(standing.clone()));
     let forged = folded(&logged(events.clone()));
-    assert_eq!(Standing::of(&forged.runs[&run]), None, "anybody can write such notes");
+    assert_eq!(PauseState::of(&forged.runs[&run]), None, "anybody can write such notes");
     assert!(!standing.is_answered());
     let tool = ToolCallId::new("question-f-1");
     events.extend(standing.take(&run, &tool, Answer::Yes { arguments: Some("no JSON".to_owned()) }));

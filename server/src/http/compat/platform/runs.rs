@@ -27,7 +27,7 @@ use crate::http::compat::{Begun, of_thread};
 use crate::http::conversations::Seat;
 use crate::http::params::{Path, Query};
 use crate::http::stream::reader::StartAt;
-use crate::runner::Place;
+use crate::runner::RunAddress;
 use crate::state::Shared;
 use hub::Conversation;
 
@@ -92,7 +92,7 @@ async fn ended(shared: &Arc<Shared>, name: Option<&str>, said: &[u8]) -> Result<
     let thread = Thread::read(shared, &of_thread(name)).await?;
     let run = thread.head().and_then(|head| head.view.runs.iter().next_back());
     if let (Some(head), Some((id, run))) = (thread.head(), run) {
-        let place = Place { conversation: head.conversation.id().clone(), run: id.clone() };
+        let place = RunAddress { conversation: head.conversation.id().clone(), run: id.clone() };
         if run.is_running() && shared.agents.stop(&place) {
             settled_for_good(shared, &head.conversation, &place).await?;
         }
@@ -107,7 +107,7 @@ async fn ended(shared: &Arc<Shared>, name: Option<&str>, said: &[u8]) -> Result<
 async fn settled_for_good(
     shared: &Arc<Shared>,
     conversation: &Conversation,
-    place: &Place,
+    place: &RunAddress,
 ) -> Result<(), Fault> {
     loop {
         settled(shared, conversation, place).await?;
@@ -253,7 +253,7 @@ pub(super) async fn cancel(
     Query(query): Query<CancelQuery>,
 ) -> Result<Response, Fault> {
     let (_, run, branch) = found(&shared, &path).await?;
-    let place = Place { conversation: branch.conversation.id().clone(), run };
+    let place = RunAddress { conversation: branch.conversation.id().clone(), run };
     let was_running = shared.agents.stop(&place);
     if was_running && query.wait.is_some_and(|wait| wait == "1" || wait == "true") {
         settled_for_good(&shared, &branch.conversation, &place).await?;
@@ -268,20 +268,20 @@ pub(super) async fn join(
     Path(path): Path<AtPath>,
 ) -> Result<Json<Value>, Fault> {
     let (thread, run, branch) = found(&shared, &path).await?;
-    let place = Place { conversation: branch.conversation.id().clone(), run };
+    let place = RunAddress { conversation: branch.conversation.id().clone(), run };
     settled(&shared, &branch.conversation, &place).await?;
     Ok(Json(values(&shared, &thread, &place.run).await?))
 }
 
 /// What a query says of the modes, which may come several times or as a list.
-type Said = Query<Vec<(String, String)>>;
+type ModesQuery = Query<Vec<(String, String)>>;
 
 /// `GET /threads/{thread}/runs/{run}/stream`: from where the client was cut off (`Last-Event-ID`; `-1` is the beginning),
 /// else from now on.
 pub(super) async fn join_stream(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
-    Query(said): Said,
+    Query(said): ModesQuery,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     let (thread, run, branch) = found(&shared, &path).await?;
@@ -292,7 +292,7 @@ pub(super) async fn join_stream(
 pub(super) async fn join_thread(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
-    Query(said): Said,
+    Query(said): ModesQuery,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     let id = of_thread(&name);
@@ -323,7 +323,7 @@ async fn join_at(
     let is_leashed = said.iter().any(|(name, value)| name == "cancel_on_disconnect" && value == "1");
     let (modes, left_out) = modes(Some(&modes_said(said)))?;
     let telling = Telling { thread, modes, is_leashed, left_out };
-    let place = Place { conversation: branch.conversation.id().clone(), run };
+    let place = RunAddress { conversation: branch.conversation.id().clone(), run };
     let started = Started { place, after: Position { epoch: branch.conversation.epoch().clone(), seq } };
     let conversation = blocking(|| shared.hub.enter(branch.conversation.id()))?;
     let seat = Seat { shared: Arc::clone(shared), conversation };

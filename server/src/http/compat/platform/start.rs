@@ -24,7 +24,7 @@ use crate::http::compat::attended::Attended;
 use crate::http::compat::begin::{begun, go_on, seq_before};
 use crate::http::compat::threads::Trace;
 use crate::http::compat::{Begun, fresh};
-use crate::runner::Place;
+use crate::runner::RunAddress;
 use crate::state::Shared;
 use hub::Conversation;
 
@@ -124,7 +124,7 @@ pub(super) async fn find<'a>(
 /// The run of this hub's agents that goes on in a conversation.
 fn going(shared: &Shared, branch: &Branch) -> Option<RunId> {
     let goes_on = |run: &RunId| {
-        let place = Place { conversation: branch.conversation.id().clone(), run: run.clone() };
+        let place = RunAddress { conversation: branch.conversation.id().clone(), run: run.clone() };
         shared.agents.is_waiting(&place).is_some()
     };
     branch.view.runs.keys().rev().find(|run| goes_on(run)).cloned()
@@ -151,7 +151,7 @@ async fn make_way(
         let why = "the thread is busy with another run; multitask_strategy says what becomes of it";
         return Err(Fault::new(StatusCode::CONFLICT, why));
     }
-    let place = Place { conversation: conversation.id().clone(), run: run.clone() };
+    let place = RunAddress { conversation: conversation.id().clone(), run: run.clone() };
     if waits || strategy != Strategy::Enqueue {
         shared.agents.stop(&place);
     }

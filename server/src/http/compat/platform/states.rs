@@ -22,7 +22,7 @@ use super::wire::{Strategy, body, checkpoint, hear_input};
 use crate::clock;
 use crate::http::compat::of_thread;
 use crate::http::params::{Path, Query};
-use crate::runner::Place;
+use crate::runner::RunAddress;
 use crate::state::Shared;
 use crate::work::Task;
 use hub::{Conversation, Publication};
@@ -136,7 +136,7 @@ impl Branch {
     fn of(shared: &Shared, conversation: Arc<Conversation>) -> Self {
         let view = conversation.view();
         let goes_on = |run: &RunId| {
-            let place = Place { conversation: conversation.id().clone(), run: run.clone() };
+            let place = RunAddress { conversation: conversation.id().clone(), run: run.clone() };
             shared.agents.is_waiting(&place).is_some()
         };
         let messages = langgraph::messages(&view);

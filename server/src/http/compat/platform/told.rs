@@ -24,7 +24,7 @@ use crate::http::compat::{Begun, ping};
 use crate::http::conversations::Seat;
 use crate::http::stream::reader::{Answering, Reader, StartAt};
 use crate::http::stream::with_headers;
-use crate::runner::Place;
+use crate::runner::RunAddress;
 use crate::state::Shared;
 use hub::Conversation;
 
@@ -45,7 +45,7 @@ pub(super) struct Telling {
 #[derive(Debug)]
 struct Leash {
     shared: Arc<Shared>,
-    place: Option<Place>,
+    place: Option<RunAddress>,
 }
 
 impl Drop for Leash {
@@ -137,7 +137,7 @@ pub(super) fn locate(response: &mut Response, thread: &ConversationId, run: &Run
 pub(super) async fn settled(
     shared: &Arc<Shared>,
     conversation: &Conversation,
-    place: &Place,
+    place: &RunAddress,
 ) -> Result<(), Fault> {
     loop {
         let mut moved = std::pin::pin!(conversation.moved());

@@ -10,19 +10,19 @@ const FIRST: Duration = Duration::from_millis(2);
 
 /// The calls of all callers, seen from those that record.
 #[derive(Debug)]
-pub(super) struct Lull {
+pub(super) struct QuietWait {
     since: Instant,
     /// When the newest call was sent on, in microseconds after `since`.
     called: AtomicU64,
 }
 
-impl Default for Lull {
+impl Default for QuietWait {
     fn default() -> Self {
         Self { since: Instant::now(), called: AtomicU64::new(0) }
     }
 }
 
-impl Lull {
+impl QuietWait {
     /// A call is sent on.
     pub(super) fn ends(&self) {
         // The newest counts; that another one is a little newer does not matter.
@@ -53,11 +53,11 @@ impl Lull {
 mod tests {
     use std::time::Duration;
 
-    use super::{FIRST, Lull};
+    use super::{FIRST, QuietWait};
 
     #[test]
     fn what_is_recorded_waits_for_the_newest_call_and_no_longer() {
-        let lull = Lull::default();
+        let lull = QuietWait::default();
         lull.ends();
         let called = lull.called.load(super::Ordering::Relaxed);
         assert_eq!(lull.left(called), FIRST);

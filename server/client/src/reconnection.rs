@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// Decides when to connect again. One for each client; a success resets it.
 #[derive(Debug)]
-pub(super) struct Comeback {
+pub(super) struct Reconnection {
     /// Failed attempts since the last success.
     attempt: u32,
     /// What the hub asked for, in milliseconds.
@@ -16,13 +16,13 @@ pub(super) struct Comeback {
     at: Instant,
 }
 
-impl Default for Comeback {
+impl Default for Reconnection {
     fn default() -> Self {
         Self { attempt: 0, asked_ms: None, at: Instant::now() }
     }
 }
 
-impl Comeback {
+impl Reconnection {
     /// When the next attempt is due.
     pub(super) fn at(&self) -> Instant {
         self.at

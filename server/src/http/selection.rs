@@ -9,14 +9,14 @@ use super::problem::Problem;
 
 /// The query parameters that select what a reader gets. Without any of them it gets everything.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Looks {
+pub(crate) struct ViewSelection {
     pub(crate) level: Option<String>,
     pub(crate) kinds: Option<String>,
     pub(crate) root: Option<String>,
     pub(crate) depth: Option<String>,
 }
 
-impl Looks {
+impl ViewSelection {
     /// The lens that the request describes.
     pub(crate) fn lens(&self) -> Result<Lens, Problem> {
         let wrong = |error: &dyn std::fmt::Display| Problem::bad_request(error.to_string());

@@ -10,12 +10,12 @@ use model::limits::BOOKKEEPING_PREFIX;
 use model::view::RunView;
 use model::{AgentId, RunId, ToolCallId};
 
-use super::pause::{Called, INTERRUPT, Standing, Told};
+use super::pause::{Called, INTERRUPT, PauseState, Told};
 use crate::runner::{Heard, Ids};
 
 /// Translates the events of one answer into events of the run. A run that asks its agent again makes another one.
 #[derive(Debug)]
-pub(super) struct Tale {
+pub(super) struct RunTranslator {
     run: RunId,
     calls: Ids,
     taken: HashSet<AgentId>,
@@ -36,7 +36,7 @@ pub(super) struct Tale {
     waiting: Vec<Called>,
 }
 
-impl Tale {
+impl RunTranslator {
     /// Of `run`, in which `before` was told by other answers.
     pub(super) fn new(run: RunId, before: Option<&RunView>) -> Self {
         let mut calls = Ids::default();
@@ -59,7 +59,7 @@ impl Tale {
     }
 
     /// The answer goes on with the calls of `run` that are open, and with those that waited and are answered.
-    pub(super) fn carrying(mut self, run: Option<&RunView>, standing: &Standing) -> Self {
+    pub(super) fn carrying(mut self, run: Option<&RunView>, standing: &PauseState) -> Self {
         let open = run.into_iter().flat_map(|run| &run.tools).filter(|(_, tool)| !tool.state.is_final());
         let open = open.map(|(tool, call)| {
             let given = call.given_id.clone().unwrap_or_else(|| tool.as_str().into());
