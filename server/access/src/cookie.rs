@@ -1,0 +1,87 @@
+//! The cookie of a browser that logged in. Over TLS its name begins with `__Host-`, so that no other host and no plain connection can
+//! set it; on this machine without TLS it cannot.
+
+use crate::denial::Denial;
+use crate::secret::{Secret, SecretKind};
+
+/// How a request came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// Over TLS, here or at a named proxy.
+    Secure,
+    /// Without TLS.
+    Plain,
+}
+
+impl Channel {
+    /// The name of the cookie.
+    pub fn cookie(self) -> &'static str {
+        match self {
+            Self::Secure => "__Host-fanlight",
+            Self::Plain => "fanlight",
+        }
+    }
+
+    fn attributes(self) -> &'static str {
+        match self {
+            Self::Secure => "Path=/; HttpOnly; SameSite=Strict; Secure",
+            Self::Plain => "Path=/; HttpOnly; SameSite=Strict",
+        }
+    }
+}
+
+/// The secret of a session in the headers `Cookie` of a request. One of that name twice is refused: somebody else may have set one of them.
+pub fn session<'a>(
+    headers: impl Iterator<Item = &'a str>,
+    channel: Channel,
+) -> Result<Option<Secret>, Denial> {
+    let pairs = headers.flat_map(|header| header.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(name, _)| *name == channel.cookie()).map(|(_, value)| value);
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => Secret::parse(SecretKind::Session, value).map(Some).ok_or(Denial::Malformed),
+        (Some(_), Some(_)) => Err(Denial::Malformed),
+    }
+}
+
+/// `Set-Cookie` that lets a browser in for `lives_s` seconds.
+pub fn set(secret: &Secret, channel: Channel, lives_s: u64) -> String {
+    format!("{}={}; Max-Age={lives_s}; {}", channel.cookie(), secret.reveal(), channel.attributes())
+}
+
+/// `Set-Cookie` that takes it away.
+pub fn clear(channel: Channel) -> String {
+    format!("{}=; Max-Age=0; {}", channel.cookie(), channel.attributes())
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of which cookies count.
+
+    use super::*;
+
+    #[test]
+    fn the_cookie_that_was_set_is_found_among_others() {
+        let secret = Secret::mint(SecretKind::Session, &[1; 32]);
+        for channel in [Channel::Secure, Channel::Plain] {
+            let set = set(&secret, channel, 60);
+            assert!(set.contains("HttpOnly; SameSite=Strict") && set.contains("Max-Age=60"), "{set}");
+            assert_eq!(set.contains("Secure"), channel == Channel::Secure, "{set}");
+            let pair = set.split(';').next().unwrap();
+            let headers = ["theme=dark; other=1", pair];
+            assert_eq!(session(headers.into_iter(), channel), Ok(Some(secret.clone())));
+            assert!(clear(channel).starts_with(&format!("{}=;", channel.cookie())));
+        }
+    }
+
+    #[test]
+    fn a_cookie_of_the_other_channel_one_that_comes_twice_and_nonsense_do_not_count() {
+        let secret = Secret::mint(SecretKind::Session, &[1; 32]);
+        let plain = format!("fanlight={}", secret.reveal());
+        assert_eq!(session([plain.as_str()].into_iter(), Channel::Secure), Ok(None));
+        let twice = format!("{plain}; {plain}");
+        assert_eq!(session([twice.as_str()].into_iter(), Channel::Plain), Err(Denial::Malformed));
+        assert_eq!(session(["fanlight=x"].into_iter(), Channel::Plain), Err(Denial::Malformed));
+        assert_eq!(session(std::iter::empty(), Channel::Plain), Ok(None));
+    }
+}

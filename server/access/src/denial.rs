@@ -1,0 +1,31 @@
+//! Why somebody is not let in, or may not do something. The words never tell whether a conversation exists.
+
+/// See the module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Denial {
+    /// Nothing says who calls.
+    #[error(
+        "this hub wants to know who calls: send a token as `Authorization: Bearer TOKEN`, or log in at /login; \
+         `fanlight token create` makes one"
+    )]
+    Missing,
+    /// More than one credential, or one that no hub gave.
+    #[error("what says who calls is no token of this hub, or came twice")]
+    Malformed,
+    /// No token, session or link of that secret is known; it may have been revoked.
+    #[error("the token is not known here, or was revoked: ask whoever runs this hub for another one")]
+    Unknown,
+    /// Its time is over.
+    #[error("the token has expired: ask whoever runs this hub for another one")]
+    Expired,
+    /// It is known who calls, and they may not.
+    #[error("this principal has no grant for that")]
+    Forbidden,
+}
+
+impl Denial {
+    /// Whether another credential may help, so that the answer is 401 and 4401; else 403 and 4403.
+    pub fn is_about_credentials(self) -> bool {
+        self != Self::Forbidden
+    }
+}

@@ -1,0 +1,98 @@
+//! The table for what comes over a socket: what each frame of a client needs, and each command.
+
+use model::command::Deed;
+use model::frame::ClientFrame;
+
+use crate::denial::Denial;
+use crate::principal::Principal;
+use crate::right::Right;
+
+/// Whether `principal` may have this frame taken. Frames about a subscription or a heartbeat are about what was allowed before.
+pub fn allowed(principal: &Principal, frame: &ClientFrame) -> Result<(), Denial> {
+    let is_met = match frame {
+        ClientFrame::Hello { .. }
+        | ClientFrame::Unsub { .. }
+        | ClientFrame::Resync { .. }
+        | ClientFrame::HbAck { .. } => true,
+        ClientFrame::Sub { conv, .. } => principal.may(Right::View, conv.as_str()),
+        ClientFrame::Watch { .. } => principal.may_somewhere(Right::View),
+        ClientFrame::Pub(publication) => principal.may(Right::Publish, publication.conv.as_str()),
+        ClientFrame::Command { conv, command } => return commanded(principal, conv.as_str(), &command.deed),
+    };
+    if is_met { Ok(()) } else { Err(Denial::Forbidden) }
+}
+
+/// Whether `principal` may have `deed` done in `conversation`. A fork shows what was said under another name, so it needs to be seen
+/// here, and there what a fork makes: with a made-up name that is anywhere.
+pub fn commanded(principal: &Principal, conversation: &str, deed: &Deed) -> Result<(), Denial> {
+    let may = |right| principal.may(right, conversation);
+    let is_met = match deed {
+        Deed::Say { .. }
+        | Deed::Stop { .. }
+        | Deed::Approve { .. }
+        | Deed::Reject { .. }
+        | Deed::Retry { .. } => may(Right::Control),
+        Deed::Fork { into: Some(into), .. } => {
+            may(Right::Control) && may(Right::View) && principal.may(Right::Control, into.as_str())
+        }
+        Deed::Fork { into: None, .. } => {
+            may(Right::Control) && may(Right::View) && principal.may_everywhere(Right::Control)
+        }
+    };
+    if is_met { Ok(()) } else { Err(Denial::Forbidden) }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of the table: each frame with a grant that just misses.
+
+    use model::frame::parse_client;
+
+    use super::*;
+
+    fn principal(grants: &[&str]) -> Principal {
+        Principal::new("p", grants.iter().map(|grant| grant.parse().unwrap()).collect(), None)
+    }
+
+    fn is_allowed(grants: &[&str], frame: &str) -> bool {
+        allowed(&principal(grants), &parse_client(frame).unwrap()).is_ok()
+    }
+
+    #[test]
+    fn a_frame_needs_its_right_on_its_own_conversation() {
+        let sub = r#"{"t":"sub","sub":1,"conv":"a1"}"#;
+        assert!(is_allowed(&["view:a*"], sub));
+        assert!(!is_allowed(&["view:b*"], sub) && !is_allowed(&["publish,control:*"], sub));
+        let publish = r#"{"t":"pub","id":1,"conv":"a1","events":[]}"#;
+        assert!(is_allowed(&["publish:a1"], publish));
+        assert!(!is_allowed(&["publish:a2"], publish) && !is_allowed(&["view,control:*"], publish));
+        let watch = r#"{"t":"watch","sub":1}"#;
+        assert!(is_allowed(&["view:a1"], watch) && !is_allowed(&["publish:*"], watch));
+        let say =
+            r#"{"t":"command","conv":"a1","command":{"id":"x","command":"say","agent":"g","text":"t"}}"#;
+        assert!(is_allowed(&["control:a1"], say));
+        assert!(!is_allowed(&["view,publish:*"], say) && !is_allowed(&["control:a2"], say));
+    }
+
+    #[test]
+    fn a_fork_needs_to_be_seen_and_a_name_that_may_be_made() {
+        let into = r#"{"t":"command","conv":"a","command":{"id":"x","command":"fork","into":"b"}}"#;
+        assert!(is_allowed(&["view,control:a", "control:b"], into));
+        assert!(!is_allowed(&["control:a", "view,control:b"], into), "what is not seen is not copied");
+        assert!(!is_allowed(&["view,control:a"], into), "another name is another conversation");
+        let anywhere = r#"{"t":"command","conv":"a","command":{"id":"x","command":"fork"}}"#;
+        assert!(is_allowed(&["view,control:*"], anywhere) && !is_allowed(&["view,control:a"], anywhere));
+    }
+
+    #[test]
+    fn what_is_about_the_socket_needs_nothing_more() {
+        for frame in [
+            r#"{"t":"hello","versions":["1"]}"#,
+            r#"{"t":"unsub","sub":1}"#,
+            r#"{"t":"resync","sub":1}"#,
+            r#"{"t":"hb_ack","at":{}}"#,
+        ] {
+            assert!(is_allowed(&[], frame), "{frame}");
+        }
+    }
+}

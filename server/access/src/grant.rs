@@ -1,0 +1,120 @@
+//! Rights on the conversations whose names match: `view,publish:team-a-*`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::pattern::{Pattern, PatternError};
+use crate::right::{Right, Rights};
+
+/// See the module. Without a pattern it is about every conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Grant {
+    rights: Rights,
+    pattern: Pattern,
+}
+
+/// Why a text is no grant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GrantError {
+    /// A word that is no right.
+    #[error("{0:?} is no right; there are view, publish, control, import, export and admin")]
+    UnknownRight(String),
+    /// Its pattern is none.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// Who operates the hub does so for all of it.
+    #[error("admin is about the whole hub: write it without a pattern, or with `*`")]
+    NarrowAdmin,
+}
+
+impl Grant {
+    /// `rights` on all conversations that match.
+    pub fn new(rights: impl IntoIterator<Item = Right>, pattern: Pattern) -> Self {
+        Self { rights: rights.into_iter().collect(), pattern }
+    }
+
+    /// Whether it gives `right` on anything.
+    pub fn has(&self, right: Right) -> bool {
+        self.rights.has(right)
+    }
+
+    /// What it is about.
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+}
+
+impl FromStr for Grant {
+    type Err = GrantError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (words, pattern) = text.split_once(':').unwrap_or((text, "*"));
+        let right = |word: &str| {
+            let word = word.trim();
+            Right::of_word(word).ok_or_else(|| GrantError::UnknownRight(word.chars().take(40).collect()))
+        };
+        let rights = words.split(',').map(right).collect::<Result<Rights, _>>()?;
+        let pattern = Pattern::parse(pattern)?;
+        if rights.named().any(|right| right == Right::Admin) && !pattern.is_any() {
+            return Err(GrantError::NarrowAdmin);
+        }
+        Ok(Self { rights, pattern })
+    }
+}
+
+impl TryFrom<String> for Grant {
+    type Error = GrantError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Grant> for String {
+    fn from(grant: Grant) -> Self {
+        grant.to_string()
+    }
+}
+
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, right) in self.rights.named().enumerate() {
+            write!(f, "{}{right}", if number > 0 { "," } else { "" })?;
+        }
+        write!(f, ":{}", self.pattern)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of how grants are written.
+
+    use super::*;
+
+    #[test]
+    fn a_grant_is_read_as_it_is_written() {
+        for text in ["view:*", "view,publish:team-a-*", "control:a:b", "admin:*"] {
+            assert_eq!(text.parse::<Grant>().unwrap().to_string(), text);
+        }
+        assert_eq!("view, export".parse::<Grant>().unwrap().to_string(), "view,export:*");
+    }
+
+    #[test]
+    fn what_is_no_grant_is_refused_by_name() {
+        assert_eq!("read:*".parse::<Grant>(), Err(GrantError::UnknownRight("read".to_owned())));
+        assert_eq!("".parse::<Grant>(), Err(GrantError::UnknownRight(String::new())));
+        assert_eq!("view:".parse::<Grant>(), Err(GrantError::Pattern(PatternError::Empty)));
+        assert_eq!("view,admin:team-*".parse::<Grant>(), Err(GrantError::NarrowAdmin));
+    }
+
+    #[test]
+    fn who_operates_the_hub_has_every_right() {
+        let admin: Grant = "admin".parse().unwrap();
+        assert!(Right::ALL.into_iter().all(|right| admin.has(right)));
+        let view: Grant = "view:*".parse().unwrap();
+        assert!(Right::ALL.into_iter().all(|right| view.has(right) == (right == Right::View)));
+    }
+}

@@ -1,0 +1,42 @@
+//! Access control, the pure part: who may see, say and do what.
+//!
+//! ```text
+//! token, cookie or link ──Registry──▶ Principal { name, grants } ──Need of the door──▶ allowed, or a Denial
+//! ```
+//!
+//! A [`Principal`] is whoever calls. It has [`Grant`]s: rights on the conversations whose names match a [`Pattern`]. What each door of the
+//! hub needs stands in one table, [`routes::ROUTES`]; [`frames`] has the same for what comes over a socket. A door without a line there
+//! does not serve.
+//!
+//! The crate has no I/O, no clock and no source of randomness: files, times and random bytes come in as arguments. It names `model` and no
+//! other crate of the workspace.
+//!
+//! Reading order: `right` → `pattern` → `grant` → `principal` → `need` and its tables `routes` and `frames` → `secret` → `tokens`,
+//! `sessions`, `shares` → `registry` → `cookie`.
+
+pub mod cookie;
+mod denial;
+pub mod frames;
+mod grant;
+mod need;
+mod pattern;
+mod principal;
+mod registry;
+mod right;
+pub mod routes;
+mod secret;
+mod sessions;
+mod shares;
+mod tokens;
+
+pub use denial::Denial;
+pub use grant::{Grant, GrantError};
+pub use need::Need;
+pub use pattern::{Pattern, PatternError};
+pub use principal::Principal;
+pub use registry::{Admission, Proof, Registry};
+pub use right::{Right, Rights};
+pub use secret::{Hash, SECRET_BYTES, Secret, SecretKind};
+pub use sessions::{SESSION_MS, SESSIONS_MAX, Sessions};
+pub use shares::{SHARES_MAX, Share, ShareError, Shares};
+pub use tokens::{NewToken, TOKENS_MAX, TokenError, TokenRecord, Tokens};

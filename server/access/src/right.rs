@@ -1,0 +1,93 @@
+//! What somebody may do in a conversation.
+
+use std::fmt;
+
+/// One kind of permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Right {
+    /// See it: live, in the list, in what is found, its results.
+    View,
+    /// Write events into it.
+    Publish,
+    /// Ask agents in it, stop them, approve and reject calls.
+    Control,
+    /// Make it of a file.
+    Import,
+    /// Have it as a file.
+    Export,
+    /// Operate the hub: its figures, and the links that others share. Has every other right too.
+    Admin,
+}
+
+impl Right {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::View, Self::Publish, Self::Control, Self::Import, Self::Export, Self::Admin];
+
+    /// Its word in grants.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::View => "view",
+            Self::Publish => "publish",
+            Self::Control => "control",
+            Self::Import => "import",
+            Self::Export => "export",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The right of that word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|right| right.word() == word)
+    }
+
+    fn bit(self) -> u8 {
+        match self {
+            Self::View => 1,
+            Self::Publish => 2,
+            Self::Control => 4,
+            Self::Import => 8,
+            Self::Export => 16,
+            Self::Admin => 32,
+        }
+    }
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// Some rights.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rights(u8);
+
+impl Rights {
+    /// Every right.
+    pub fn all() -> Self {
+        Right::ALL.into_iter().collect()
+    }
+
+    /// Whether `right` is among them. Whoever operates the hub may do everything.
+    pub fn has(self, right: Right) -> bool {
+        self.0 & (right.bit() | Right::Admin.bit()) != 0
+    }
+
+    /// Those that were named, without what they imply.
+    pub fn named(self) -> impl Iterator<Item = Right> {
+        Right::ALL.into_iter().filter(move |right| self.0 & right.bit() != 0)
+    }
+}
+
+impl FromIterator<Right> for Rights {
+    fn from_iter<I: IntoIterator<Item = Right>>(rights: I) -> Self {
+        Self(rights.into_iter().fold(0, |bits, right| bits | right.bit()))
+    }
+}
+
+impl fmt::Debug for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.named()).finish()
+    }
+}

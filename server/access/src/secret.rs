@@ -1,0 +1,167 @@
+//! Secrets: 256 random bits as text, and the hash by which one is known again. Since they are random, one round of SHA-256 is enough: there
+//! is nothing to guess that a slow hash would make slower.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// Random bytes in a secret.
+pub const SECRET_BYTES: usize = 32;
+
+/// Characters that those bytes are written with.
+const SIGNS: usize = 43;
+
+/// What a secret is for. One of one kind is never taken for one of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretKind {
+    /// A token, which programs send and people paste.
+    Token,
+    /// What a browser that logged in is known by.
+    Session,
+    /// A link to one conversation.
+    Share,
+}
+
+impl SecretKind {
+    /// What the text of such a secret begins with, so that tools which look for leaked secrets know one.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Token => "fanlight_",
+            Self::Session => "fls_",
+            Self::Share => "flk_",
+        }
+    }
+}
+
+/// The text of a secret. Shown by [`Secret::reveal`] alone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Of `random` bytes, which must come from the operating system's generator.
+    pub fn mint(kind: SecretKind, random: &[u8; SECRET_BYTES]) -> Self {
+        Self(format!("{}{}", kind.prefix(), URL_SAFE_NO_PAD.encode(random)))
+    }
+
+    /// `text`, where it has the form of such a secret; what has not is refused before anything is hashed.
+    pub fn parse(kind: SecretKind, text: &str) -> Option<Self> {
+        let signs = text.strip_prefix(kind.prefix())?;
+        let is_sign = |sign: u8| sign.is_ascii_alphanumeric() || matches!(sign, b'-' | b'_');
+        (signs.len() == SIGNS && signs.bytes().all(is_sign)).then(|| Self(text.to_owned()))
+    }
+
+    /// The text, for whoever is given the secret.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What is kept of it.
+    pub fn hash(&self) -> Hash {
+        Hash(Sha256::digest(self.0.as_bytes()).into())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// The SHA-256 of a secret's text; 64 hex digits in files. Two are compared in a time that does not depend on where they differ.
+#[derive(Clone, Copy, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Hash([u8; 32]);
+
+impl Hash {
+    /// The first 12 hex digits: names the secret for people, and gives nothing of it away.
+    pub fn short(&self) -> String {
+        String::from(*self).chars().take(12).collect()
+    }
+}
+
+impl PartialEq for Hash {
+    fn eq(&self, other: &Self) -> bool {
+        let differing = self.0.iter().zip(&other.0).fold(0, |differing, (one, two)| differing | (one ^ two));
+        std::hint::black_box(differing) == 0
+    }
+}
+
+impl TryFrom<String> for Hash {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let wrong = "a hash has 64 hex digits";
+        let digits = text.as_bytes();
+        if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
+            return Err(wrong);
+        }
+        let mut hash = [0; 32];
+        for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_no_text| wrong)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_no_digits| wrong)?;
+        }
+        Ok(Self(hash))
+    }
+}
+
+impl From<Hash> for String {
+    fn from(hash: Hash) -> Self {
+        hash.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hash({})", self.short())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of the form of secrets, and of what is kept of them.
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_known_by_its_hash_and_shown_by_nothing_else() {
+        let secret = Secret::mint(SecretKind::Token, &[7; 32]);
+        let again = Secret::parse(SecretKind::Token, secret.reveal()).unwrap();
+        assert_eq!(secret.hash(), again.hash());
+        assert_ne!(secret.hash(), Secret::mint(SecretKind::Token, &[8; 32]).hash());
+        assert!(!format!("{secret:?} {:?}", secret.hash()).contains(secret.reveal()));
+        let kept: Hash = String::from(secret.hash()).try_into().unwrap();
+        assert_eq!(kept, secret.hash());
+    }
+
+    #[test]
+    fn a_secret_of_one_kind_is_none_of_another() {
+        let kinds = [SecretKind::Token, SecretKind::Session, SecretKind::Share];
+        for made in kinds {
+            for read in kinds {
+                let secret = Secret::mint(made, &[1; 32]);
+                assert_eq!(Secret::parse(read, secret.reveal()).is_some(), made == read, "{made:?} {read:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_not_its_form_is_no_secret() {
+        let good = Secret::mint(SecretKind::Token, &[1; 32]).reveal().to_owned();
+        let long = format!("{good}A");
+        let short: String = good.chars().take(good.len() - 1).collect();
+        let odd = [good.to_uppercase(), good.replace("AQ", "A "), good.replace("AQ", "ä"), String::new()];
+        for bad in odd.iter().chain([&long, &short]) {
+            assert_eq!(Secret::parse(SecretKind::Token, bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_hash_is_refused() {
+        for bad in ["", "00", &"g".repeat(64), &"ä".repeat(32), &"+1".repeat(32)] {
+            assert!(Hash::try_from(bad.to_owned()).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Links to one conversation: whoever has one sees it, and nothing else. Each ends by its time, by a number of views, or when it is
+//! taken back.
+
+use compact_str::CompactString;
+use model::ConversationId;
+use serde::{Deserialize, Serialize};
+
+use crate::denial::Denial;
+use crate::grant::Grant;
+use crate::pattern::Pattern;
+use crate::principal::Principal;
+use crate::right::Right;
+use crate::secret::Hash;
+
+/// Most links of one hub.
+pub const SHARES_MAX: usize = 1_000;
+
+/// Longest life of a link, in milliseconds: thirty days.
+pub(crate) const LIFE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1000;
+
+/// A link. Its secret is kept nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// The hash of its secret.
+    pub hash: Hash,
+    /// What it shows.
+    pub conversation: ConversationId,
+    /// What is hidden from whoever follows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<CompactString>,
+    /// Who shared it.
+    pub by: CompactString,
+    /// When it was made, in milliseconds since 1970.
+    pub created: u64,
+    /// From when on it shows nothing, in milliseconds since 1970.
+    pub expires: u64,
+    /// How often it may still be followed; absent for no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub views_left: Option<u32>,
+}
+
+/// All links of a hub.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shares {
+    all: Vec<Share>,
+}
+
+/// Why a link was not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ShareError {
+    /// As many as may be.
+    #[error("there are {SHARES_MAX} links already; take back those that nobody needs")]
+    Full,
+    /// It would show nothing, or for too long.
+    #[error("expires_s is from 1 second to 30 days")]
+    Life,
+    /// It could not be followed once.
+    #[error("views is 1 or more")]
+    Views,
+}
+
+impl Shares {
+    /// Of the links of a file; what is over at `now` is left out.
+    pub fn of(links: Vec<Share>, now: u64) -> Self {
+        let mut all: Vec<_> = links.into_iter().filter(|share| share.expires > now).collect();
+        all.truncate(SHARES_MAX);
+        Self { all }
+    }
+
+    /// Adds one at `now`.
+    pub fn add(&mut self, share: Share, now: u64) -> Result<(), ShareError> {
+        if share.expires <= now || share.expires > now.saturating_add(LIFE_MS_MAX) {
+            return Err(ShareError::Life);
+        }
+        if share.views_left == Some(0) {
+            return Err(ShareError::Views);
+        }
+        self.all.retain(|share| share.expires > now);
+        if self.all.len() >= SHARES_MAX {
+            return Err(ShareError::Full);
+        }
+        self.all.push(share);
+        Ok(())
+    }
+
+    /// Counts that the link of that hash is followed at `now`, and gives it.
+    pub fn follow(&mut self, hash: &Hash, now: u64) -> Result<Share, Denial> {
+        let share = self.all.iter_mut().find(|share| share.hash == *hash).ok_or(Denial::Unknown)?;
+        share.principal(now)?;
+        match &mut share.views_left {
+            Some(0) => return Err(Denial::Expired),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        Ok(share.clone())
+    }
+
+    /// The link of that hash.
+    pub fn find(&self, hash: &Hash) -> Option<&Share> {
+        self.all.iter().find(|share| share.hash == *hash)
+    }
+
+    /// Takes the link of that short name back, where `may` says so of it.
+    pub fn revoke(&mut self, id: &str, may: impl Fn(&Share) -> bool) -> Option<Share> {
+        let place = self.all.iter().position(|share| share.id() == id && may(share))?;
+        Some(self.all.remove(place))
+    }
+
+    /// All of them, the oldest first.
+    pub fn all(&self) -> &[Share] {
+        &self.all
+    }
+}
+
+impl Share {
+    /// Its name, for whoever takes it back; says nothing of its secret.
+    pub fn id(&self) -> String {
+        self.hash.short()
+    }
+
+    /// Who follows it: may see the one conversation, and nothing else.
+    pub fn principal(&self, now: u64) -> Result<Principal, Denial> {
+        if now >= self.expires {
+            return Err(Denial::Expired);
+        }
+        let grant = Grant::new([Right::View], Pattern::exactly(self.conversation.as_str()));
+        Ok(Principal::new(&format!("link {}", self.id()), vec![grant], self.role.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of what a link shows, how often and for how long.
+
+    use super::*;
+    use crate::secret::{Secret, SecretKind};
+
+    fn share(number: u8, views_left: Option<u32>) -> Share {
+        Share {
+            hash: Secret::mint(SecretKind::Share, &[number; 32]).hash(),
+            conversation: "a*b".parse().unwrap(),
+            role: None,
+            by: "ann".into(),
+            created: 0,
+            expires: 100,
+            views_left,
+        }
+    }
+
+    #[test]
+    fn a_link_shows_its_conversation_and_nothing_else() {
+        let principal = share(1, None).principal(0).unwrap();
+        assert!(principal.may(Right::View, "a*b"));
+        assert!(!principal.may(Right::View, "aXb"), "a star in a name is no pattern");
+        assert!(Right::ALL.into_iter().filter(|it| *it != Right::View).all(|it| !principal.may(it, "a*b")));
+        assert!(!principal.may_everywhere(Right::View));
+    }
+
+    #[test]
+    fn a_link_ends_by_its_views_by_its_time_and_when_it_is_taken_back() {
+        let mut shares = Shares::default();
+        shares.add(share(1, Some(2)), 0).unwrap();
+        let hash = share(1, None).hash;
+        assert!(shares.follow(&hash, 0).is_ok() && shares.follow(&hash, 99).is_ok());
+        assert_eq!(shares.follow(&hash, 0), Err(Denial::Expired), "its views are used up");
+        shares.add(share(2, None), 0).unwrap();
+        let hash = share(2, None).hash;
+        assert_eq!(shares.follow(&hash, 100), Err(Denial::Expired), "its time is over");
+        assert!(shares.revoke(&hash.short(), |_| false).is_none(), "whoever may not does not");
+        assert!(shares.revoke(&hash.short(), |_| true).is_some());
+        assert_eq!(shares.follow(&hash, 0), Err(Denial::Unknown));
+    }
+
+    #[test]
+    fn a_link_that_would_never_end_or_never_show_is_not_made() {
+        let mut shares = Shares::default();
+        assert_eq!(shares.add(share(1, Some(0)), 0), Err(ShareError::Views));
+        assert_eq!(shares.add(share(1, None), 100), Err(ShareError::Life));
+        assert_eq!(
+            shares.add(Share { expires: LIFE_MS_MAX + 1, ..share(1, None) }, 0),
+            Err(ShareError::Life)
+        );
+        for _ in 0..SHARES_MAX {
+            shares.add(share(1, None), 0).unwrap();
+        }
+        assert_eq!(shares.add(share(1, None), 0), Err(ShareError::Full));
+        assert_eq!(
+            shares.add(Share { expires: 300, ..share(1, None) }, 200),
+            Ok(()),
+            "what is over makes room"
+        );
+    }
+}
