@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{any, get, post};
+use axum::routing::{any, delete, get, post};
 use event_log::{Unwritten, blocking};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,6 +20,7 @@ use tower_http::compression::{CompressionLayer, CompressionLevel};
 
 use crate::agents::Agents;
 use crate::clock;
+use crate::http::access::{self, Peer};
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
@@ -30,6 +31,8 @@ use crate::state::Shared;
 use crate::ws;
 use crate::{proxy, retention, sink, traces};
 use hub::Bounds;
+
+mod entry;
 
 /// How long a connection may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
@@ -59,6 +62,8 @@ pub(crate) async fn run(
     let orphans = shared.fanout.watch_orphans();
     let presence = shared.fanout.tell_presence();
     let health = shared.watch_log();
+    let certificate = shared.watch_certificate();
+    let access = shared.gate.watch(|| shared.sockets.wake_due(true));
     let unfinished = shared.hub.read_back();
     sink::start(&shared);
     Agents::resume_all(&shared, unfinished.iter().map(|found| found.id().clone()).collect());
@@ -76,6 +81,8 @@ pub(crate) async fn run(
         () = presence => {}
         () = health => {}
         () = retention => {}
+        () = access => {}
+        () = certificate => {}
         () = traces => {}
         _ = &mut proxied => tracing::error!("the upkeep of the proxy broke off"),
     }
@@ -113,9 +120,7 @@ async fn upkeep(shared: &Shared) {
 async fn accept(shared: &Arc<Shared>, listener: &TcpListener, router: &Router) {
     loop {
         match listener.accept().await {
-            Ok((stream, _peer)) => {
-                shared.tasks.spawn(connection(Arc::clone(shared), stream, router.clone()));
-            }
+            Ok((stream, from)) => entry::enter(shared, stream, from, router),
             Err(error) => {
                 tracing::warn!(%error, "accept failed");
                 // Out of file descriptors: the next try would fail at once and spin.
@@ -157,7 +162,7 @@ fn tune(stream: &TcpStream) -> std::io::Result<()> {
 }
 
 /// Serves the requests of one connection.
-async fn connection(shared: Arc<Shared>, stream: TcpStream, router: Router) {
+async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: Router) {
     if let Err(error) = tune(&stream) {
         tracing::debug!(%error, "the connection stays as the kernel made it");
     }
@@ -165,6 +170,7 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, router: Router) {
     let line = Arc::clone(stream.line());
     let service = router.map_request(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Arc::clone(&line));
+        request.extensions_mut().insert(peer);
         request
     });
     let service = TowerToHyperService::new(service);
@@ -197,6 +203,8 @@ fn compressed() -> Router<Arc<Shared>> {
         .route("/v1/agents", get(commands::agents))
         .route("/v1/upstreams", get(upstreams::upstreams))
         .route("/v1/conversations", get(conversations::list))
+        .route("/v1/access", get(access::whoami))
+        .route("/v1/shares", get(access::shares).post(access::share))
         .route("/v1/conversations/{conversation}", get(conversations::one))
         .route(
             "/v1/conversations/{conversation}/events",
@@ -218,6 +226,10 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/embed", get(page::embed))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/login", get(access::form).post(access::log_in))
+        .route("/logout", post(access::log_out))
+        .route("/s/{secret}", get(access::follow))
+        .route("/v1/shares/{id}", delete(access::unshare))
         .route("/v1/ws", get(ws::upgrade))
         .route("/v1/events", get(events::several))
         .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))
@@ -240,6 +252,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(ErrorCode::MethodNotAllowed, "this path does not take this method")
         })
+        .layer(from_fn_with_state(Arc::clone(shared), access::admit))
         .layer(from_fn_with_state(Arc::clone(shared), guard::guard))
         .with_state(Arc::clone(shared))
 }

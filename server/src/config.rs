@@ -9,6 +9,7 @@ use compact_str::CompactString;
 use dialects::custom::UserDialect;
 use model::limits;
 
+pub use crate::access::AccessConfig;
 pub use crate::agents::settings::{
     AgentConfig, AgentKind, Filled, FilledHeader, ModelApi, Provider, ProviderError, Reach, RemoteConfig,
     RemoteKind, RunnerConfig, StreamFile, StreamSink, StreamSocket, StreamTarget, ToolServer,
@@ -17,6 +18,7 @@ pub use crate::http::compat::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
 pub use crate::proxy::{Api, Upstream, UpstreamError};
 pub use crate::retention::Retain;
 pub use crate::runner::Plan;
+pub use crate::tls::TlsFiles;
 pub use crate::sink::{FileTarget, Flush, Sink, Target};
 pub use hub::Prices;
 
@@ -25,6 +27,10 @@ pub use hub::Prices;
 pub struct Config {
     /// Where events are kept.
     pub log: LogChoice,
+    /// Access control; nothing where everybody on this machine may do everything.
+    pub access: Option<AccessConfig>,
+    /// The certificate for TLS; nothing for plain connections.
+    pub tls: Option<TlsFiles>,
     /// Host names besides loopback's under which the hub may be called (a proxy in front of it).
     pub hosts: Vec<String>,
     /// Dialects of the user's own, taken beside those that the hub reads anyway.
@@ -80,6 +86,14 @@ pub struct Config {
     pub retry: Duration,
 }
 
+impl Config {
+    /// Whether the hub may be reached from other machines: only those who are known may do anything, and nobody reads along, since
+    /// it is over TLS or by way of a proxy that was named.
+    pub fn may_be_reached(&self) -> bool {
+        self.access.as_ref().is_some_and(|access| self.tls.is_some() || !access.proxies.is_empty())
+    }
+}
+
 /// Where events are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LogChoice {
@@ -99,6 +113,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             log: LogChoice::Memory,
+            access: None,
+            tls: None,
             hosts: Vec::new(),
             dialects: Vec::new(),
             upstreams: Vec::new(),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
+pub mod access;
 mod agents;
 mod app;
 pub mod config;
@@ -21,6 +22,7 @@ pub mod runner;
 mod simulation;
 mod sink;
 mod state;
+pub mod tls;
 mod traces;
 mod work;
 mod ws;
@@ -34,11 +36,17 @@ pub enum ServeError {
     /// The listener's address is unknown.
     #[error("the address of the listener cannot be read")]
     Listener(#[source] std::io::Error),
-    /// The address can be reached from other machines, and this hub knows no accounts yet.
+    /// The address can be reached from other machines, and everybody there might do everything or read along.
     #[error(
-        "{0} can be reached from other machines, which this hub refuses while it has no access control; listen on 127.0.0.1 or [::1]"
+        "{0} can be reached from other machines, which takes access control, and TLS or a named proxy; or listen on 127.0.0.1 or [::1]"
     )]
     PublicAddress(std::net::SocketAddr),
+    /// The files of access control were not read; nothing was served.
+    #[error(transparent)]
+    Access(access::StoreError),
+    /// The certificate was not read; nothing was served.
+    #[error(transparent)]
+    Tls(tls::TlsError),
     /// The log was not opened; nothing was served.
     #[error(transparent)]
     Log(Box<dyn std::error::Error + Send + Sync>),
@@ -54,7 +62,10 @@ pub struct Ready(Arc<state::Shared>);
 impl Ready {
     /// Opens the log.
     pub fn new(config: Config) -> Result<Self, ServeError> {
-        let shared = state::Shared::new(config);
+        // Before the log: what is refused here opens none.
+        let gate = access::Gate::new(config.access.as_ref()).map_err(ServeError::Access)?;
+        let tls = config.tls.clone().map(tls::Tls::new).transpose().map_err(ServeError::Tls)?;
+        let shared = state::Shared::new(config, gate, tls);
         shared.map(Self).map_err(|error| ServeError::Log(Box::new(error)))
     }
 
@@ -65,7 +76,7 @@ impl Ready {
         shutdown: impl Future<Output = ()> + Send,
     ) -> Result<(), ServeError> {
         let address = listener.local_addr().map_err(ServeError::Listener)?;
-        if !address.ip().is_loopback() {
+        if !address.ip().is_loopback() && !self.0.config.may_be_reached() {
             return Err(ServeError::PublicAddress(address));
         }
         let ended = app::run(self.0, listener, address, shutdown).await;

@@ -11,11 +11,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::access::Gate;
 use crate::agents::Agents;
 use crate::config::{Config, LogChoice};
 use crate::http::compat::{Shelf, Threads};
 use crate::proxy::Proxy;
 use crate::runner::tools::Toolbox;
+use crate::tls::Tls;
 use crate::traces::Traces;
 use crate::work::Work;
 use hub::Hub;
@@ -27,6 +29,10 @@ use hub::{Fanout, Outbox};
 pub(crate) struct Shared {
     /// How it was asked to behave.
     pub(crate) config: Config,
+    /// Who may come in.
+    pub(crate) gate: Gate,
+    /// The certificate, where the hub speaks TLS itself.
+    pub(crate) tls: Option<Tls>,
     /// The conversations.
     pub(crate) hub: Arc<Hub>,
     /// Their viewers.
@@ -57,7 +63,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// A hub over the log that was chosen.
-    pub(crate) fn new(config: Config) -> Result<Arc<Self>, OpenError> {
+    pub(crate) fn new(config: Config, gate: Gate, tls: Option<Tls>) -> Result<Arc<Self>, OpenError> {
         let log: Arc<dyn EventLog> = match &config.log {
             LogChoice::Memory => Arc::new(MemoryLog::default()),
             LogChoice::Sqlite { path, max_bytes } => {
@@ -76,6 +82,8 @@ impl Shared {
         let forge = Shelf::new(&config.log);
         Ok(Arc::new(Self {
             config,
+            gate,
+            tls,
             hub,
             fanout,
             sockets,
@@ -106,6 +114,14 @@ impl Shared {
             if progress.changed().await.is_err() {
                 return std::future::pending().await;
             }
+        }
+    }
+
+    /// Follows the files of the certificate, where there are some. Does not end.
+    pub(crate) async fn watch_certificate(&self) {
+        match &self.tls {
+            Some(tls) => tls.watch().await,
+            None => std::future::pending().await,
         }
     }
 

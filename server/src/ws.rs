@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use access::Admission;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -12,12 +13,14 @@ use hyper_util::rt::TokioIo;
 use model::frame::SUBPROTOCOL;
 use tokio::net::TcpStream;
 
+use crate::http::access::Greeting;
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::state::Shared;
 
 mod accept;
 mod acks;
+mod admission;
 mod allowance;
 mod catch_up;
 mod commands;
@@ -42,10 +45,11 @@ pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Requ
     let Some(upgraded) = request.extensions_mut().remove::<OnUpgrade>() else {
         return Problem::bad_request("this connection cannot become a WebSocket").into_response();
     };
+    let admission = request.extensions_mut().remove::<Greeting>().and_then(|Greeting(admission)| admission);
     let tasks = shared.tasks.clone();
     tasks.spawn(async move {
         match upgraded.await {
-            Ok(upgraded) => start(&shared, upgraded),
+            Ok(upgraded) => start(&shared, upgraded, admission),
             Err(error) => tracing::debug!(%error, "upgrade failed"),
         }
     });
@@ -60,11 +64,11 @@ pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Requ
 }
 
 /// Takes the TCP stream and starts its task, a small one: the task of the upgrade ends here.
-fn start(shared: &Arc<Shared>, upgraded: Upgraded) {
+fn start(shared: &Arc<Shared>, upgraded: Upgraded, admission: Option<Admission>) {
     match upgraded.downcast::<TokioIo<Patient<TcpStream>>>() {
         Ok(parts) => {
             let stream = parts.io.into_inner().into_inner();
-            let connection = connection::Connection::new(Arc::clone(shared), stream, &parts.read_buf);
+            let connection = connection::Connection::new(Arc::clone(shared), stream, &parts.read_buf, admission);
             shared.tasks.spawn(connection.run());
         }
         Err(_other_stream) => tracing::error!("the upgraded stream is no TCP stream"),

@@ -168,7 +168,7 @@ async fn i7_more_subscriptions_than_the_limit_are_refused() {
 async fn a_client_of_another_version_is_told_so() {
     let hub = Hub::start().await;
     let mut wire = Wire::connect_in_silence(hub.address()).await;
-    wire.send(&ClientFrame::Hello { versions: vec!["9".into()], client: None }).await;
+    wire.send(&ClientFrame::Hello { versions: vec!["9".into()], client: None, token: None }).await;
     assert_eq!(wire.end().await.0, Some(4505));
 }
 

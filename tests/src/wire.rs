@@ -200,5 +200,5 @@ fn request(address: SocketAddr) -> Request<()> {
 }
 
 fn hello() -> ClientFrame {
-    ClientFrame::Hello { versions: vec!["1".into()], client: Some("tests".into()) }
+    ClientFrame::Hello { versions: vec!["1".into()], client: Some("tests".into()), token: None }
 }

@@ -97,7 +97,9 @@ fn step(session: &Shared, input: Input) {
             it.socket = Socket::open(move |word| hear(&heard, serial, word));
         }
         Act::Hello => {
-            let hello = ClientFrame::Hello { versions: vec![VERSION.into()], client: Some("page".into()) };
+            // Who looks, the cookie says.
+            let (versions, client) = (vec![VERSION.into()], Some("page".into()));
+            let hello = ClientFrame::Hello { versions, client, token: None };
             it.send(&hello);
         }
         Act::Subscribe => {

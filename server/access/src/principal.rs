@@ -30,6 +30,11 @@ impl Principal {
         &self.name
     }
 
+    /// What it may do.
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+
     /// The name of what is hidden from it, where something is.
     pub fn role(&self) -> Option<&str> {
         self.role.as_deref()

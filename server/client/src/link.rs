@@ -96,6 +96,8 @@ impl Link {
         let hello = ClientFrame::Hello {
             versions: vec![VERSION.into()],
             client: Some(concat!("fanlight/", env!("CARGO_PKG_VERSION")).into()),
+            // It went with the request, which the hub can refuse before there is a socket.
+            token: None,
         };
         write(&mut socket, &hello).await.map_err(|closed| failed(&closed.why))?;
         match read(&mut socket).await {

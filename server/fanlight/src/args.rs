@@ -3,6 +3,7 @@
 
 use clap::{Parser, Subcommand};
 
+mod access;
 mod agents;
 mod amount;
 mod client;
@@ -15,6 +16,7 @@ mod serve;
 mod sinks;
 mod upstreams;
 
+pub(crate) use self::access::{TokenArgs, TokenCommand};
 pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, Speed, TailArgs, TeeArgs};
 pub(crate) use dialect::{Spoken, described};
 pub(crate) use doctor::DoctorArgs;
@@ -52,6 +54,8 @@ pub(crate) enum Command {
     /// Start a program that dies with the process of that number
     #[command(hide = true)]
     Alongside(AlongsideArgs),
+    /// Make, list and revoke the tokens of a hub with access control
+    Token(TokenArgs),
     /// Turn a stream from stdin into one of another dialect, as it comes. Needs no hub
     Convert(ConvertArgs),
 }

@@ -21,6 +21,7 @@ mod serve;
 mod tail;
 mod tee;
 mod terminal;
+mod token;
 
 use output::Output;
 
@@ -99,6 +100,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Export(args) => export::run(&args, output),
         Command::Import(args) => import::run(&args, output),
         Command::Doctor(args) => doctor::run(&args, output),
+        Command::Token(args) => token::run(args, output),
         Command::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
         Command::Alongside(args) => alongside::run(&args),
         Command::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),

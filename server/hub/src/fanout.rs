@@ -17,7 +17,7 @@ use model::{ConversationId, Epoch};
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
-use crate::hub::{Appended, Conversation, Hub, OpenError, Publication, PublishError};
+use crate::hub::{Appended, Conversation, Hub, OpenError, Publication, PublishError, SeenRows};
 
 mod fleet;
 mod ladder;
@@ -69,6 +69,8 @@ pub enum SubscriptionTarget {
     Fleet {
         /// How many rows it begins with.
         rows: usize,
+        /// Which rows it is shown; nothing for all.
+        seen: Option<SeenRows>,
     },
 }
 

@@ -26,7 +26,7 @@ pub use fanout::{
 pub use hub::halting;
 pub use hub::{
     AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Cursor, Follower, History, Hub,
-    ImportError, Listed, Numbers, OpenError, Orphans, Patience, Prices, Publication, PublishError, Slice,
+    ImportError, Listed, Numbers, OpenError, Orphans, Patience, Prices, Publication, PublishError, SeenRows, Slice,
     Speaker,
 };
 pub use tally::{Count, TALLY, Tally};

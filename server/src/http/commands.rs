@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use access::frames;
 use axum::Json;
 use axum::extract::{Request, State};
 use model::command::{Command, Done};
 use model::limits::COMMAND_BYTES_MAX;
 use serde::Serialize;
 
+use super::access::Caller;
 use super::body;
 use super::params::{self, Path};
 use super::problem::Problem;
@@ -19,12 +21,14 @@ use crate::state::Shared;
 pub(crate) async fn command(
     State(shared): State<Arc<Shared>>,
     Path(conversation): Path<String>,
+    Caller(principal): Caller,
     request: Request,
 ) -> Result<Json<Done>, Problem> {
     let conversation = params::conversation(&conversation)?;
     let body = body::plain(request, COMMAND_BYTES_MAX).await?.join();
     let command: Command = serde_json::from_slice(&body)
         .map_err(|error| Problem::bad_request(format!("the body is no command: {error}")))?;
+    frames::commanded(&principal, conversation.as_str(), &command.deed)?;
     Ok(commands::carry_out(&shared, &conversation, command).await.map(Json)?)
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::Right;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -15,12 +16,13 @@ use model::until::{Until, Watch};
 use model::{ConversationId, Position, RunId, View, summary};
 use serde::{Deserialize, Serialize};
 
+use super::access::Caller;
 use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn};
 use crate::state::Shared;
 use crate::work::{Guest, Task};
-use hub::Conversation;
+use hub::{Conversation, SeenRows};
 
 /// Rows in one answer, unless the request says less.
 const ROWS_MAX: usize = 1_000;
@@ -42,8 +44,9 @@ pub(crate) struct ListQuery {
 #[derive(Debug, Serialize)]
 pub(crate) struct List {
     conversations: Vec<ConversationRow>,
-    /// How many there are in all.
-    total: u64,
+    /// How many there are in all; absent for whoever may not see all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<u64>,
     /// What to give as `after` for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
@@ -52,16 +55,23 @@ pub(crate) struct List {
 /// `GET /v1/conversations?limit&after&state`.
 pub(crate) async fn list(
     State(shared): State<Arc<Shared>>,
+    Caller(principal): Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<List>, Problem> {
     let limit = query.limit.unwrap_or(ROWS_MAX).clamp(1, ROWS_MAX);
     let after = query.after.as_deref().map(after).transpose()?;
     let query = event_log::ListQuery { after, state: query.state, limit };
     let _turn = turn(&shared, Task::Small).await?;
-    let listed = blocking(|| shared.hub.list(&query))?;
+    let seen = (!principal.may_everywhere(Right::View))
+        .then(|| SeenRows::new(move |id| principal.may(Right::View, id.as_str())));
+    let listed = blocking(|| match &seen {
+        None => shared.hub.list(&query),
+        Some(seen) => shared.hub.list_seen(&query, seen),
+    })?;
+    let total = seen.is_none().then(|| shared.hub.total());
     let last = listed.rows.last().filter(|_| listed.more);
     let next = last.map(|row| format!("{}:{}", row.at, row.conversation));
-    Ok(Json(List { conversations: listed.rows, total: shared.hub.total(), next }))
+    Ok(Json(List { conversations: listed.rows, total, next }))
 }
 
 /// A place in the list, as the answer before gave it.

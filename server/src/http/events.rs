@@ -4,6 +4,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use access::Right;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -14,6 +15,7 @@ use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use serde::Deserialize;
 
 use super::conversations::{Seat, find};
+use super::access::Caller;
 use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::selection::ViewSelection;
@@ -55,6 +57,7 @@ pub(crate) async fn events(
 /// conversation in the query, from 0.
 pub(crate) async fn several(
     State(shared): State<Arc<Shared>>,
+    caller: Caller,
     Query(words): Query<Vec<(String, String)>>,
     Query(looks): Query<ViewSelection>,
     headers: HeaderMap,
@@ -69,6 +72,7 @@ pub(crate) async fn several(
         let detail = format!("a stream has at most {SUBSCRIPTIONS_PER_SOCKET_MAX} conversations");
         return Err(Problem::new(ErrorCode::TooMany, detail));
     }
+    all("conversation").try_for_each(|name| caller.may(Right::View, name))?;
     let resumed = params::text(&headers, "last-event-id")?.filter(|id| !id.is_empty());
     let after =
         resumed.or(all("after").next()).unwrap_or_default().split(',').filter(|word| !word.is_empty());

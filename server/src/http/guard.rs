@@ -152,6 +152,12 @@ fn named_host(request: &Request) -> Result<Option<&str>, ()> {
     if hosts.next().is_some() { Err(()) } else { Ok(host) }
 }
 
+/// Whether a page that is not the hub's own asks, as far as the browser says.
+pub(crate) fn is_of_another_page(headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    headers.get(header::ORIGIN).is_some_and(|origin| !is_same(origin, host)) || is_from_elsewhere(headers)
+}
+
 /// Whether the browser says that a page of another origin asks: `cross-site`, or `same-site`, which on this machine is any
 /// other port. `none` is a person who typed the address.
 fn is_from_elsewhere(headers: &HeaderMap) -> bool {

@@ -4,14 +4,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::Right;
 use axum::Json;
 use axum::extract::State;
-use event_log::{DocumentKind, Finds, Hit, LogError, SearchQuery, Stop, StopOnDrop, ToolFigures};
+use event_log::{DocumentKind, EventLog, Finds, Hit, LogError, SearchQuery, Stop, StopOnDrop, ToolFigures};
 use model::ConversationId;
 use model::code::ErrorCode;
 use model::limits::{HITS_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
 use serde::{Deserialize, Serialize};
 
+use super::access::Caller;
 use super::params::Query;
 use super::problem::Problem;
 use super::spool::place;
@@ -59,8 +61,12 @@ impl Found {
 /// `GET /v1/search?q&conversation&kind&before&limit`.
 pub(crate) async fn search(
     State(shared): State<Arc<Shared>>,
+    caller: Caller,
     Query(params): Query<Params>,
 ) -> Result<Json<Found>, Problem> {
+    if let Some(named) = &params.conversation {
+        caller.may(Right::View, named)?;
+    }
     if params.q.len() > SEARCH_QUERY_BYTES_MAX {
         return Err(Problem::bad_request(format!("q: more than {SEARCH_QUERY_BYTES_MAX} bytes")));
     }
@@ -73,8 +79,29 @@ pub(crate) async fn search(
         limit: limit + 1,
     };
     let log = Arc::clone(&shared);
-    let found = asked(&shared, move |stop| log.hub.log().search(&query, stop)).await?;
+    let found = asked(&shared, move |stop| seen(&*log.hub.log(), &query, &caller, stop)).await?;
     Ok(Json(Found::of(found, limit)))
+}
+
+/// What the query finds where the caller may see it. Goes on where too much of what was found is kept back, until the time is up.
+fn seen(log: &dyn EventLog, query: &SearchQuery, caller: &Caller, stop: &Stop) -> Result<Finds, LogError> {
+    if caller.0.may_everywhere(Right::View) {
+        return log.search(query, stop);
+    }
+    let mut query = query.clone();
+    let mut hits = Vec::new();
+    loop {
+        let found = log.search(&query, stop)?;
+        let (count, last) = (found.hits.len(), found.hits.last().map(|hit| hit.id));
+        let is_seen = |hit: &Hit| caller.0.may(Right::View, hit.conversation.as_str());
+        hits.extend(found.hits.into_iter().filter(is_seen));
+        let is_over = count < query.limit || found.stopped_at.is_some() || last.is_none();
+        if is_over || hits.len() >= query.limit {
+            hits.truncate(query.limit);
+            return Ok(Finds { hits, stopped_at: found.stopped_at });
+        }
+        query.before = last;
+    }
 }
 
 /// What `ask` finds, in its turn. It is stopped when its time is up, and when this is dropped: the client has left then.

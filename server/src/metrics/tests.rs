@@ -4,7 +4,7 @@ use super::*;
 use crate::config::Config;
 
 fn page() -> String {
-    text(&Shared::new(Config::default()).unwrap())
+    text(&Shared::new(Config::default(), Gate::default(), None).unwrap())
 }
 
 fn names(page: &str) -> Vec<&str> {

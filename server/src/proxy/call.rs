@@ -25,6 +25,7 @@ use super::target::{self, Target};
 use super::upstream::Upstream;
 use super::{browser, headers, socket, upstream};
 use crate::clock;
+use crate::http::access::may_record;
 use crate::http::params;
 use crate::http::patience::ConnectionInfo;
 use crate::http::problem::Problem;
@@ -104,9 +105,11 @@ fn facts(
 ) -> Result<Option<Facts>, Problem> {
     let named = params::text(&parts.headers, CONVERSATION.as_str())?;
     let named = named.map(target::conversation).transpose()?;
+    let conversation = named.or_else(|| target.conversation.clone());
     let (path, query) =
         target.rest.split_once('?').map_or((target.rest, None), |(path, query)| (path, Some(query)));
     let Some(api) = api(upstream.api(), &parts.method, path) else { return Ok(None) };
+    may_record(parts, conversation.as_ref())?;
     let header =
         |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let secrets = Arc::new(Secrets::of(&parts.headers, query, ours));
@@ -116,7 +119,7 @@ fn facts(
         path: path.to_owned(),
         upstream: upstream.name().into(),
         caller: shared.proxy.fingerprints.of(&parts.headers, query),
-        conversation: named.or_else(|| target.conversation.clone()),
+        conversation,
         // Sessions name conversations.
         session: session.filter(|session| !secrets.are_in_name(session)),
         attempts_before: header(RETRIES).and_then(|count| count.parse().ok()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use access::Admission;
 use model::ConversationId;
 use model::code::CloseCode;
 use model::frame::{ServerFrame, Sub};
@@ -50,6 +51,10 @@ pub(super) struct Connection {
     pub(super) subscriptions: Vec<Arc<Subscription>>,
     /// Those that no pump serves now.
     pub(super) behind: Feed,
+    /// Who it is, as far as that is known.
+    pub(super) admission: Option<Admission>,
+    /// The changes of who is known to the hub that were looked at.
+    pub(super) changes: u64,
     /// Whether `hello` came.
     pub(super) greeted: bool,
     opened: Instant,
@@ -100,7 +105,12 @@ enum Phase {
 
 impl Connection {
     /// For a socket whose upgrade is done; `first` are the bytes that came with it.
-    pub(super) fn new(shared: Arc<Shared>, stream: TcpStream, first: &[u8]) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        stream: TcpStream,
+        first: &[u8],
+        admission: Option<Admission>,
+    ) -> Self {
         let socket = Arc::new(stream);
         let line: Arc<dyn Transport> = Arc::<TcpStream>::clone(&socket);
         let outbox = Arc::new(Outbox::new(line));
@@ -109,6 +119,9 @@ impl Connection {
         let opened = Instant::now();
         let heartbeat_at = opened + shared.config.heartbeat;
         Self {
+            // What changed since somebody was let in is looked at before anything else.
+            changes: u64::MAX,
+            admission,
             shared,
             outbox,
             inlet: Inlet::new(Arc::clone(&socket), first),
@@ -257,6 +270,7 @@ impl Connection {
                 self.close(CloseCode::NoHello, "no hello came");
             }
         }
+        next = next.min(self.admitted_until(now).unwrap_or(next));
         next = next.min(self.behind.look(now, &self.shared.fanout.ladder).unwrap_or(next));
         next = next.min(self.progress(now, no_progress).unwrap_or(next));
         if self.phase == Phase::Open && now >= self.heartbeat_at {

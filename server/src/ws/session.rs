@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use event_log::Health;
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{
-    Ack, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, Sub, VERSION, Welcome, Wish,
+    Ack, BearerToken, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, Sub, VERSION, Welcome, Wish,
     parse_client,
 };
 use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
@@ -26,8 +26,17 @@ const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
 impl Connection {
     /// Takes one text frame.
     pub(super) fn take(&mut self, text: &str) {
-        match parse_client(text) {
-            Ok(ClientFrame::Hello { versions, client }) => self.hello(&versions, client.as_deref()),
+        let frame = parse_client(text);
+        if let Ok(frame) = &frame
+            && self.greeted
+            && !self.may_have_taken(frame)
+        {
+            return;
+        }
+        match frame {
+            Ok(ClientFrame::Hello { versions, client, token }) => {
+                self.hello(&versions, client.as_deref(), token.as_ref());
+            }
             _ if !self.greeted => self.close(CloseCode::BadFrame, "the first frame must be hello"),
             Ok(ClientFrame::Sub { sub, conv, have, wish }) => {
                 self.subscribe(sub, &conv, have.as_ref(), &wish);
@@ -55,12 +64,15 @@ impl Connection {
         }
     }
 
-    fn hello(&mut self, versions: &[impl AsRef<str>], client: Option<&str>) {
+    fn hello(&mut self, versions: &[impl AsRef<str>], client: Option<&str>, token: Option<&BearerToken>) {
         if self.greeted {
             return self.refuse(None, ErrorCode::BadRequest, "hello came before".to_owned());
         }
         if !versions.iter().any(|version| version.as_ref() == VERSION) {
             return self.close(CloseCode::NoCommonVersion, "this hub speaks version 1");
+        }
+        if !self.is_let_in(token) {
+            return;
         }
         self.greeted = true;
         let session = clock::fresh_name();
@@ -137,7 +149,8 @@ impl Connection {
             return;
         }
         let rows = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
-        let subscription = self.shared.fanout.fleet.enter(&self.outbox, sub, rows);
+        let seen = self.seen_rows();
+        let subscription = self.shared.fanout.fleet.enter(&self.outbox, sub, rows, seen);
         self.behind.start(Arc::clone(&subscription), None);
         self.subscriptions.push(subscription);
     }
@@ -188,8 +201,8 @@ impl Connection {
             SubscriptionTarget::Conversation(stage, shard) => {
                 self.shared.fanout.enter(stage.conversation.id(), &self.outbox, sub, &shard.wish)
             }
-            SubscriptionTarget::Fleet { rows } => {
-                Ok(self.shared.fanout.fleet.enter(&self.outbox, sub, *rows))
+            SubscriptionTarget::Fleet { rows, seen } => {
+                Ok(self.shared.fanout.fleet.enter(&self.outbox, sub, *rows, seen.clone()))
             }
         };
         self.shared.fanout.leave(&old);

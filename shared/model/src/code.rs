@@ -15,6 +15,10 @@ pub enum CloseCode {
     RateLimited = 4008,
     /// The socket took no byte for [`crate::limits::NO_PROGRESS_MS`].
     NoProgress = 4408,
+    /// Nobody of that token is known, or not any more. With another token the client may come back.
+    Unauthenticated = 4401,
+    /// Whoever this is has no use of a socket.
+    Forbidden = 4403,
     /// The client says again and again that its state does not fit.
     InsufficientState = 4410,
     /// A frame that is none, or one that is not allowed here.
@@ -29,11 +33,13 @@ pub enum CloseCode {
 
 impl CloseCode {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::ShuttingDown,
         Self::HeartbeatMissed,
         Self::RateLimited,
         Self::NoProgress,
+        Self::Unauthenticated,
+        Self::Forbidden,
         Self::InsufficientState,
         Self::BadFrame,
         Self::FrameTooLarge,
@@ -46,9 +52,10 @@ impl CloseCode {
         self as u16
     }
 
-    /// Whether a client that is closed with the number `code` should come back. Numbers below 4000 are the network's.
+    /// Whether a client that is closed with the number `code` should come back by itself. Numbers below 4000 are the network's. Two
+    /// below 4500 need a person first: 4401 another token, 4403 other grants.
     pub fn may_reconnect(code: u16) -> bool {
-        code < 4500
+        code < 4500 && code != Self::Unauthenticated.number() && code != Self::Forbidden.number()
     }
 }
 
@@ -102,6 +109,10 @@ error_codes! {
     NotFound = "not_found", 404;
     /// The path does not take this method.
     MethodNotAllowed = "method_not_allowed", 405;
+    /// Nobody of that token is known, or none was sent.
+    Unauthenticated = "unauthenticated", 401;
+    /// Whoever asks has no grant for that, whether it exists or not.
+    Forbidden = "forbidden", 403;
     /// The `Origin` or `Host` is not one that this hub serves.
     ForbiddenOrigin = "forbidden_origin", 403;
     /// More bytes than the named limit.

@@ -45,6 +45,10 @@ pub enum ClientFrame {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         client: Option<CompactString>,
+        /// Who calls, where the request of the socket does not say so.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+        token: Option<BearerToken>,
     },
     /// View a conversation.
     Sub {
@@ -94,6 +98,29 @@ pub enum ClientFrame {
         /// What, with the id that the answer names.
         command: Command,
     },
+}
+
+/// The secret by which a hub knows who calls. Nothing prints it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BearerToken(CompactString);
+
+impl BearerToken {
+    /// The token `text`.
+    pub fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, for whoever checks it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for BearerToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("BearerToken")
+    }
 }
 
 /// See [`ClientFrame::Pub`]. Applied as a whole or refused as a whole.

@@ -26,6 +26,13 @@ pub fn ending(code: u16) -> Ending {
         )
     } else if is(&[CloseCode::NoHello]) {
         ("This page was too slow for the hub", "Reload to try again.")
+    } else if is(&[CloseCode::Unauthenticated]) {
+        ("You are not logged in any more", "Reload to log in.")
+    } else if is(&[CloseCode::Forbidden]) {
+        (
+            "You may not look at anything here",
+            "Ask those who run the hub for a grant, then reload and log in with it.",
+        )
     } else if is(&[CloseCode::ShuttingDown]) {
         ("The hub stops", "Reload when it is back.")
     } else if code == POLICY {

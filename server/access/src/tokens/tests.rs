@@ -16,7 +16,7 @@ fn a_file_says_what_was_created_and_no_secret() {
     let mut tokens = Tokens::default();
     let secret = Secret::mint(SecretKind::Token, &[1; 32]);
     tokens.create(NewToken { lives_ms: Some(1_000), ..new("ci") }, secret.hash(), 5).unwrap();
-    tokens.create(NewToken { role: Some("guest".into()), ..new("ann") }, hash(2), 6).unwrap();
+    tokens.create(new("ann"), hash(2), 6).unwrap();
     let text = tokens.written();
     assert!(!text.contains(secret.reveal()), "{text}");
     assert_eq!(Tokens::read(&text).unwrap(), tokens);
@@ -54,6 +54,13 @@ fn what_a_token_may_not_be_is_refused() {
     assert_eq!(tokens.create(none, hash(1), 0), Err(TokenError::Grants(0)));
     let many = NewToken { grants: vec!["view:*".parse().unwrap(); GRANTS_MAX + 1], ..new("a") };
     assert_eq!(tokens.create(many, hash(1), 0), Err(TokenError::Grants(GRANTS_MAX + 1)));
+}
+
+#[test]
+fn a_role_that_would_hide_nothing_is_refused() {
+    let hidden = NewToken { role: Some("guest".into()), ..new("ann") };
+    let refused = Tokens::default().create(hidden, hash(2), 6);
+    assert_eq!(refused, Err(TokenError::Role("ann".to_owned())));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::SinkSettings;
+use super::access::{AccessSettings, access_table};
 use super::agents::{AgentSettings, McpSettings};
 use super::amount::{ByteSize, Span};
 use super::doors::DoorSettings;
@@ -59,6 +60,18 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "FANLIGHT_DEMO", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) demo: Option<bool>,
+    /// Who may do what: tokens, each with its grants, which `fanlight token` makes [default: everybody on this machine, everything]
+    #[arg(long, value_name = "tokens", env = "FANLIGHT_ACCESS", value_parser = ["tokens"])]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "access_table")]
+    pub(crate) access: Option<String>,
+    /// The certificate for TLS, as PEM; read again when it changes
+    #[arg(long, value_name = "FILE", env = "FANLIGHT_TLS_CERT", requires = "tls_key")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its key, as PEM
+    #[arg(long, value_name = "FILE", env = "FANLIGHT_TLS_KEY", requires = "tls_cert")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tls_key: Option<PathBuf>,
     /// Another name under which the hub may be called, for a proxy in front of it; may be repeated
     #[arg(long = "host", value_name = "NAME", env = "FANLIGHT_HOSTS", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -142,6 +155,12 @@ pub(crate) struct Settings {
     pub(crate) retain_conversations: Option<u64>,
     /// The directory of what the hub keeps.
     pub(crate) data_dir: PathBuf,
+    /// Who may do what; the table `[access]` in the file.
+    pub(crate) access: Option<AccessSettings>,
+    /// The certificate for TLS.
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its key.
+    pub(crate) tls_key: Option<PathBuf>,
     /// Whether the demo runs.
     pub(crate) demo: bool,
     /// Other names of the hub.
@@ -195,6 +214,9 @@ impl Default for Settings {
             retain_bytes: None,
             retain_conversations: None,
             data_dir: PathBuf::from("fanlight-data"),
+            access: None,
+            tls_cert: None,
+            tls_key: None,
             demo: false,
             hosts: Vec::new(),
             origins: Vec::new(),

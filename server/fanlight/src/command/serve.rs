@@ -12,10 +12,13 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
 
 use super::{Failure, Output, runtime};
+use access::{demo_token, reached, tls, wanted as access};
 use crate::args::{ServeArgs, Settings, SinkSettings, TraceFormat, described};
 use crate::telemetry;
 use dialects::custom::UserDialect;
 use model::dialect::DECODED;
+
+mod access;
 
 /// Runs a hub until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, mut output: Output) -> Result<(), Failure> {
@@ -35,17 +38,8 @@ pub(crate) fn run(args: &ServeArgs, mut output: Output) -> Result<(), Failure> {
 /// The hub's own configuration, as far as this version goes.
 fn config(settings: &Settings) -> Result<Config, Failure> {
     let log = log(settings)?;
-    if !settings.listen.ip().is_loopback() {
-        return Err(Failure::Usage {
-            what: format!(
-                "{} can be reached from other machines, and this hub has no access control yet",
-                settings.listen
-            ),
-            mend: String::from(
-                "listen on 127.0.0.1 or [::1], and put a proxy that checks people in front of it",
-            ),
-        });
-    }
+    let access = access(settings)?;
+    let tls = tls(settings)?;
     let (hosts, dialects) = (settings.hosts.clone(), dialects(settings)?);
     let sinks = settings.sinks.iter().map(SinkSettings::sink).collect::<Result<_, _>>();
     let sinks = sinks.map_err(|what| Failure::Usage {
@@ -60,8 +54,10 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
     let (agents, tools) = agents(settings, &upstreams)?;
     let compat = compat(settings)?;
     let prices = prices(settings)?;
-    Ok(Config {
+    let config = Config {
         log,
+        access,
+        tls,
         hosts,
         origins: origins(settings)?,
         compat,
@@ -84,7 +80,8 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
         stalled_after: Duration::from_secs(settings.stalled_after),
         interrupted_after: Duration::from_secs(settings.interrupted_after),
         ..Config::default()
-    })
+    };
+    if settings.listen.ip().is_loopback() || config.may_be_reached() { Ok(config) } else { Err(reached(settings)) }
 }
 
 /// What models cost.
@@ -189,7 +186,7 @@ fn agents(
     Ok((agents.collect::<Result<_, _>>().map_err(wrong)?, servers))
 }
 
-async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Result<(), Failure> {
+async fn serve(settings: &Settings, mut config: Config, output: &mut Output) -> Result<(), Failure> {
     let signal = stop_signal()?;
     let listener = open(settings.listen).map_err(|error| {
         Failure::new(
@@ -200,20 +197,27 @@ async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Resu
     let address = listener.local_addr().map_err(|error| {
         Failure::new(format!("cannot tell where the hub listens: {error}"), "try another --listen")
     })?;
+    let demo_token = config.access.as_mut().filter(|_| settings.demo).map(demo_token).transpose()?;
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
     let log = config.log.clone();
     // After the listener: a life of the log that serves nobody would have to be told from one that died.
-    let ready = server::Ready::new(config)
-        .map_err(|error| Failure::new(format!("the log was not opened: {error}"), "nothing was changed"))?;
+    let ready = server::Ready::new(config).map_err(|error| {
+        let what = match &error {
+            server::ServeError::Log(_) => format!("the log was not opened: {error}"),
+            _ => error.to_string(),
+        };
+        Failure::new(what, "nothing was changed")
+    })?;
     match &log {
         LogChoice::Memory => tracing::info!("events are kept in memory until the hub stops"),
         LogChoice::Sqlite { path, .. } => tracing::info!(path = %path.display(), "events are kept on disk"),
     }
-    match output.line(&format!("listening on http://{address}")) {
+    match output.line(&format!("listening on {scheme}://{address}")) {
         // A hub is of use to others than the reader of its stdout.
         Ok(()) | Err(Failure::NobodyReads) => {}
         Err(failure) => return Err(failure),
     }
-    let demo = settings.demo.then(|| demo(address)).transpose()?;
+    let demo = settings.demo.then(|| demo(address, demo_token)).transpose()?;
     let served = ready.serve(listener, signal).await;
     // What it publishes while the hub drains is refused; here it ends for good.
     drop(demo);
@@ -243,11 +247,11 @@ fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// Starts the demo, which plays until this is dropped.
-fn demo(address: SocketAddr) -> Result<JoinSet<()>, Failure> {
+fn demo(address: SocketAddr, token: Option<String>) -> Result<JoinSet<()>, Failure> {
     let hub = format!("http://{address}").parse::<HubAddress>();
     let hub = hub.map_err(|error| Failure::new(error.to_string(), "leave --demo out"))?;
     let mut tasks = JoinSet::new();
-    tasks.spawn(crate::demo::run(hub));
+    tasks.spawn(crate::demo::run(hub.with_token(token)));
     Ok(tasks)
 }
 

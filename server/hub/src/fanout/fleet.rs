@@ -13,7 +13,7 @@ use model::limits::FLEET_ROWS_MAX;
 use parking_lot::Mutex;
 
 use super::{Ladder, Outbox, Sent, Subscription, SubscriptionTarget};
-use crate::hub::{Cursor, Hub, Listed};
+use crate::hub::{Cursor, Hub, Listed, SeenRows};
 use crate::wire;
 
 /// Who views the list.
@@ -47,8 +47,14 @@ impl Fleet {
         Self { hub, ladder, viewers: Mutex::default() }
     }
 
-    /// Makes a subscription of the list, which begins with up to `rows` rows. It gets nothing before [`Fleet::start`].
-    pub fn enter(&self, outbox: &Arc<Outbox>, sub: Sub, rows: usize) -> Arc<Subscription> {
+    /// Makes a subscription of the list, or of those rows of it that `seen` shows, which begins with up to `rows` rows. It gets nothing before [`Fleet::start`].
+    pub fn enter(
+        &self,
+        outbox: &Arc<Outbox>,
+        sub: Sub,
+        rows: usize,
+        seen: Option<SeenRows>,
+    ) -> Arc<Subscription> {
         self.hub.watch(true);
         Arc::new(Subscription {
             outbox: Arc::clone(outbox),
@@ -56,19 +62,23 @@ impl Fleet {
             active: AtomicBool::new(true),
             standing: self.ladder.enter(),
             presence: AtomicUsize::new(0),
-            place: SubscriptionTarget::Fleet { rows: rows.min(FLEET_ROWS_MAX) },
+            place: SubscriptionTarget::Fleet { rows: rows.min(FLEET_ROWS_MAX), seen },
         })
     }
 
     /// Queues all rows for `subscription`, and sends it what changes from here on. Waits for the disk; nobody else does so
     /// meanwhile, and what changes until then follows the rows.
     pub fn start(&self, subscription: &Arc<Subscription>) {
-        let SubscriptionTarget::Fleet { rows } = subscription.place else { return };
+        let SubscriptionTarget::Fleet { rows, seen } = &subscription.place else { return };
         if !self.begins(subscription) {
             return;
         }
-        let query = ListQuery { limit: rows, ..ListQuery::default() };
-        let listed = blocking(|| self.hub.list(&query)).unwrap_or_else(|error| {
+        let query = ListQuery { limit: *rows, ..ListQuery::default() };
+        let list = || match seen {
+            None => self.hub.list(&query),
+            Some(seen) => self.hub.list_seen(&query, seen),
+        };
+        let listed = blocking(list).unwrap_or_else(|error| {
             tracing::warn!(%error, "the list cannot be read");
             Listed::default()
         });
@@ -80,16 +90,19 @@ impl Fleet {
         if !subscription.is_active() {
             return;
         }
-        let (outbox, total) = (&subscription.outbox, self.hub.total());
+        let (outbox, total) = (&subscription.outbox, self.total(seen.as_ref(), listed.rows.len()));
         outbox.queue([wire::fleet(subscription.sub, true, &listed.rows, total)]);
         if again {
             return outbox.park(Arc::clone(&subscription), Cursor::default());
         }
         if !missed.is_empty() {
             // As they stand now: what was listed may be newer than what was missed.
-            let missed = missed.into_values();
+            let missed = missed.into_values().filter(|row| is_shown(seen.as_ref(), row));
             let now: Vec<_> = missed.map(|row| self.hub.row(&row.conversation).unwrap_or(row)).collect();
-            outbox.queue([wire::fleet(subscription.sub, false, &now, total)]);
+            // Whose rows are all of others' conversations hears nothing.
+            if !now.is_empty() {
+                outbox.queue([wire::fleet(subscription.sub, false, &now, total)]);
+            }
         }
         viewers.members.push(subscription);
     }
@@ -133,6 +146,13 @@ impl Fleet {
         }
     }
 
+    /// How many conversations a viewer is told that there are: all, or as many of those that it is shown as were found.
+    fn total(&self, seen: Option<&SeenRows>, found: usize) -> u64 {
+        let Some(seen) = seen else { return self.hub.total() };
+        seen.are(found);
+        seen.count()
+    }
+
     fn round(&self) {
         let mut viewers = self.viewers.lock();
         let rows = self.hub.take_changed();
@@ -145,8 +165,15 @@ impl Fleet {
         let total = self.hub.total();
         let mut last: Option<(Sub, Bytes)> = None;
         viewers.members.retain(|member| {
-            let frame = match &last {
-                Some((sub, frame)) if *sub == member.sub => frame,
+            let seen = seen_by(member);
+            let own = seen.map(|_| rows.iter().filter(|row| is_shown(seen, row)).cloned().collect::<Vec<_>>());
+            if own.as_ref().is_some_and(Vec::is_empty) {
+                return true;
+            }
+            let own = own.map(|rows| wire::fleet(member.sub, false, &rows, self.total(seen, rows.len())));
+            let frame = match (&own, &last) {
+                (Some(own), _) => own,
+                (None, Some((sub, frame))) if *sub == member.sub => frame,
                 _ => &last.insert((member.sub, wire::fleet(member.sub, false, &rows, total))).1,
             };
             match member.send(frame) {
@@ -158,6 +185,18 @@ impl Fleet {
             false
         });
     }
+}
+
+/// Which rows a viewer of the list is shown; nothing for all.
+fn seen_by(member: &Subscription) -> Option<&SeenRows> {
+    match &member.place {
+        SubscriptionTarget::Fleet { seen, .. } => seen.as_ref(),
+        SubscriptionTarget::Conversation(..) => None,
+    }
+}
+
+fn is_shown(seen: Option<&SeenRows>, row: &ConversationRow) -> bool {
+    seen.is_none_or(|seen| seen.has(&row.conversation))
 }
 
 impl Viewers {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    Ack, ClientFrame, ConversationRow, Durability, Limits, LogHealth, Pub, ServerFrame, SnapshotReason, Sub,
+    Ack, BearerToken, ClientFrame, ConversationRow, Durability, Limits, LogHealth, Pub, ServerFrame, SnapshotReason, Sub,
     SubMode, Welcome, Wish,
 };
 use crate::code::ErrorCode;
@@ -158,6 +158,7 @@ struct WireClient<'a> {
     #[serde(default)]
     versions: Vec<CompactString>,
     client: Option<CompactString>,
+    token: Option<BearerToken>,
     #[serde(default)]
     at: BTreeMap<Sub, Seq>,
     id: Option<u64>,
@@ -179,7 +180,9 @@ struct WireClient<'a> {
 pub fn parse_client(text: &str) -> Result<ClientFrame, ClientFrameError> {
     let mut wire: WireClient<'_> = serde_json::from_str(text)?;
     match &*wire.t {
-        "hello" => Ok(ClientFrame::Hello { versions: wire.versions, client: wire.client }),
+        "hello" => {
+            Ok(ClientFrame::Hello { versions: wire.versions, client: wire.client, token: wire.token.take() })
+        }
         "sub" => Ok(ClientFrame::Sub {
             sub: wire.sub()?,
             conv: wire.conversation()?,

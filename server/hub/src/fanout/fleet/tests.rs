@@ -40,7 +40,7 @@ impl Viewer {
     fn of(fleet: &Fleet) -> Self {
         let heard = Arc::<Heard>::default();
         let line: Arc<dyn Transport> = Arc::<Heard>::clone(&heard);
-        Self { heard, subscription: fleet.enter(&Arc::new(Outbox::new(line)), 1, 10) }
+        Self { heard, subscription: fleet.enter(&Arc::new(Outbox::new(line)), 1, 10, None) }
     }
 
     /// All that it was told.
@@ -68,6 +68,33 @@ fn say(hub: &Hub, conversation: &str, text: &str) {
 /// Where `text` stands in what was heard.
 fn place(heard: &str, text: &str) -> usize {
     heard.find(text).unwrap_or_else(|| panic!("{text} is not in {heard}"))
+}
+
+#[test]
+fn who_is_shown_some_rows_hears_nothing_of_the_others() {
+    let (_log, hub, fleet) = list();
+    for name in ["a1", "b1", "b2"] {
+        say(&hub, name, "before");
+    }
+    let heard = Arc::<Heard>::default();
+    let line: Arc<dyn Transport> = Arc::<Heard>::clone(&heard);
+    let seen = SeenRows::new(|id| id.as_str().starts_with('a'));
+    let subscription = fleet.enter(&Arc::new(Outbox::new(line)), 1, 10, Some(seen));
+    let viewer = Viewer { heard, subscription };
+    fleet.start(&viewer.subscription);
+    let first = viewer.heard();
+    assert!(first.contains("\"a1\"") && first.contains("\"total\":1,"), "{first}");
+    fleet.round();
+    let before = viewer.heard().len();
+    say(&hub, "b1", "more");
+    say(&hub, "b3", "new");
+    fleet.round();
+    assert_eq!(viewer.heard().len(), before, "not a byte of what it is not shown");
+    say(&hub, "b1", "more");
+    say(&hub, "a2", "new");
+    fleet.round();
+    let all = viewer.heard();
+    assert!(all.contains("\"a2\"") && !all.contains("\"b"), "{all}");
 }
 
 #[test]

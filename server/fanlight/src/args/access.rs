@@ -1,0 +1,92 @@
+//! What is set about access control: the table `[access]`, and the arguments of `fanlight token`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use access::Grant;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::amount::Span;
+
+/// The table `[access]`. That it is there turns access control on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AccessSettings {
+    /// How it is found out who calls.
+    #[serde(default)]
+    pub(crate) mode: Mode,
+    /// Addresses of proxies in front of the hub.
+    #[serde(default)]
+    pub(crate) proxies: Vec<IpAddr>,
+}
+
+/// How it is found out who calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Mode {
+    /// By tokens of the hub's own.
+    #[default]
+    Tokens,
+}
+
+/// Writes the flag as the table that it stands for.
+pub(super) fn access_table<S: Serializer>(mode: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
+    mode.as_ref().map(|mode| serde_json::json!({ "mode": mode })).serialize(to)
+}
+
+/// See [`super::Command::Token`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct TokenArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: TokenCommand,
+}
+
+/// What is done about tokens.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token, and print it once
+    Create(CreateArgs),
+    /// List the tokens, without what lets anybody in
+    List(FolderArgs),
+    /// Take a token back; whoever uses it is cut off within seconds
+    Revoke(RevokeArgs),
+}
+
+/// Where tokens are kept.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FolderArgs {
+    /// The directory of what the hub keeps
+    #[arg(long, value_name = "DIR", env = "FANLIGHT_DATA_DIR", default_value = "fanlight-data")]
+    pub(crate) data_dir: PathBuf,
+}
+
+/// See [`TokenCommand::Create`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct CreateArgs {
+    /// A name of its own, by which it is listed and revoked
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: String,
+    /// What it may do: view, publish, control, import, export or admin, of conversations whose names match, * being any characters;
+    /// may be repeated: view:*, view,publish:team-a-*
+    #[arg(long = "grant", value_name = "RIGHTS:PATTERN", required = true)]
+    pub(crate) grants: Vec<Grant>,
+    /// The role that says what is hidden from it
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// How long it is good for: 12h, 7d [default: until it is revoked]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: Option<Span>,
+    #[command(flatten)]
+    pub(crate) folder: FolderArgs,
+}
+
+/// See [`TokenCommand::Revoke`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct RevokeArgs {
+    /// Its name
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) folder: FolderArgs,
+}

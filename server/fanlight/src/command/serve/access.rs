@@ -1,0 +1,71 @@
+//! What `fanlight serve` makes of the settings of access control and TLS.
+
+use ::access::{NewToken, Tokens};
+use server::access::{AccessConfig, random};
+use server::clock;
+use server::config::TlsFiles;
+
+use crate::args::Settings;
+use crate::command::Failure;
+
+/// The patterns of the demo's conversations.
+const DEMO_GRANT: &str = "publish:*";
+
+/// How access control is set.
+pub(super) fn wanted(settings: &Settings) -> Result<Option<AccessConfig>, Failure> {
+    let Some(access) = &settings.access else { return Ok(None) };
+    if let Some(any) = access.proxies.iter().find(|address| address.is_unspecified()) {
+        return Err(Failure::Usage {
+            what: format!("{any} is no address of a proxy"),
+            mend: String::from("name each proxy in front of the hub by its own address: proxies = [\"10.0.0.2\"]"),
+        });
+    }
+    let (folder, proxies) = (settings.data_dir.clone(), access.proxies.clone());
+    Ok(Some(AccessConfig { folder, own: Tokens::default(), proxies }))
+}
+
+/// The files for TLS.
+pub(super) fn tls(settings: &Settings) -> Result<Option<TlsFiles>, Failure> {
+    match (&settings.tls_cert, &settings.tls_key) {
+        (None, None) => Ok(None),
+        (Some(cert), Some(key)) => Ok(Some(TlsFiles { cert: cert.clone(), key: key.clone() })),
+        _ => Err(Failure::Usage {
+            what: String::from("a certificate without its key, or a key without its certificate"),
+            mend: String::from("give both: --tls-cert FILE --tls-key FILE"),
+        }),
+    }
+}
+
+/// Why a hub is not started that others could reach, and the line with which it is.
+pub(super) fn reached(settings: &Settings) -> Failure {
+    let listen = settings.listen;
+    let (why, mend) = if settings.access.is_none() {
+        (
+            "there is no access control",
+            format!(
+                "fanlight serve --listen {listen} --access tokens --tls-cert cert.pem --tls-key key.pem --host NAME; or listen on \
+                 127.0.0.1"
+            ),
+        )
+    } else {
+        (
+            "everybody on the way could read along",
+            format!(
+                "add --tls-cert cert.pem --tls-key key.pem, or name the proxy in front of the hub in fanlight.toml, [access] \
+                 proxies = [\"ADDRESS\"]; then whoever else comes to {listen} without TLS is turned away"
+            ),
+        )
+    };
+    Failure::Usage { what: format!("{listen} can be reached from other machines, and {why}"), mend }
+}
+
+/// A token for the publishers of the demo, which ends with this process.
+pub(super) fn demo_token(access: &mut AccessConfig) -> Result<String, Failure> {
+    let secret = ::access::Secret::mint(::access::SecretKind::Token, &random());
+    let wrong = |error: String| Failure::new(error, "leave --demo out");
+    let grant = DEMO_GRANT.parse().map_err(|error: ::access::GrantError| wrong(error.to_string()))?;
+    let new = NewToken { name: "demo of this hub", grants: vec![grant], role: None, lives_ms: None };
+    let made = access.own.create(new, secret.hash(), clock::now_ms());
+    made.map_err(|error| wrong(error.to_string()))?;
+    Ok(secret.reveal().to_owned())
+}

@@ -1,0 +1,54 @@
+//! `fanlight token`: makes, lists and revokes the tokens of a hub, in its data directory. A hub that runs takes it over within a second.
+
+use access::{NewToken, TokenRecord};
+use compact_str::CompactString;
+use server::access::{StoreError, TokenStore};
+use server::clock;
+
+use super::{Failure, Output};
+use crate::args::{TokenArgs, TokenCommand};
+
+/// Does what was asked for.
+pub(crate) fn run(args: TokenArgs, mut output: Output) -> Result<(), Failure> {
+    match args.command {
+        TokenCommand::Create(args) => {
+            let new = NewToken {
+                name: &args.name,
+                grants: args.grants,
+                role: args.role.map(CompactString::from),
+                lives_ms: args.expires.map(|span| u64::try_from(span.0.as_millis()).unwrap_or(u64::MAX)),
+            };
+            let store = TokenStore::in_folder(&args.folder.data_dir);
+            let secret = store.create(new, clock::now_ms()).map_err(failed)?;
+            output.line(secret.reveal())
+        }
+        TokenCommand::List(folder) => {
+            let tokens = TokenStore::in_folder(&folder.data_dir).load().map_err(failed)?;
+            let now = clock::now_ms();
+            tokens.all().try_for_each(|record| output.line(&told(record, now)))
+        }
+        TokenCommand::Revoke(args) => {
+            let store = TokenStore::in_folder(&args.folder.data_dir);
+            store.change(|tokens| tokens.revoke(&args.name)).map(drop).map_err(failed)
+        }
+    }
+}
+
+/// One line about a token.
+fn told(record: &TokenRecord, now: u64) -> String {
+    let grants = record.grants.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let ends = match record.expires {
+        None => String::from("until it is revoked"),
+        Some(at) if at <= now => String::from("expired"),
+        Some(at) => format!("for {} h", (at - now).div_ceil(3_600_000)),
+    };
+    format!("{}\t{grants}\t{ends}", record.name)
+}
+
+fn failed(error: StoreError) -> Failure {
+    let mend = match &error {
+        StoreError::Io { .. } => "look at the rights of that file and of its directory; --data-dir names another one",
+        _ => "`fanlight token list` shows those that there are",
+    };
+    Failure::new(error.to_string(), mend)
+}

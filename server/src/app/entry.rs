@@ -1,0 +1,86 @@
+//! How connections come in: over TLS, plain from this machine or from a proxy that was named, or not at all.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+
+use super::{HEAD_TIMEOUT, connection, tune};
+use crate::http::access::Peer;
+use crate::http::patience::Patient;
+use crate::state::Shared;
+
+/// Connections whose TLS is not agreed on yet, at a time; one more is closed. Each takes some 100 KiB, for nobody who is known.
+const HANDSHAKES_MAX: usize = 1_024;
+
+/// Bytes that wait in the hub between TLS and what speaks HTTP, in each direction.
+const RELAY_BYTES: usize = 16 << 10;
+
+static HANDSHAKES: Semaphore = Semaphore::const_new(HANDSHAKES_MAX);
+
+/// Serves a connection that came, where it may.
+pub(super) fn enter(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr, router: &Router) {
+    let address = from.ip();
+    if shared.tls.is_some() {
+        shared.tasks.spawn(over_tls(Arc::clone(shared), stream, from, router.clone()));
+    } else if address.to_canonical().is_loopback() || shared.gate.is_proxy(address) {
+        let peer = Peer { address, is_tls: false };
+        shared.tasks.spawn(connection(Arc::clone(shared), stream, peer, router.clone()));
+    } else {
+        tracing::warn!(%address, "a plain connection from an address that is no named proxy was closed");
+    }
+}
+
+/// Agrees on TLS, and passes what is said in it between the peer and a connection inside this process: what writes frames to sockets
+/// writes to bare TCP.
+async fn over_tls(shared: Arc<Shared>, stream: TcpStream, from: SocketAddr, router: Router) {
+    let Some(tls) = &shared.tls else { return };
+    let Ok(permit) = HANDSHAKES.try_acquire() else {
+        tracing::warn!(%from, "a connection was closed, since {HANDSHAKES_MAX} others are agreeing on TLS");
+        return;
+    };
+    if let Err(error) = tune(&stream) {
+        tracing::debug!(%error, "the connection stays as the kernel made it");
+    }
+    let acceptor = TlsAcceptor::from(tls.current());
+    // A peer that takes nothing is dead here as it is without TLS.
+    let stream = Patient::new(stream, shared.config.reader_silent);
+    let accepted = tokio::time::timeout(HEAD_TIMEOUT, acceptor.accept(stream)).await;
+    drop(permit);
+    let mut outside = match accepted {
+        Ok(Ok(outside)) => outside,
+        Ok(Err(error)) => return tracing::debug!(%from, %error, "no TLS"),
+        Err(_elapsed) => return tracing::debug!(%from, "TLS was not agreed on in time"),
+    };
+    let (inside, mut between) = match pair().await {
+        Ok(pair) => pair,
+        Err(error) => return tracing::warn!(%error, "no connection inside the hub"),
+    };
+    let peer = Peer { address: from.ip(), is_tls: true };
+    let serving = connection(Arc::clone(&shared), inside, peer, router);
+    let relaying =
+        tokio::io::copy_bidirectional_with_sizes(&mut outside, &mut between, RELAY_BYTES, RELAY_BYTES);
+    let ((), relayed) = tokio::join!(serving, relaying);
+    if let Err(error) = relayed {
+        tracing::debug!(%from, %error, "a connection over TLS ended");
+    }
+}
+
+/// Both ends of a connection inside this process.
+async fn pair() -> io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let between = TcpStream::connect(listener.local_addr()?).await?;
+    between.set_nodelay(true)?;
+    let own = between.local_addr()?;
+    loop {
+        // Somebody else on this machine may have been faster.
+        let (inside, from) = listener.accept().await?;
+        if from == own {
+            return Ok((inside, between));
+        }
+    }
+}

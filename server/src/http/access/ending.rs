@@ -1,0 +1,145 @@
+//! A body that ends when whoever it belongs to is not let in any more.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use access::Denial;
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::{Frame, SizeHint};
+use model::code::CloseCode;
+
+type Over = Pin<Box<dyn Future<Output = Denial> + Send>>;
+
+/// A body, and what ends it before its own end.
+pub(super) struct Ending {
+    body: Body,
+    /// Nothing for a body that is there as a whole, and once it has happened.
+    over: Option<Over>,
+    /// Whether it says why, as an event of its own.
+    says_goodbye: bool,
+    is_over: bool,
+}
+
+impl Ending {
+    /// `body`, which is cut when `over` is ready.
+    pub(super) fn wrap(body: Body, over: impl Future<Output = Denial> + Send + 'static) -> Self {
+        let is_there = body.is_end_stream() || HttpBody::size_hint(&body).exact().is_some();
+        let over = (!is_there).then(|| -> Over { Box::pin(over) });
+        Self { body, over, says_goodbye: false, is_over: false }
+    }
+
+    /// The same for events: the last one says why nothing follows.
+    pub(super) fn with_goodbye(self) -> Self {
+        Self { says_goodbye: true, ..self }
+    }
+
+    /// As a body of its own, or the one that it was where nothing can end it.
+    pub(super) fn into_body(self) -> Body {
+        if self.over.is_none() { self.body } else { Body::new(self) }
+    }
+}
+
+impl From<Ending> for Body {
+    fn from(ending: Ending) -> Self {
+        ending.into_body()
+    }
+}
+
+/// Why the body ends here.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Cut(Denial);
+
+/// The last event of a stream.
+fn goodbye(denial: Denial) -> Bytes {
+    let code = CloseCode::Unauthenticated.number();
+    let told = serde_json::json!({ "t": "bye", "code": code, "reconnect": false, "retry_ms": 0, "reason": denial.to_string() });
+    Bytes::from(format!("event: bye\ndata: {told}\n\n"))
+}
+
+impl HttpBody for Ending {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        if let Some(over) = &mut self.over
+            && let Poll::Ready(denial) = over.as_mut().poll(context)
+        {
+            self.over = None;
+            self.is_over = true;
+            // The body itself is dropped with its reader: nothing goes on for it.
+            self.body = Body::empty();
+            let last = if self.says_goodbye {
+                Ok(Frame::data(goodbye(denial)))
+            } else {
+                // A cut, so that nobody takes what came for all of it.
+                Err(axum::Error::new(Cut(denial)))
+            };
+            return Poll::Ready(Some(last));
+        }
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_over || self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        HttpBody::size_hint(&self.body)
+    }
+}
+
+/// All of a body.
+#[cfg(test)]
+async fn collected(body: Body) -> Result<Bytes, axum::Error> {
+    use http_body_util::BodyExt as _;
+
+    Ok(body.collect().await?.to_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of how bodies end.
+
+    use std::convert::Infallible;
+    use std::future::{pending, ready};
+
+    use futures_util::stream;
+
+    use super::*;
+
+    fn endless() -> Body {
+        Body::from_stream(stream::pending::<Result<Bytes, Infallible>>())
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_not_over_passes_as_it_is() {
+        let pieces = stream::iter(["a", "b"].map(|piece| Ok::<_, Infallible>(Bytes::from(piece))));
+        let body = Ending::wrap(Body::from_stream(pieces), pending()).into_body();
+        assert_eq!(collected(body).await.unwrap(), "ab");
+        let whole = Ending::wrap(Body::from("whole"), ready(Denial::Expired)).into_body();
+        assert_eq!(collected(whole).await.unwrap(), "whole", "what is there already is not cut");
+    }
+
+    #[tokio::test]
+    async fn a_stream_is_cut_when_its_reader_is_not_let_in_any_more() {
+        let cut = collected(Ending::wrap(endless(), ready(Denial::Expired)).into_body()).await.unwrap_err();
+        assert!(cut.to_string().contains("expired"), "{cut}");
+    }
+
+    #[tokio::test]
+    async fn events_end_with_one_that_says_why() {
+        let body = Ending::wrap(endless(), ready(Denial::Unknown)).with_goodbye().into_body();
+        let said = collected(body).await.unwrap();
+        let said = String::from_utf8(said.to_vec()).unwrap();
+        assert!(said.starts_with("event: bye\ndata: {") && said.ends_with("}\n\n"), "{said}");
+        assert!(said.contains("4401") && said.contains("\"reconnect\":false"), "{said}");
+    }
+}

@@ -1,0 +1,196 @@
+//! Logging in: a form of the hub's own, without scripts, that takes a token and gives the browser a session in a cookie.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, OnceLock};
+
+use access::{Denial, cookie};
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use percent_encoding::percent_decode_str;
+use sha2::{Digest as _, Sha256};
+
+use super::channel;
+use crate::http::body;
+use crate::http::problem::Problem;
+use crate::state::Shared;
+
+/// Largest form, in bytes.
+const FORM_BYTES_MAX: usize = 8 << 10;
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;margin:15vh auto;padding:0 1rem;\
+    color:#1c1e21;background:#fff}h1{font-size:1.25rem}label,input,button{display:block;width:100%;\
+    box-sizing:border-box;font:inherit}input{padding:.5rem;margin:.25rem 0 1rem;border:1px solid #6b7280;\
+    border-radius:6px;background:transparent;color:inherit}button{padding:.5rem;border:0;border-radius:6px;\
+    background:#1d4ed8;color:#fff}p{margin:1rem 0}[role=alert]{color:#b91c1c}\
+    @media (prefers-color-scheme:dark){body{color:#e5e7eb;background:#111418}[role=alert]{color:#fca5a5}}";
+
+/// What the form may do: be styled, and be sent to this hub.
+fn policy() -> &'static HeaderValue {
+    static POLICY: OnceLock<HeaderValue> = OnceLock::new();
+    POLICY.get_or_init(|| {
+        let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(STYLE));
+        let policy = format!(
+            "default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        );
+        HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
+    })
+}
+
+/// The form as an answer. `next` is where a browser goes afterwards, `why` what went wrong.
+fn page(status: StatusCode, next: &str, why: Option<&str>) -> Response {
+    let mut html = String::from("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">");
+    html.push_str("<meta name=\"viewport\" content=\"width=device-width\"><title>Log in to Fanlight</title><style>");
+    html.push_str(STYLE);
+    html.push_str("</style><main><h1>Log in to Fanlight</h1><form method=\"post\" action=\"/login\">");
+    if let Some(why) = why {
+        let _written = write!(html, "<p role=\"alert\">{}</p>", escaped(why));
+    }
+    html.push_str(
+        "<label for=\"token\">Your token</label><input id=\"token\" name=\"token\" type=\"password\" required autofocus \
+         autocomplete=\"current-password\" spellcheck=\"false\">",
+    );
+    let _written = write!(html, "<input type=\"hidden\" name=\"next\" value=\"{}\">", escaped(next));
+    html.push_str(
+        "<button>Log in</button></form><p>Whoever runs this hub makes tokens with <code>fanlight token create</code>.</p></main></html>",
+    );
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::CONTENT_SECURITY_POLICY, policy().clone()),
+        // With less a browser would say that the form comes from nowhere.
+        (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
+    ];
+    (status, headers, html).into_response()
+}
+
+/// Asks a browser that wants a page to log in, and to come back to it. After a link from elsewhere the browser has kept its cookie back,
+/// so it is asked to come again by itself first.
+pub(super) fn ask(parts: &Parts, denial: Denial) -> Response {
+    let next = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let from_elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
+    if from_elsewhere && denial == Denial::Missing {
+        let again = format!(
+            "<!doctype html><title>Fanlight</title><meta http-equiv=\"refresh\" content=\"0;url={}\">",
+            escaped(next)
+        );
+        let headers = [
+            (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+            (header::CACHE_CONTROL, "no-store"),
+            (header::CONTENT_SECURITY_POLICY, "default-src 'none'"),
+        ];
+        return (StatusCode::UNAUTHORIZED, headers, again).into_response();
+    }
+    let why = (denial != Denial::Missing).then(|| denial.to_string());
+    page(StatusCode::UNAUTHORIZED, next, why.as_deref())
+}
+
+/// `GET /login`.
+pub(crate) async fn form() -> Response {
+    page(StatusCode::OK, "/", None)
+}
+
+/// `POST /login`: a form with `token`, and `next` for where to go then.
+pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    if !shared.gate.is_on() {
+        return to("/", None);
+    }
+    let (parts, body) = request.into_parts();
+    let channel = channel(&shared, &parts);
+    let bytes = match body::whole(body, FORM_BYTES_MAX).await {
+        Ok(bytes) => bytes,
+        Err(problem) => return problem.into_response(),
+    };
+    let said = fields(&bytes);
+    let field = |name: &str| said.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str());
+    let next = if is_path(field("next")) { field("next") } else { "/" };
+    match shared.gate.log_in(field("token").trim()) {
+        Ok((session, _)) => to(next, Some(cookie::set(&session, channel, access::SESSION_MS / 1000))),
+        Err(denial) => page(StatusCode::UNAUTHORIZED, next, Some(&denial.to_string())),
+    }
+}
+
+/// `POST /logout`: ends the session of this browser.
+pub(crate) async fn log_out(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let channel = channel(&shared, &parts);
+    let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    if let Ok(Some(session)) = cookie::session(cookies, channel) {
+        shared.gate.log_out(&session);
+    }
+    to("/login", Some(cookie::clear(channel)))
+}
+
+/// Sends a browser to a path of the hub.
+pub(super) fn to(path: &str, cookie: Option<String>) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let mut insert = |name: HeaderName, text: &str| match HeaderValue::from_str(text) {
+        Ok(value) => drop(response.headers_mut().insert(name, value)),
+        Err(error) => tracing::error!(%error, "a header of a login was not written"),
+    };
+    insert(header::LOCATION, path);
+    insert(header::CACHE_CONTROL, "no-store");
+    if let Some(cookie) = cookie {
+        insert(header::SET_COOKIE, &cookie);
+    }
+    response
+}
+
+/// Whether `next` is a path of this hub, and nothing that a browser takes for another host.
+fn is_path(next: &str) -> bool {
+    let mut signs = next.bytes();
+    signs.next() == Some(b'/')
+        && !matches!(signs.next(), Some(b'/' | b'\\'))
+        && next.bytes().all(|sign| sign.is_ascii_graphic() && sign != b'\\')
+}
+
+/// The fields of a form.
+fn fields(body: &[u8]) -> Vec<(String, String)> {
+    let text = String::from_utf8_lossy(body);
+    let plain = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
+    let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (plain(name), plain(value))).collect()
+}
+
+/// As text between tags or in quotes.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A problem as an answer.
+pub(super) fn problem(denial: Denial) -> Response {
+    Problem::from(denial).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of what a form may lead to.
+
+    use super::*;
+
+    #[test]
+    fn a_login_leads_to_a_path_of_this_hub_and_nowhere_else() {
+        for path in ["/", "/c/name", "/c/a%20b?view=bare", "/wall"] {
+            assert!(is_path(path), "{path}");
+        }
+        for elsewhere in
+            ["", "//evil.example", "/\\evil.example", "https://evil.example", "c/name", "/a\r\nset-cookie: x", "/ä", "/a\\b"]
+        {
+            assert!(!is_path(elsewhere), "{elsewhere:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_path_holds_stays_text_in_the_form() {
+        assert_eq!(escaped("/c/\"><script>&"), "/c/&quot;&gt;&lt;script&gt;&amp;");
+    }
+
+    #[test]
+    fn the_fields_of_a_form_are_read() {
+        let said = fields(b"token=fanlight_a-b&next=%2Fc%2Fa+b&odd");
+        let want = [("token", "fanlight_a-b"), ("next", "/c/a b")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        assert_eq!(said, want);
+    }
+}
