@@ -8,6 +8,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 use dialects::custom::UserDialect;
 use model::limits;
+use upstream::Upstream;
 
 pub use crate::access::AccessConfig;
 pub use crate::agents::settings::{
@@ -15,7 +16,6 @@ pub use crate::agents::settings::{
     RemoteKind, RunnerConfig, StreamFile, StreamSink, StreamSocket, StreamTarget, ToolServer,
 };
 pub use crate::http::compat::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
-pub use crate::proxy::{Api, Upstream, UpstreamError};
 pub use crate::retention::Retain;
 pub use crate::runner::Plan;
 pub use crate::tls::TlsFiles;
