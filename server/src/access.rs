@@ -158,7 +158,9 @@ impl Gate {
         let mut registry = guarded.registry.write();
         let (share, _) = registry.follow(text, &session, clock::now_ms())?;
         // A view that cannot be counted must not be given.
-        if let Err(error) = guarded.shares.save(registry.shares()) {
+        if share.views_left.is_some()
+            && let Err(error) = guarded.shares.save(registry.shares())
+        {
             tracing::error!(%error, "a link was not followed, since that cannot be counted");
             registry.log_out(&session);
             return Err(Denial::Unknown);
@@ -187,10 +189,11 @@ impl Gate {
     /// Takes over what changes in the file of tokens, and tells `changed` each time. Does not end.
     pub(crate) async fn watch(&self, changed: impl Fn()) {
         let Some(guarded) = &self.guarded else { return pending().await };
-        let mut known = guarded.tokens.mark();
+        // Whatever it was when the hub began is looked at once more: it may have changed meanwhile.
+        let mut known = None;
         loop {
             sleep(LOOK_EVERY).await;
-            let mark = guarded.tokens.mark();
+            let mark = Some(guarded.tokens.mark());
             if mark == known {
                 continue;
             }

@@ -20,19 +20,14 @@ async fn refused(arguments: &[&str]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn absent_access_control() {
-    let said = refused(&["--listen", "0.0.0.0:0"]).await;
-    assert!(said.contains("no access control"), "{said}");
-    // A token is not looked at: everybody who reaches the hub may do everything.
-    let hub = Hub::start_in_memory().await;
-    for token in [None, Some("Bearer made-up")] {
-        let mut request = hub.request("POST", "/v1/conversations/c/events");
-        if let Some(token) = token {
-            request = request.header("authorization", token);
-        }
-        let answer = request.body(r#"[{"k":"run.start","run":"r"}]"#).send().await.unwrap();
-        assert!(answer.status().is_success(), "{token:?}: {}", answer.status());
-    }
+async fn absent_roles_that_hide() {
+    let place = tempfile::tempdir().unwrap();
+    let mut token = Command::new(binary());
+    token.args(["token", "create", "--name", "guest", "--grant", "view:*", "--role", "guest", "--data-dir"]);
+    let ended = patiently("the refusal", token.arg(place.path()).output()).await.unwrap();
+    assert!(!ended.status.success() && ended.stdout.is_empty());
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("no roles that hide"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

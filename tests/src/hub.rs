@@ -103,9 +103,42 @@ impl Hub {
         let mut lines = BufReader::new(stdout).lines();
         let line = within("the hub's first line", lines.next_line()).await.expect("readable");
         let line = line.expect("the hub says where it listens");
-        let address = line.strip_prefix("listening on http://").expect("one line of that form");
+        let (_, address) = line.split_once("://").expect("one line of that form");
         let address = address.parse().expect("an address");
         Self { child, address, client: reqwest::Client::new(), options, variables, place: None }
+    }
+
+    /// Where it keeps what it keeps.
+    ///
+    /// # Panics
+    /// When it has no directory of its own.
+    pub fn folder(&self) -> &Path {
+        self.place.as_ref().expect("a directory").path()
+    }
+
+    /// Runs `fanlight token` with `arguments` on its directory; what it prints.
+    ///
+    /// # Panics
+    /// When the program fails.
+    pub async fn token(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new(binary());
+        command.arg("token").args(arguments).arg("--data-dir").arg(self.folder()).kill_on_drop(true);
+        let ran = within("fanlight token", command.output()).await.expect("the program starts");
+        assert!(ran.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).expect("text").trim_end().to_owned()
+    }
+
+    /// A token with these grants, once the hub knows it.
+    pub async fn token_for(&self, name: &str, grants: &[&str]) -> String {
+        let grants = grants.iter().flat_map(|grant| ["--grant", grant]);
+        let arguments = ["create", "--name", name].into_iter().chain(grants).collect::<Vec<_>>();
+        let token = self.token(&arguments).await;
+        until("the hub to know the token", async || {
+            let asked = self.request("GET", "/v1/access").bearer_auth(&token).send().await.ok()?;
+            asked.status().is_success().then_some(())
+        })
+        .await;
+        token
     }
 
     /// Where it listens.

@@ -163,13 +163,15 @@ async fn served(shared: &Arc<Shared>, admission: Admission, request: Request, ne
         let (shared, admission) = (Arc::clone(shared), admission.clone());
         async move { shared.gate.over(&admission).await }
     };
+    let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().ends_with("/events"));
     let request = request.map(|body| Ending::wrap(body, over()).into_body());
     let response = tokio::select! {
         response = next.run(request) => response,
         denial = over() => Problem::from(denial).into_response(),
     };
     let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    let is_events = kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));
+    // Streams in the dialects of others have no such event, and are cut.
+    let is_events = path == Some(true) && kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));
     response.map(|body| {
         let ending = Ending::wrap(body, over());
         if is_events { ending.with_goodbye() } else { ending }.into_body()

@@ -1,6 +1,7 @@
 //! Tests of the numbers' names and form.
 
 use super::*;
+use crate::access::Gate;
 use crate::config::Config;
 
 fn page() -> String {

@@ -135,6 +135,8 @@ fn server_layer_that_knows_too_much_is_found() {
     assert_eq!(broken("server/log/src/sqlite.rs", "let path = std::env::var(NAME);\n"), [("layers", 2)]);
     assert_eq!(broken("server/log/src/sqlite.rs", "let version = env!(\"CARGO_PKG_VERSION\");\n"), []);
     assert_eq!(broken("server/client/src/address.rs", "let hub = std::env::var(NAME);\n"), [("layers", 2)]);
+    assert_eq!(broken("server/access/src/tokens.rs", "let text = std::fs::read(path);\n"), [("layers", 2)]);
+    assert_eq!(broken("server/access/src/tokens.rs", "let text = serde_json::to_string(&all);\n"), []);
     assert_eq!(broken("server/src/runner.rs", "use axum::Router;\n"), [("layers", 2)]);
     assert_eq!(broken("server/upstream/src/send.rs", "use axum::body::Body;\n"), [("layers", 2)]);
     assert_eq!(broken("server/upstream/src/send.rs", "use hyper::client::conn::http2;\n"), []);

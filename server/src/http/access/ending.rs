@@ -11,10 +11,13 @@ use model::code::CloseCode;
 
 type Over = Pin<Box<dyn Future<Output = Denial> + Send>>;
 
+/// A body of a known length up to this, in bytes, is not worth ending.
+const WHOLE_BYTES_MAX: u64 = 64 << 10;
+
 /// A body, and what ends it before its own end.
 pub(super) struct Ending {
     body: Body,
-    /// Nothing for a body that is there as a whole, and once it has happened.
+    /// Nothing for a body that is small, and once it has happened.
     over: Option<Over>,
     /// Whether it says why, as an event of its own.
     says_goodbye: bool,
@@ -24,7 +27,8 @@ pub(super) struct Ending {
 impl Ending {
     /// `body`, which is cut when `over` is ready.
     pub(super) fn wrap(body: Body, over: impl Future<Output = Denial> + Send + 'static) -> Self {
-        let is_there = body.is_end_stream() || HttpBody::size_hint(&body).exact().is_some();
+        let is_small = HttpBody::size_hint(&body).exact().is_some_and(|size| size <= WHOLE_BYTES_MAX);
+        let is_there = body.is_end_stream() || is_small;
         let over = (!is_there).then(|| -> Over { Box::pin(over) });
         Self { body, over, says_goodbye: false, is_over: false }
     }

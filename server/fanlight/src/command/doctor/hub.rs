@@ -50,6 +50,16 @@ fn identity(base: &str, answer: Result<Answer, String>) -> Finding {
         Ok(answer) if answer.status == 200 && answer.body.contains("fanlight_") => {
             Finding::well("hub", format!("a Fanlight answers at {base}"))
         }
+        Ok(answer) if answer.body.contains("\"unauthenticated\"") => Finding::wrong(
+            "hub",
+            format!("the hub at {base} wants to know who calls, and this token says it not or not any more"),
+            "set FANLIGHT_TOKEN to a token that `fanlight token create` made on the hub's machine",
+        ),
+        Ok(answer) if answer.body.contains("\"forbidden\"") => Finding::wrong(
+            "hub",
+            format!("the hub at {base} knows this token, which may not see the hub's figures"),
+            "look with a token that has the grant view:*",
+        ),
         Ok(answer) => Finding::wrong(
             "hub",
             format!("something answers at {base}, and it is no Fanlight (status {})", answer.status),
