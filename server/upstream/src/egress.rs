@@ -7,13 +7,14 @@ use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::{Request, Response};
 use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::rt::TokioIo;
 use rustls::RootCertStore;
 
 use crate::config::Upstream;
+use crate::connect::{Connector, RawConnection};
 use crate::detour::Detour;
 use crate::error::SendError;
-use crate::link::RawConnection;
-use crate::send::{Sender, connect};
+use crate::send::Sender;
 use crate::upgrade::upgrade;
 
 /// TLS cannot be set up for an upstream: a certificate that it is to trust is none.
@@ -36,7 +37,8 @@ impl Egress {
 
     /// A bare connection to `upstream`, behind TLS where its URL says so, for what is no request. The error is for people.
     pub async fn connect(&self, upstream: &Upstream) -> Result<RawConnection, String> {
-        connect(upstream, self.outside()).await
+        let connector = Connector::bare(upstream, self.outside()).map_err(|error| error.to_string())?;
+        connector.connect().await.map(TokioIo::new)
     }
 
     /// Sends a request that asks for another protocol, over a connection of its own. With status 101 [`hyper::upgrade::on`] gives that
@@ -49,7 +51,8 @@ impl Egress {
     where
         B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
     {
-        upgrade(upstream, self.outside(), request).await
+        let connection = self.connect(upstream).await.map_err(SendError::Unreachable)?;
+        upgrade(connection.into_inner(), request).await
     }
 
     fn outside(&self) -> &Outside {
