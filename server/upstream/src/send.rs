@@ -96,7 +96,8 @@ where
             let is_new = known.is_none();
             let place = match known {
                 Some(place) => place,
-                None => self.pool.connect().await.map_err(SendError::Unreachable)?,
+                // Large, and seldom wanted.
+                None => Box::pin(self.pool.connect()).await.map_err(SendError::Unreachable)?,
             };
             let failure = match self.attempt(place, head.clone(), &mut replay, nature).await? {
                 Ok(answer) => return Ok(answer),

@@ -76,10 +76,12 @@ async fn a_connection_that_nobody_uses_is_closed() {
     long_ago(&pool);
     assert!(!pool.drop_unused());
     let (stream, mut resting) = streams().await;
-    pool.open.lock().resting.push(Http1::new(stream, Duration::ZERO).await.unwrap());
+    let connection = Http1::new(stream, Duration::ZERO).await.unwrap();
+    pool.open.lock().resting.push(connection);
     assert!(pool.take().is_none());
     let (stream, _peer) = streams().await;
-    pool.open.lock().resting.push(Http1::new(stream, Duration::ZERO).await.unwrap());
+    let connection = Http1::new(stream, Duration::ZERO).await.unwrap();
+    pool.open.lock().resting.push(connection);
     assert!(!pool.drop_unused());
     let mut said = Vec::new();
     for peer in [&mut peer, &mut resting] {
