@@ -10,8 +10,8 @@ use fuzz::hub::{self, Clock, Hub};
 use fuzz::talk::{Answer, ask};
 use libfuzzer_sys::fuzz_target;
 use model::{Envelope, snapshot};
-use server::Config;
-use server::config::LogChoice;
+use edge::Config;
+use edge::LogChoice;
 
 /// What is in the log before.
 const EVENTS: &[u8] = br#"{"k":"message","message":"m","role":"user","text":"What grew?","run":"r"}

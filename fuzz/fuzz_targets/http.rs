@@ -8,7 +8,7 @@ use fuzz::hub::{self, Clock, Hub};
 use fuzz::talk::{ask, checked, say};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use server::Config;
+use edge::Config;
 
 /// What would go out of this machine, or wait for what is not there.
 const OUTSIDE: [&str; 2] = ["proxy", "validate"];

@@ -6,7 +6,7 @@ use fuzz::hub::{self, Clock, Hub};
 use fuzz::talk::{Answer, ask};
 use libfuzzer_sys::fuzz_target;
 use model::{Envelope, snapshot};
-use server::Config;
+use edge::Config;
 
 fuzz_target!(|bytes: &[u8]| {
     hub::with(Clock::Jumps, Config::default(), async |hub| {

@@ -14,10 +14,9 @@ use fuzz::talk::{ask, checked};
 use libfuzzer_sys::fuzz_target;
 use model::limits::TOOL_FILES_BYTES_MAX;
 use serde_json::{Value, json};
-use server::Config;
-use server::config::{
-    AgentConfig, AgentKind, Api, Plan, Provider, Reach, RunnerConfig, ToolServer, Upstream,
-};
+use edge::Config;
+use agents::{AgentConfig, AgentKind, Plan, Provider, Reach, RunnerConfig, ToolServer};
+use upstream::{Api, Upstream};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::LocalSet;

@@ -6,8 +6,8 @@ use fuzz::hub::{self, Clock, Hub};
 use fuzz::talk::ask;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use server::Config;
-use server::config::{FileTarget, Flush, Sink, Target};
+use edge::Config;
+use edge::{FileTarget, Flush, Sink, Target};
 
 /// What is said.
 const EVENTS: &[u8] = br#"{"k":"status","run":"r","text":"one"}

@@ -14,7 +14,7 @@ use model::lens::Lens;
 use model::limits::{RESYNCS_MAX, SUBSCRIPTIONS_PER_SOCKET_MAX};
 use model::snapshot;
 use model::tracker::{Outcome, Tracker};
-use server::Config;
+use edge::Config;
 
 /// Opcodes of the transport.
 const TEXT: u8 = 1;

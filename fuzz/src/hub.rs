@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use server::{Config, Ready};
+use edge::{Config, Ready};
 use tokio::sync::oneshot;
 
 /// How long a drain may take by the clock that jumps.

@@ -23,7 +23,7 @@ pub(crate) fn build(ws: &Workspace) -> Outcome {
         .map_err(Failure::io(format!("reading the product, {}", product.display())))?;
     if !bytes.windows(boot.len()).any(|window| window == boot.as_bytes()) {
         return Err(Failure::new(format!("{} does not hold this page ({boot})", product.display()))
-            .mend("server/build.rs must say `cargo::rerun-if-changed` for dist/"));
+            .mend("server/edge/build.rs must say `cargo::rerun-if-changed` for dist/"));
     }
     let size = human_bytes(bytes.len());
     say(format!("built {} ({size}, page inside) in {}", product.display(), human(started.elapsed())));

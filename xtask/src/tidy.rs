@@ -6,6 +6,7 @@
 mod documents;
 mod fields;
 mod layers;
+mod manifests;
 mod rust_files;
 mod source;
 
@@ -81,6 +82,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         layers::check(source, &mut findings);
     }
     documents::check(tree, &mut findings);
+    manifests::check(tree, &mut findings);
     fields::check(tree, &mut findings);
     findings.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
     findings

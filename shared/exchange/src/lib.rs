@@ -22,6 +22,7 @@ mod api;
 mod joiner;
 mod read;
 mod request;
+mod spoken;
 mod turns;
 
 pub mod spans;
@@ -30,3 +31,4 @@ pub use answer::{Answer, Ending, Heard};
 pub use api::Api;
 pub use joiner::{Asked, Call, Fork, Joiner, Placed, Placement, SESSION_HEADERS, Why};
 pub use request::{File, Offered, Piece, Request, Role, Said};
+pub use spoken::Spoken;

@@ -69,9 +69,9 @@ fn file_without_a_head_is_found() {
 #[test]
 fn long_file_is_found_and_tests_may_be_longer() {
     let lines = |n: usize| "// a line\n".repeat(n);
-    assert_eq!(broken("server/src/a.rs", &lines(499)), []);
-    assert_eq!(broken("server/src/a.rs", &lines(500)), [("length", 501)]);
-    assert_eq!(broken("server/src/a/tests.rs", &lines(500)), []);
+    assert_eq!(broken("server/edge/src/a.rs", &lines(499)), []);
+    assert_eq!(broken("server/edge/src/a.rs", &lines(500)), [("length", 501)]);
+    assert_eq!(broken("server/edge/src/a/tests.rs", &lines(500)), []);
     assert_eq!(broken("tests/it/a.rs", &lines(799)), []);
     assert_eq!(broken("tests/benches/a.rs", &lines(800)), [("length", 801)]);
 }
@@ -85,8 +85,11 @@ fn module_file_of_the_old_kind_is_found() {
 #[test]
 fn test_that_is_left_out_is_found() {
     assert_eq!(broken("tests/it/a.rs", "#[test]\n#[ignore = \"slow\"]\nfn a() {}\n"), [("ignore", 3)]);
-    assert_eq!(broken("server/src/a.rs", "fn a() { todo!() }\n"), [("todo", 2)]);
-    assert_eq!(broken("server/src/a.rs", "// todo! and #[ignore] are words here\nlet a = \"todo!\";\n"), []);
+    assert_eq!(broken("server/edge/src/a.rs", "fn a() { todo!() }\n"), [("todo", 2)]);
+    assert_eq!(
+        broken("server/edge/src/a.rs", "// todo! and #[ignore] are words here\nlet a = \"todo!\";\n"),
+        []
+    );
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn sleep_in_a_test_is_found_outside_the_waits() {
     assert_eq!(broken("tests/it/a.rs", body), [("sleep", 2)]);
     assert_eq!(broken("server/hub/src/hub/tests.rs", body), [("sleep", 2)]);
     assert_eq!(broken("tests/src/wait.rs", body), []);
-    assert_eq!(broken("server/src/ws.rs", body), []);
+    assert_eq!(broken("server/edge/src/ws.rs", body), []);
 }
 
 #[test]
@@ -135,15 +138,15 @@ fn server_layer_that_knows_too_much_is_found() {
     assert_eq!(broken("server/log/src/sqlite.rs", "let path = std::env::var(NAME);\n"), [("layers", 2)]);
     assert_eq!(broken("server/log/src/sqlite.rs", "let version = env!(\"CARGO_PKG_VERSION\");\n"), []);
     assert_eq!(broken("server/client/src/address.rs", "let hub = std::env::var(NAME);\n"), [("layers", 2)]);
-    assert_eq!(broken("server/src/runner.rs", "use axum::Router;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/edge/src/sink.rs", "use axum::Router;\n"), [("layers", 2)]);
     assert_eq!(broken("server/upstream/src/send.rs", "use axum::body::Body;\n"), [("layers", 2)]);
     assert_eq!(broken("server/upstream/src/send.rs", "use hyper::client::conn::http2;\n"), []);
     for client in ["hyper::client::conn::http1", "hyper_util::client::legacy::Client", "rustls::ClientConfig"]
     {
-        assert_eq!(broken("server/src/proxy/a.rs", &format!("use {client};\n")), [("layers", 2)]);
+        assert_eq!(broken("server/edge/src/proxy/a.rs", &format!("use {client};\n")), [("layers", 2)]);
     }
-    assert_eq!(broken("server/src/http/pages.rs", "use axum::Router;\n"), []);
-    assert_eq!(broken("server/src/hubris.rs", "use serde_json::Value;\n"), []);
+    assert_eq!(broken("server/edge/src/http/pages.rs", "use axum::Router;\n"), []);
+    assert_eq!(broken("server/edge/src/hubris.rs", "use serde_json::Value;\n"), []);
 }
 
 #[test]
@@ -153,6 +156,55 @@ fn page_that_knows_too_much_is_found() {
     assert_eq!(broken("web/src/components/a.rs", "<div inner_html=text/>\n"), [("layers", 2)]);
     assert_eq!(broken("web/src/markdown.rs", "<div inner_html=text/>\n"), []);
     assert_eq!(broken("web/src/session/socket.rs", "use web_sys::WebSocket;\n"), []);
+}
+
+#[test]
+fn manifest_that_names_a_crate_above_it_is_found() {
+    let found = |home: &str, names: &str| {
+        let text = format!("[package]\n{names}\n[lints]\nworkspace = true\n");
+        let path = format!("{home}/Cargo.toml");
+        let rules: Vec<_> = check(&tree(&[(&path, &text)])).iter().map(|it| (it.rule, it.line)).collect();
+        rules
+    };
+    for (home, above) in [
+        ("shared/model", "dialects"),
+        ("shared/dialects", "encode"),
+        ("shared/encode", "exchange"),
+        ("shared/exchange", "event-log"),
+        ("server/log", "hub"),
+        ("server/upstream", "event-log"),
+        ("server/client", "hub"),
+        ("server/hub", "agents"),
+        ("server/agents", "edge"),
+        ("server/edge", "fanlight"),
+        ("web", "dialects"),
+        ("decoder", "encode"),
+        ("xtask", "model"),
+    ] {
+        assert_eq!(
+            found(home, &format!("[dependencies]\n{above}.workspace = true")),
+            [("manifests", 3)],
+            "{home}"
+        );
+    }
+    assert_eq!(found("server/agents", "[dependencies]\nhub.workspace = true"), []);
+    assert_eq!(found("shared/dialects", "[dev-dependencies]\nencode.workspace = true"), [], "tests may");
+    assert_eq!(found("tests", "[dependencies]\nmodel.workspace = true"), []);
+}
+
+#[test]
+fn manifest_that_names_what_another_crate_owns_is_found() {
+    let found = |home: &str, name: &str| {
+        let text = format!(
+            "[target.'cfg(unix)'.dependencies]\n{name} = {{ workspace = true }}\n[lints]\nworkspace = true\n"
+        );
+        let path = format!("{home}/Cargo.toml");
+        check(&tree(&[(&path, &text)])).len()
+    };
+    for name in ["rusqlite", "axum", "rmcp", "hyper-rustls", "rustls", "leptos"] {
+        assert_eq!(found("server/hub", name), 1, "{name}");
+    }
+    assert_eq!(found("server/edge", "axum"), 0);
 }
 
 #[test]

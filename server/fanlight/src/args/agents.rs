@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agents::{AgentConfig, AgentKind, Plan, Provider, RemoteConfig, RemoteKind, RunnerConfig};
 use dialects::text_calls::TextForm;
 use model::price::Price;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use server::config::{AgentConfig, AgentKind, Plan, Provider, RemoteConfig, RemoteKind, RunnerConfig};
-use upstream::Upstream;
 
 use super::price::PriceSettings;
 

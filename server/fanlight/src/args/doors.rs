@@ -3,10 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use edge::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use server::config::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
 
 /// What the file says of one door: a table, or the name of its agent alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

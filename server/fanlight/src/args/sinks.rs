@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use edge::{FileTarget, Flush, Sink, Target};
 use serde::{Deserialize, Serialize};
-use server::config::{FileTarget, Flush, Sink, Target};
 
 use super::amount::ByteSize;
 

@@ -19,7 +19,7 @@ pub(crate) fn decoder(spoken: &Spoken, text_calls: bool) -> Result<Box<dyn Decod
 
 /// A decoder for a stream that goes into a conversation among others, as a step of `run` or as a run of its own.
 pub(crate) fn step_decoder(spoken: &Spoken, run: Option<&RunId>) -> Result<Box<dyn Decode>, Failure> {
-    let fresh = server::clock::fresh_name();
+    let fresh = event_log::clock::fresh_name();
     let options = match run {
         Some(run) => {
             // Several streams may go on with one run: their parts must not share ids.
@@ -44,7 +44,7 @@ fn made(spoken: &Spoken, options: DecodeOptions) -> Result<Box<dyn Decode>, Fail
 
 /// A courier under a name that nobody else has.
 pub(crate) fn courier(address: HubAddress, conversation: &ConversationId, program: &str) -> Courier {
-    let name = format!("{program}-{}", server::clock::fresh_name());
+    let name = format!("{program}-{}", event_log::clock::fresh_name());
     Courier::new(address, conversation.clone(), PublisherId::new(&name))
 }
 

@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agents::{AgentConfig, ToolServer};
 use client::HubAddress;
 use compact_str::CompactString;
-use server::config::{AgentConfig, Config, Door, LogChoice, Prices, Retain, ToolServer};
+use edge::{Config, Door, LogChoice, Retain};
+use hub::Prices;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
 use upstream::Upstream;
@@ -203,7 +205,7 @@ async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Resu
     })?;
     let log = config.log.clone();
     // After the listener: a life of the log that serves nobody would have to be told from one that died.
-    let ready = server::Ready::new(config)
+    let ready = edge::Ready::new(config)
         .map_err(|error| Failure::new(format!("the log was not opened: {error}"), "nothing was changed"))?;
     match &log {
         LogChoice::Memory => tracing::info!("events are kept in memory until the hub stops"),
@@ -220,7 +222,7 @@ async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Resu
     drop(demo);
     served.map_err(|error| {
         let mend = match &error {
-            server::ServeError::Unwritten(_) => {
+            edge::ServeError::Unwritten(_) => {
                 "what was acked as stored is kept; publishers that wait for that send the rest again"
             }
             _ => "see the trace above",

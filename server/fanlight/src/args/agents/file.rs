@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use agents::{Provider, StreamSink};
 use dialects::custom::UserDialect;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use server::config::{Provider, StreamSink};
 use upstream::Upstream;
 
 mod sinks;

@@ -1,10 +1,10 @@
 //! How an agent takes the answers of its model while they stream: batches of calls, buffers, and how calls are written in
 //! texts. In a file of YAML, below `streaming_config`, or as a table of the agent with the same keys.
 
+use agents::Plan;
 use dialects::text_calls::TextRules;
 use model::limits::PART_BYTES_MAX;
 use serde_json::{Map, Value};
-use server::config::Plan;
 
 /// Most calls of a batch that may be said.
 const BATCH_CALLS_MAX: u64 = 256;

@@ -1,8 +1,8 @@
 //! `stream.sinks` of a file that describes a provider.
 
+use agents::{Filled, StreamFile, StreamSink, StreamSocket, StreamTarget};
 use serde::Deserialize;
 use serde_saphyr::Spanned;
-use server::config::{Filled, StreamFile, StreamSink, StreamSocket, StreamTarget};
 
 use crate::args::amount::ByteSize;
 
