@@ -9,6 +9,7 @@ use dialects::text_calls::TextForm;
 use model::price::Price;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use upstream::Upstream;
 
 use super::price::PriceSettings;
 
