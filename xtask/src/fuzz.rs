@@ -1,5 +1,5 @@
 //! Random bytes against everything that comes in, with the corpus of all times before. A target is a program of its own in
-//! `fuzz/fuzz_targets`, or a dialect, which the program `decode` tries.
+//! `tests/fuzz/fuzz_targets`, or a dialect, which the program `decode` tries.
 
 use crate::console::say;
 use crate::failure::{Failure, Outcome};
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 /// Where the fixtures of each dialect stand; they are where the fuzzer begins.
 const FIXTURES: &str = "shared/dialects/fixtures";
 /// Where the other targets begin: each has a folder.
-const SEEDS: &str = "fuzz/seeds";
+const SEEDS: &str = "tests/fuzz/seeds";
 /// Where the programs stand.
-const PROGRAMS: &str = "fuzz/fuzz_targets";
+const PROGRAMS: &str = "tests/fuzz/fuzz_targets";
 /// The program that tries dialects.
 const DECODE: &str = "decode";
 /// Longest time for one input, in seconds.
@@ -77,7 +77,7 @@ fn stem(path: &Path) -> Option<String> {
 fn build(ws: &Workspace) -> Outcome {
     let fuzz = Toolbox::find()?.cargo_fuzz(ws)?;
     let mut build = ws.command(fuzz);
-    build.args(["build", "--sanitizer", "none", "--target-dir"]).arg(ws.target().join("fuzz"));
+    build.args(["build", "--fuzz-dir", "tests/fuzz", "--sanitizer", "none", "--target-dir"]).arg(ws.target().join("fuzz"));
     // The coverage that the fuzzer follows needs no nightly compiler, only leave to name its flags.
     run(build.env("RUSTC_BOOTSTRAP", "1"))
 }
@@ -91,7 +91,7 @@ impl Target<'_> {
     /// Runs for `seconds`; gives the number of executions.
     fn run(&self, seconds: &str) -> Outcome<u64> {
         let (corpus, found) = (self.scratch("corpus")?, self.scratch("found")?);
-        std::fs::create_dir_all(self.ws.path("fuzz/artifacts")).map_err(Failure::io("making a folder"))?;
+        std::fs::create_dir_all(self.ws.path("tests/fuzz/artifacts")).map_err(Failure::io("making a folder"))?;
         self.unpack(&corpus)?;
         say(format!("fuzzing {} for {seconds} s", self.name));
         let mut fuzzer = self.fuzzer()?;
@@ -129,7 +129,7 @@ impl Target<'_> {
 
     /// The corpus is one file with one input on each line, in hex: thousands of tiny files are a burden to all.
     fn packed(&self) -> PathBuf {
-        self.ws.path("fuzz/corpus").join(format!("{}.txt", self.name))
+        self.ws.path("tests/fuzz/corpus").join(format!("{}.txt", self.name))
     }
 
     fn pack(&self, folder: &Path) -> std::io::Result<()> {
@@ -142,7 +142,7 @@ impl Target<'_> {
             lines.push(line);
         }
         lines.sort();
-        std::fs::create_dir_all(self.ws.path("fuzz/corpus"))?;
+        std::fs::create_dir_all(self.ws.path("tests/fuzz/corpus"))?;
         std::fs::write(self.packed(), lines.join("\n") + "\n")
     }
 
@@ -166,7 +166,7 @@ impl Target<'_> {
         fuzzer.env("FUZZ_DIALECT", self.name).arg("-print_final_stats=1");
         fuzzer.arg(format!("-timeout={INPUT_SECONDS}")).arg(format!("-rss_limit_mb={MEMORY_MIB}"));
         // An input that fails is kept where a person finds it.
-        let artifacts = self.ws.path("fuzz/artifacts");
+        let artifacts = self.ws.path("tests/fuzz/artifacts");
         fuzzer.arg(format!("-artifact_prefix={}/{}-", artifacts.display(), self.name));
         Ok(fuzzer)
     }

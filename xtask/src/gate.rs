@@ -156,7 +156,7 @@ fn deny(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
 }
 
 fn fuzz(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
-    let mut check = ws.cargo("check --locked --manifest-path fuzz/Cargo.toml --target-dir");
+    let mut check = ws.cargo("check --locked --manifest-path tests/fuzz/Cargo.toml --target-dir");
     check.arg(ws.target().join("fuzz-check"));
     // libFuzzer itself is C++ and only linked when a target runs; with this it is not compiled here.
     done(check.env("CUSTOM_LIBFUZZER_PATH", ws.target().join("libfuzzer.a")))

@@ -50,8 +50,8 @@ cargo xtask COMMAND
                   --busy keeps all cores busy beside every second round. FANLIGHT_BIN names the hub's binary, else it
                   is the product, else the debug build
   fuzz [SECONDS] [TARGET...]
-                  random bytes against everything that comes in (targets: the names in fuzz/fuzz_targets, and for
-                  `decode` those of the dialects), SECONDS each, 60 without; the corpus is kept in fuzz/corpus
+                  random bytes against everything that comes in (targets: the names in tests/fuzz/fuzz_targets, and for
+                  `decode` those of the dialects), SECONDS each, 60 without; the corpus is kept in tests/fuzz/corpus
   tools           only installs the pinned tools and packages, and says where the packages are
 
 Tools live in $FANLIGHT_TOOLS, else $XDG_CACHE_HOME/fanlight/tools, else ~/.cache/fanlight/tools.

@@ -178,7 +178,7 @@ fn manifest_that_names_a_crate_above_it_is_found() {
         ("server/agents", "edge"),
         ("server/edge", "fanlight"),
         ("web", "dialects"),
-        ("decoder", "encode"),
+        ("web/decoder", "encode"),
         ("xtask", "model"),
     ] {
         assert_eq!(
