@@ -2,7 +2,7 @@
 
 use ::model::event::{PartKind, RunUpdate, ToolStart};
 use ::model::view::RunView;
-use ::model::{PartId, View, testkit};
+use ::model::{Json, PartId, View, testkit};
 use encode::reconstruct::PARTIAL_ANSWER;
 use proptest::prelude::*;
 use serde_json::{Value, json};
