@@ -77,7 +77,9 @@ fn stem(path: &Path) -> Option<String> {
 fn build(ws: &Workspace) -> Outcome {
     let fuzz = Toolbox::find()?.cargo_fuzz(ws)?;
     let mut build = ws.command(fuzz);
-    build.args(["build", "--fuzz-dir", "tests/fuzz", "--sanitizer", "none", "--target-dir"]).arg(ws.target().join("fuzz"));
+    build
+        .args(["build", "--fuzz-dir", "tests/fuzz", "--sanitizer", "none", "--target-dir"])
+        .arg(ws.target().join("fuzz"));
     // The coverage that the fuzzer follows needs no nightly compiler, only leave to name its flags.
     run(build.env("RUSTC_BOOTSTRAP", "1"))
 }
@@ -91,7 +93,8 @@ impl Target<'_> {
     /// Runs for `seconds`; gives the number of executions.
     fn run(&self, seconds: &str) -> Outcome<u64> {
         let (corpus, found) = (self.scratch("corpus")?, self.scratch("found")?);
-        std::fs::create_dir_all(self.ws.path("tests/fuzz/artifacts")).map_err(Failure::io("making a folder"))?;
+        std::fs::create_dir_all(self.ws.path("tests/fuzz/artifacts"))
+            .map_err(Failure::io("making a folder"))?;
         self.unpack(&corpus)?;
         say(format!("fuzzing {} for {seconds} s", self.name));
         let mut fuzzer = self.fuzzer()?;

@@ -9,11 +9,12 @@ use std::time::Duration;
 use agents::{AgentConfig, ToolServer};
 use compact_str::CompactString;
 use dialects::custom::UserDialect;
+use encode::Encoding;
 use hub::Prices;
 use model::limits;
 use upstream::Upstream;
 
-use crate::http::compat::Door;
+use crate::door::Door;
 use crate::retention::Retain;
 use crate::sink::Sink;
 
@@ -122,5 +123,13 @@ impl Default for Config {
             drain: Duration::from_secs(5),
             retry: Duration::from_millis(500),
         }
+    }
+}
+
+impl Config {
+    /// How long a stream is silent before it shows that it is alive. `door` is nothing for those who only watch.
+    pub(crate) fn ping(&self, encoding: &Encoding, door: Option<&str>) -> Duration {
+        let of_door = door.and_then(|door| self.compat.get(door)?.ping);
+        of_door.or(self.sse_ping).unwrap_or(Duration::from_millis(encoding.ping_ms))
     }
 }

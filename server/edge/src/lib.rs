@@ -7,7 +7,7 @@
 //! reads no SQL, and names no client of HTTP (`upstream`, `client`).
 //!
 //! Reading order: [`Config`] → `state` (what all edges share) → `app` (listening, draining) → `http` (the API, and `http/compat`: the doors for clients of
-//! other servers) and `ws` (frames) → `commands`, `fork` (what a person has done in a conversation) → `proxy` (recorded calls) → `sink`, `traces`, `retention`
+//! other servers, with `door`, `threads` and `shelf`) and `ws` (frames) → `commands`, `fork` (what a person has done in a conversation) → `proxy` (recorded calls) → `sink`, `traces`, `retention`
 //! → `work` and `rank` (how much is done at once, and behind whom) → `metrics`.
 
 use std::future::Future;
@@ -18,22 +18,26 @@ use tokio::net::TcpListener;
 mod app;
 mod commands;
 mod config;
+mod door;
+mod failures;
 mod fork;
 mod http;
 mod metrics;
 mod proxy;
 mod rank;
 mod retention;
+mod shelf;
 #[cfg(test)]
 mod simulation;
 mod sink;
 mod state;
+mod threads;
 mod traces;
 mod work;
 mod ws;
 
 pub use config::{Config, LogChoice};
-pub use http::compat::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
+pub use door::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
 pub use retention::Retain;
 pub use sink::{FileTarget, Flush, Sink, Target};
 

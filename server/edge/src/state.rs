@@ -14,8 +14,9 @@ use upstream::Egress;
 
 use crate::commands::Remembered;
 use crate::config::{Config, LogChoice};
-use crate::http::compat::{Shelf, Threads};
 use crate::proxy::Proxy;
+use crate::shelf::Shelf;
+use crate::threads::Threads;
 use crate::traces::Traces;
 use crate::work::Work;
 use agents::{Agents, Host, Toolbox};

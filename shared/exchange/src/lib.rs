@@ -15,7 +15,7 @@
 //! events go out. The rules are in docs/integrations/proxy.md.
 //!
 //! Reading order: `api` (which API a path is) → `request` and `read` → `answer`, which the decoder of the API's dialect
-//! reads → `joiner` and `turns`; [`spans`] is the same for agents that are observed by OpenTelemetry.
+//! reads → `joiner` and `turns`; [`continuation`] says which conversation a client of a served API goes on with, who keeps its history itself; [`spans`] is the same for agents that are observed by OpenTelemetry.
 
 mod answer;
 mod api;
@@ -25,6 +25,7 @@ mod request;
 mod spoken;
 mod turns;
 
+pub mod continuation;
 pub mod spans;
 
 pub use answer::{Answer, Ending, Heard};

@@ -6,8 +6,8 @@
 //!                                   └──▶ the agent's run goes on by itself; everybody else watches it
 //! ```
 //!
-//! Most callers keep the history themselves and send all of it each time. What of it is new is found out in [`place`],
-//! and in which conversation it is told in [`threads`]. A history that went another way than the conversation is told in
+//! Most callers keep the history themselves and send all of it each time. What of it is new, and in which conversation it is told,
+//! is found out in `exchange::continuation`; [`crate::threads`] remembers for it. A history that went another way than the conversation is told in
 //! a fork: what was said stays.
 
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use axum::http::HeaderMap;
 use axum::routing::{get, post};
 use compact_str::CompactString;
 use exchange::Offered;
+use exchange::continuation::{Caller, Extent};
 use model::code::ErrorCode;
 use model::limits::REQUEST_BYTES_MAX;
 use model::print::Printer;
@@ -27,6 +28,7 @@ use serde_json::Value;
 use super::body;
 use super::conversations::Seat;
 use super::params;
+use crate::door::DEFAULT_DOOR;
 use crate::state::Shared;
 use agents::Answer;
 use agents::Refusal;
@@ -38,34 +40,25 @@ mod ai_sdk;
 mod answer;
 mod attended;
 mod begin;
-mod door;
+mod caller;
 mod forge;
 mod history;
 pub(crate) mod openai;
-mod place;
 mod plain;
 mod platform;
-mod threads;
 
 use attended::Attended;
 use begin::begin;
-pub(in crate::http) use door::ping;
-pub use door::{DOORS, DOORS_OF_ONE, Door, HangUp};
-pub(crate) use forge::Shelf;
+use caller::caller;
 use history::history;
-use threads::Caller;
-pub(crate) use threads::Threads;
 
 /// Names the conversation of a request, and in the answer the one where it is told.
 pub(super) const CONVERSATION: &str = "fanlight-conversation";
 
-/// The key of `[compat]` for the agent behind every door that has no key of its own.
-pub const DEFAULT_DOOR: &str = "default";
-
 /// What a caller wants.
 #[derive(Debug)]
 struct Asked {
-    /// The door at which it was asked: one of [`DOORS`].
+    /// The door at which it was asked: one of [`crate::DOORS`].
     door: &'static str,
     /// The agent.
     agent: CompactString,
@@ -119,15 +112,6 @@ enum Thread {
     Named(ConversationId),
     /// The one in which this caller was answered what the request says was answered.
     Told(Caller),
-}
-
-/// How much of what was said a request has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
-    /// All of it: what is not there any more was taken back.
-    All,
-    /// All of it, unless it has nothing but a question.
-    Perhaps,
 }
 
 /// What a call gave back that the caller has executed.

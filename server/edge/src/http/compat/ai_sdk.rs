@@ -71,7 +71,7 @@ pub(super) async fn resume(
     State(shared): State<Arc<Shared>>,
     Path(place): Path<ChatPath>,
 ) -> Result<Response, Problem> {
-    shared.threads.remembered(&shared).await;
+    shared.threads.remembered(&shared.hub).await;
     let id = shared.threads.current(&of_thread(&place.chat));
     let found = shared.hub.find(&id)?;
     let goes_on = |run: &(&model::RunId, &model::view::RunView)| run.1.is_running();

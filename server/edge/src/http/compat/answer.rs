@@ -13,7 +13,7 @@ use model::Json;
 use model::event::Kind;
 use model::view::TopItem;
 
-use super::{Asked, Attended, Begun, begin, ping};
+use super::{Asked, Attended, Begun, begin};
 use crate::http::problem::Problem;
 use crate::http::stream::reader::{Answering, Reader};
 use crate::http::stream::with_headers;
@@ -73,7 +73,7 @@ async fn stream_of(begun: Begun, (door, dialect): (&str, &str), manner: Manner) 
     let encoder = encoding.encoder(&options);
     let snapshot = if encoding.name == "ag-ui" && begun.has_gap { Some(snapshot(&begun)) } else { None };
     let Begun { seat, started, has_waited, attended, .. } = begun;
-    let ping = ping(&seat.shared.config, encoding, Some(door));
+    let ping = seat.shared.config.ping(encoding, Some(door));
     let is_waiting = seat.shared.agents.is_waiting(&started.place).filter(|_| says_waits(encoding));
     let answering = Answering { says_cancelled: says_cancelled(encoding), is_waiting };
     let reader = Reader::answering(seat, encoder, encoding, &started, answering);

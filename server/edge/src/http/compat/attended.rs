@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use dialects::Decoded;
 use event_log::blocking;
+use exchange::continuation::Trace;
 use model::event::Kind;
 use model::view::{RunView, View};
 
-use super::door::HangUp;
-use super::threads::Trace;
+use crate::door::HangUp;
 use crate::state::Shared;
 use agents::RunAddress;
 use hub::Publication;
@@ -27,7 +27,7 @@ pub(super) struct Attended {
 impl Attended {
     /// The run at `place`, begun at `door`.
     pub(super) fn new(shared: &Arc<Shared>, door: &str, place: &RunAddress, trace: Option<Trace>) -> Self {
-        let hang_up = HangUp::at(&shared.config, door);
+        let hang_up = HangUp::at(&shared.config.compat, door);
         Self { shared: Arc::clone(shared), place: place.clone(), trace, hang_up, is_over: false }
     }
 

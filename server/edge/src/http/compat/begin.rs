@@ -6,13 +6,12 @@ use std::time::Duration;
 use dialects::Decoded;
 use event_log::blocking;
 use exchange::Offered;
+use exchange::continuation::{Placing, Trace, place};
 use model::code::ErrorCode;
 use model::event::{Kind, ToolResult, ToolState};
 use model::view::{RunView, TopItem};
 use model::{Position, RunId, Seq, ToolCallId, View};
 
-use super::place::{Placing, place};
-use super::threads::Trace;
 use super::{Asked, Attended, Begun, Consent, Given, Thread, fresh};
 use crate::fork::{Cut, fork};
 use crate::http::conversations::Seat;
@@ -40,7 +39,7 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
     }
     let Asked { door, agent, thread, messages, extent, results, tools, run, consents, terms } = asked;
     let one_begins = shared.threads.one().await;
-    shared.threads.remembered(shared).await;
+    shared.threads.remembered(&shared.hub).await;
     let id = match &thread {
         Thread::Named(id) => shared.threads.current(id),
         Thread::Told(caller) => {
@@ -90,7 +89,7 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
     let news = messages.get(from..).unwrap_or_default().to_vec();
     let trace = match thread {
         Thread::Named(name) => Trace::of_thread(name, &into),
-        Thread::Told(caller) => Some(Trace::of_history((&agent, &caller), &messages, &into)),
+        Thread::Told(caller) => Some(Trace::of_history((&agent, &caller), &messages, &into, clock::random())),
     };
     let note = trace.as_ref().map(Trace::note);
     let turn = Turn { run, tools, note, terms, ..Turn::new(agent, into, news) };

@@ -13,16 +13,13 @@ use model::code::ErrorCode;
 use serde_json::{Value, json};
 
 use super::answer::{Wish, answer};
-use super::{Asked, Caller, Thread, behind, history, object, of_header, read};
+use super::{Asked, Thread, behind, caller, history, object, of_header, read};
 use crate::http::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
 use agents::{Spoken, Terms};
 
 mod models;
-mod shelf;
-
-pub(crate) use shelf::Shelf;
 
 /// What forge-ui may say that is the agent's matter.
 const OF_THE_AGENT: [&str; 3] = ["use_toon_format", "use_tool_rag_mode", "extra_mcp_servers"];
@@ -65,7 +62,7 @@ async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<
     let agent = behind(shared, "forge", model)?;
     let thread = match of_header(headers)? {
         Some(id) => Thread::Named(id),
-        None => Thread::Told(Caller::of("forge", headers, &fields)),
+        None => Thread::Told(caller("forge", headers, &fields)),
     };
     let without_tools = fields.get("enable_tools") == Some(&Value::Bool(false));
     let terms = Terms { without_tools, ..Terms::default() };

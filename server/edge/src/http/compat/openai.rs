@@ -66,7 +66,7 @@ async fn answer(
         Some(id) => Thread::Named(id),
         None => match &wish.thread {
             Some(name) if is_bernard => Thread::Named(of_thread(name)),
-            _ => Thread::Told(super::Caller::of(door, headers, &wish.whose)),
+            _ => Thread::Told(super::caller(door, headers, &wish.whose)),
         },
     };
     let Wish { messages, results, tools, streams, wants_usage, shows_tools, left_out, .. } = wish;

@@ -12,7 +12,7 @@ use model::print::Printer;
 use serde_json::Value;
 
 use super::answer::{Wish, answer};
-use super::{Asked, Caller, Extent, Thread, behind, history, object, of_header, of_thread, read};
+use super::{Asked, Extent, Thread, behind, caller, history, object, of_header, of_thread, read};
 use crate::http::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
@@ -50,7 +50,7 @@ async fn wish(
     let (thread, extent) = match (of_header(headers)?, &chat) {
         (Some(id), _) => (Thread::Named(id), Extent::Perhaps),
         (None, Some(chat)) => (Thread::Named(of_thread(&chat.name())), Extent::All),
-        (None, None) => (Thread::Told(Caller::of(dialect, headers, &fields)), Extent::All),
+        (None, None) => (Thread::Told(caller(dialect, headers, &fields)), Extent::All),
     };
     let terms = chat.map_or_else(Terms::default, |chat| Terms {
         user: Some(chat.user),

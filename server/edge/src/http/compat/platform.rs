@@ -18,15 +18,12 @@ use crate::state::Shared;
 
 mod assistants;
 mod fault;
-mod rows;
 mod runs;
 mod start;
 mod states;
 mod threads;
 mod told;
 mod wire;
-
-pub(crate) use rows::Rows;
 
 /// Which door a request came through: its name among those of `[compat]`.
 #[derive(Debug, Clone, Copy)]

@@ -14,22 +14,16 @@ use model::unfold::unfold;
 use model::{Envelope, RunId, Seq, View};
 use tokio::sync::watch;
 
-use crate::http::compat::ping;
 use crate::http::conversations::Seat;
 use crate::work::Task;
 use agents::Started;
 use event_log::clock;
 use hub::Cursor;
 
+use crate::failures::{FELL_BEHIND, HUB_STOPS, INTERRUPTED, STOPPED};
+
 /// Events that are read back from the log at once.
 const EVENTS_AT_ONCE: usize = 2_000;
-
-/// What callers are told of runs that ended in a way for which their dialect has no words, or that can be told no further.
-pub(in crate::http) const TOLD_FAILURES: [&str; 4] = [INTERRUPTED, STOPPED, HUB_STOPS, FELL_BEHIND];
-const INTERRUPTED: &str = "the run was interrupted";
-const STOPPED: &str = "the run was stopped";
-const HUB_STOPS: &str = "the hub stops; the run goes on when it is back";
-const FELL_BEHIND: &str = "the reader fell behind what the hub keeps; connect again";
 
 /// For whom a run is told who asked for it.
 #[derive(Debug, Clone, Default)]
@@ -111,7 +105,7 @@ impl Reader {
         wanted: Wanted,
         ends_with_run: bool,
     ) -> Self {
-        let ping = ping(&seat.shared.config, encoding, None);
+        let ping = seat.shared.config.ping(encoding, None);
         Self {
             seat,
             encoder,

@@ -12,10 +12,10 @@ use model::code::ErrorCode;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::shelf::{Change, Model, PROVIDER, Power, no_provider};
 use crate::http::compat::{behind, object, read};
 use crate::http::params::Path;
 use crate::http::problem::Problem;
+use crate::shelf::{Change, Model, PROVIDER, Power, no_provider};
 use crate::state::Shared;
 use agents::Refusal;
 use event_log::clock;

@@ -19,13 +19,13 @@ use super::wire::{Ask, Strategy, consents};
 use crate::fork::{Cut, fork};
 use crate::http::compat::attended::Attended;
 use crate::http::compat::begin::{begun, go_on, seq_before};
-use crate::http::compat::threads::Trace;
 use crate::http::compat::{Begun, fresh};
 use crate::state::Shared;
 use agents::Refusal;
 use agents::RunAddress;
 use agents::{Spoken, Started, Turn};
 use event_log::clock;
+use exchange::continuation::Trace;
 use hub::Conversation;
 
 /// A place where something is said, and what of a request is new there.
@@ -94,7 +94,7 @@ pub(super) async fn find<'a>(
 ) -> Result<Found<'a>, Fault> {
     let mut from = checkpoint.map(str::to_owned);
     loop {
-        shared.threads.remembered(shared).await;
+        shared.threads.remembered(&shared.hub).await;
         let turn = shared.threads.one().await;
         let thread = Thread::read(shared, id).await?;
         let head = thread.head();

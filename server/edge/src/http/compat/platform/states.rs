@@ -64,7 +64,7 @@ pub(super) struct Thread {
 impl Thread {
     /// The thread `id`. Without branches where nothing was said in it yet.
     pub(super) async fn read(shared: &Shared, id: &ConversationId) -> Result<Self, Fault> {
-        shared.threads.remembered(shared).await;
+        shared.threads.remembered(&shared.hub).await;
         let mut branches = Vec::new();
         for name in shared.threads.family(id) {
             let turn = shared.work.turn(Task::Small).await;

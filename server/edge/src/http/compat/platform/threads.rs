@@ -13,7 +13,6 @@ use serde_json::{Map, Value, json};
 
 use super::assistants::id_of;
 use super::fault::Fault;
-use super::rows::Row;
 use super::start::fresh_uuid;
 use super::states::{Branch, Thread, failure, waiting};
 use super::wire::{body, metadata};
@@ -21,6 +20,7 @@ use crate::fork::{Cut, fork};
 use crate::http::compat::of_thread;
 use crate::http::params::Path;
 use crate::state::Shared;
+use crate::threads::Row;
 
 /// Threads in one answer, unless the request says another number.
 const LISTED_USUAL: usize = 10;
@@ -178,7 +178,7 @@ async fn found(shared: &Shared, body: &Value) -> Result<Vec<Value>, Fault> {
     let ids = body.get("ids").and_then(Value::as_array);
     let query = ListQuery { after: None, state: None, limit: LOOKED_THROUGH_MAX };
     let listed = blocking(|| shared.hub.list(&query))?;
-    shared.threads.remembered(shared).await;
+    shared.threads.remembered(&shared.hub).await;
     let mut names: indexmap::IndexSet<ConversationId> =
         shared.threads.rows.all().into_iter().map(|(id, _)| id).take(LOOKED_THROUGH_MAX).collect();
     let conversations = listed.rows.into_iter().map(|row| row.conversation);

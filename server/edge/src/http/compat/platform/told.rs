@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::fault::Fault;
 use super::states::{Branch, Thread, failure, waiting};
+use crate::http::compat::Begun;
 use crate::http::compat::answer::{told as headers_of, with_left_out};
-use crate::http::compat::{Begun, ping};
 use crate::http::conversations::Seat;
 use crate::http::stream::reader::{Answering, Reader, StartAt};
 use crate::http::stream::with_headers;
@@ -91,7 +91,7 @@ pub(super) async fn told(
     let is_waiting = shared.agents.is_waiting(&started.place);
     let answering = Answering { says_cancelled: true, is_waiting };
     let encoder = encoding.encoder(&options);
-    let ping = ping(&shared.config, encoding, Some(DIALECT));
+    let ping = shared.config.ping(encoding, Some(DIALECT));
     let mut reader =
         Reader::answering(seat, encoder, encoding, started, answering).with_places().with_ping(ping);
     let first = reader.begin_at(from).await;

@@ -73,8 +73,8 @@ pub(super) fn metadata(body: &Value) -> Result<Map<String, Value>, Fault> {
         Some(_) => return Err(Fault::wrong("metadata: an object is expected")),
     };
     let size = serde_json::to_string(&metadata).map_or(0, |text| text.len());
-    if size > super::rows::METADATA_BYTES_MAX {
-        let why = format!("metadata: {size} bytes, and {} is the most", super::rows::METADATA_BYTES_MAX);
+    if size > crate::threads::METADATA_BYTES_MAX {
+        let why = format!("metadata: {size} bytes, and {} is the most", crate::threads::METADATA_BYTES_MAX);
         return Err(Fault::wrong(why));
     }
     Ok(metadata)

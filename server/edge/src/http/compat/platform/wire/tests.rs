@@ -53,7 +53,7 @@ fn what_is_wrong_is_named() {
         let why = ask(body.clone()).unwrap_err();
         assert!(why.contains(named), "{body}: {why}");
     }
-    let long = "y".repeat(super::super::rows::METADATA_BYTES_MAX);
+    let long = "y".repeat(crate::threads::METADATA_BYTES_MAX);
     for metadata in [json!([]), json!({"x": long})] {
         assert!(super::metadata(&json!({"metadata": metadata})).unwrap_err().detail.contains("metadata"));
     }

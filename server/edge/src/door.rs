@@ -1,11 +1,9 @@
 //! What can be set about a door, and what happens where nothing is set.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use compact_str::CompactString;
-use encode::Encoding;
-
-use crate::config::Config;
 
 /// The doors that stand for servers of one agent, whose clients do not name it: which one it is can be set.
 pub const DOORS_OF_ONE: [&str; 5] = ["bernard", "deep-agent", "forge", "langgraph", "ralph"];
@@ -13,6 +11,12 @@ pub const DOORS_OF_ONE: [&str; 5] = ["bernard", "deep-agent", "forge", "langgrap
 /// All doors; they are keys of `[compat]`.
 pub const DOORS: [&str; 8] =
     ["ag-ui", "ai-sdk", "bernard", "deep-agent", "forge", "langgraph", "openai", "ralph"];
+
+/// The key of `[compat]` for the agent behind every door that has no key of its own.
+pub const DEFAULT_DOOR: &str = "default";
+
+/// What was set about doors, by their names.
+pub(crate) type Doors = BTreeMap<CompactString, Door>;
 
 /// What was set about a door.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,18 +40,12 @@ pub enum HangUp {
 
 impl HangUp {
     /// What `door` does with the run of a caller who hangs up.
-    pub(super) fn at(config: &Config, door: &str) -> Self {
-        let set = config.compat.get(door).and_then(|door| door.hang_up);
+    pub(crate) fn at(doors: &Doors, door: &str) -> Self {
+        let set = doors.get(door).and_then(|door| door.hang_up);
         set.unwrap_or(match door {
             // The servers of these contracts work as long as somebody listens, and the Stop of their clients hangs up.
             "deep-agent" | "forge" | "ralph" => Self::Stop,
             _ => Self::GoOn,
         })
     }
-}
-
-/// How long a stream is silent before it shows that it is alive. `door` is nothing for those who only watch.
-pub(in crate::http) fn ping(config: &Config, encoding: &Encoding, door: Option<&str>) -> Duration {
-    let of_door = door.and_then(|door| config.compat.get(door)?.ping);
-    of_door.or(config.sse_ping).unwrap_or(Duration::from_millis(encoding.ping_ms))
 }

@@ -17,7 +17,7 @@ use crate::config::LogChoice;
 use agents::Refusal;
 
 /// The provider whose models are the agents.
-pub(super) const PROVIDER: &str = "fanlight";
+pub(crate) const PROVIDER: &str = "fanlight";
 
 /// The file beside the log.
 const FILE: &str = "forge-models.json";
@@ -57,7 +57,7 @@ struct Entry {
 /// What a model can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Abilities {
+pub(crate) struct Abilities {
     tools: bool,
     vision: bool,
     reasoning: bool,
@@ -72,7 +72,7 @@ impl Default for Abilities {
 /// What a request says of a model. What it leaves out stays as it is.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Change {
+pub(crate) struct Change {
     favorited: Option<bool>,
     display_name: Option<String>,
     capabilities: Option<Abilities>,
@@ -80,24 +80,24 @@ pub(super) struct Change {
 
 /// A model that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Model {
-    pub(super) provider: String,
-    pub(super) id: String,
+pub(crate) struct Model {
+    pub(crate) provider: String,
+    pub(crate) id: String,
     entry: Entry,
     is_agent: bool,
 }
 
 impl Model {
-    pub(super) fn is_favorite(&self) -> bool {
+    pub(crate) fn is_favorite(&self) -> bool {
         self.entry.favorited
     }
 
-    pub(super) fn display_name(&self) -> &str {
+    pub(crate) fn display_name(&self) -> &str {
         self.entry.display_name.as_deref().unwrap_or(&self.id)
     }
 
     /// As the list by providers has it.
-    pub(super) fn told(&self) -> Value {
+    pub(crate) fn told(&self) -> Value {
         json!({
             "id": self.id, "display_name": self.display_name(), "category": "chat",
             "source": if self.is_agent { "api" } else { "manual" }, "favorited": self.entry.favorited,
@@ -123,7 +123,7 @@ impl Shelf {
     }
 
     /// The models of providers that are on, in order; `agents` are the hub's.
-    pub(super) fn models<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<Model> {
+    pub(crate) fn models<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<Model> {
         let kept = self.kept.lock();
         let mut models = kept.all(agents);
         models.retain(|model| !kept.off.contains(&model.provider));
@@ -131,7 +131,7 @@ impl Shelf {
     }
 
     /// The providers, how many models each has, and whether it is on.
-    pub(super) fn providers<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<(String, usize, bool)> {
+    pub(crate) fn providers<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<(String, usize, bool)> {
         let kept = self.kept.lock();
         let mut counts = BTreeMap::from([(PROVIDER.to_owned(), 0)]);
         counts.extend(kept.models.keys().map(|provider| (provider.clone(), 0)));
@@ -148,7 +148,7 @@ impl Shelf {
     }
 
     /// Adds a model, or says of one that is there what `change` says.
-    pub(super) fn add<'a>(
+    pub(crate) fn add<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
         (provider, id): (&str, &str),
@@ -175,7 +175,7 @@ impl Shelf {
     }
 
     /// Says of a model what `change` says.
-    pub(super) fn update<'a>(
+    pub(crate) fn update<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
         (provider, id): (&str, &str),
@@ -199,7 +199,7 @@ impl Shelf {
     }
 
     /// Takes a model off the list.
-    pub(super) fn remove<'a>(
+    pub(crate) fn remove<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
         (provider, id): (&str, &str),
@@ -223,7 +223,7 @@ impl Shelf {
     }
 
     /// Puts all agents back on the list; how many were not on it, and how many were.
-    pub(super) fn fetch(&self, provider: &str, agents: usize) -> Result<(usize, usize), Refusal> {
+    pub(crate) fn fetch(&self, provider: &str, agents: usize) -> Result<(usize, usize), Refusal> {
         if provider != PROVIDER {
             return Err(no_provider(provider));
         }
@@ -235,7 +235,7 @@ impl Shelf {
     }
 
     /// Turns a provider on or off.
-    pub(super) fn turn(&self, provider: &str, power: Power) -> Result<(), Refusal> {
+    pub(crate) fn turn(&self, provider: &str, power: Power) -> Result<(), Refusal> {
         let mut kept = self.kept.lock();
         if provider != PROVIDER && !kept.models.contains_key(provider) {
             return Err(no_provider(provider));
@@ -286,7 +286,7 @@ impl Shelf {
 
 /// Whether a provider is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Power {
+pub(crate) enum Power {
     On,
     Off,
 }
@@ -336,7 +336,7 @@ fn no_model(provider: &str, id: &str) -> Refusal {
     Refusal::new(ErrorCode::UnknownAgent, format!("Model not found: {provider}/{id}"))
 }
 
-pub(super) fn no_provider(provider: &str) -> Refusal {
+pub(crate) fn no_provider(provider: &str) -> Refusal {
     Refusal::new(ErrorCode::UnknownAgent, format!("Provider not found: {provider}"))
 }
 

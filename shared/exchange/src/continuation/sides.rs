@@ -5,7 +5,7 @@ use std::hash::Hasher as _;
 
 use model::print::Printer;
 
-use agents::Spoken;
+use crate::spoken::Spoken;
 
 /// Most questions at the end of a history that may have stayed without an answer.
 const UNANSWERED_MAX: usize = 16;
@@ -19,11 +19,11 @@ struct Side {
 
 /// A place in a history at which the hub may have been asked before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Clue {
+pub struct Clue {
     /// Stands for the agent and all that was said up to there.
-    pub(super) asked: u64,
+    pub asked: u64,
     /// The answer that the history has to that; nothing where it has none.
-    pub(super) answer: Option<String>,
+    pub answer: Option<String>,
 }
 
 /// What is remembered of a run that answers `messages`: what stands for all that was asked, and the words that the answer
@@ -36,7 +36,7 @@ pub(super) fn asked(agent: &str, messages: &[Spoken]) -> (u64, String) {
 
 /// The places at which the hub was asked before, if `messages` continue something that it answered. The newest first: a
 /// question that failed and is asked again, questions that stayed without an answer, the last answer.
-pub(super) fn clues(agent: &str, messages: &[Spoken]) -> Vec<Clue> {
+pub fn clues(agent: &str, messages: &[Spoken]) -> Vec<Clue> {
     let spoken: Vec<&Spoken> = messages.iter().filter(|spoken| spoken.role != "system").collect();
     let open = spoken.iter().rev().take_while(|spoken| spoken.role != "assistant").count();
     let answered = spoken.len().saturating_sub(open);

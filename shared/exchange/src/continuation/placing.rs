@@ -5,12 +5,20 @@ use model::View;
 use model::event::RunStatus;
 use model::view::{MessageView, TopItem};
 
-use super::Extent;
-use agents::Spoken;
+use crate::spoken::Spoken;
+
+/// How much of what was said a request has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it: what is not there any more was taken back.
+    All,
+    /// All of it, unless it has nothing but a question.
+    Perhaps,
+}
 
 /// Where what a caller sends belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Placing {
+pub enum Placing {
     /// The conversation goes on, with the messages from this one on.
     Rest(usize),
     /// The history went another way from this item on: the messages from this one on belong into a fork that begins before
@@ -20,7 +28,7 @@ pub(super) enum Placing {
 
 /// Where `messages` belong in the conversation `view`, which are that much of what was said. `takes` where they brought
 /// results that its newest run was left for.
-pub(super) fn place(view: &View, messages: &[Spoken], (extent, takes): (Extent, bool)) -> Placing {
+pub fn place(view: &View, messages: &[Spoken], (extent, takes): (Extent, bool)) -> Placing {
     let known: Vec<(usize, &MessageView)> =
         view.items.iter().enumerate().filter_map(|item| said(view, item)).collect();
     let told: Vec<usize> = (0..messages.len()).filter(|at| is_user(messages, *at)).collect();

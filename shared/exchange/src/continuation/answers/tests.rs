@@ -5,6 +5,13 @@ use model::{Envelope, PartId, RunId, View};
 
 use super::*;
 
+/// What doors say in place of an answer.
+const FAILURES: [&str; 2] = ["Stopped by a person.", "the run was stopped"];
+
+fn telling(breaks: Breaks) -> Telling<'static> {
+    Telling { breaks, failures: &FAILURES }
+}
+
 /// A run that said this, and then ended so.
 fn run(text: &str, status: RunStatus, failure: Option<&str>) -> RunView {
     let (mut view, run) = (View::default(), RunId::new("r"));
@@ -31,7 +38,7 @@ fn run(text: &str, status: RunStatus, failure: Option<&str>) -> RunView {
 #[test]
 fn a_whole_answer_is_itself_and_no_beginning_of_it() {
     let whole = run("Well then.", RunStatus::Complete, None);
-    let is = |words: &str, heard| is_answer(&whole, words, heard, Breaks::Off);
+    let is = |words: &str, heard| is_answer(&whole, words, heard, &telling(Breaks::Off));
     assert!(is("Wellthen.", Heard::All));
     assert!(!is("Well", Heard::All), "only who hung up has a part of it");
     assert!(is("Well", Heard::Part) && is("", Heard::Part));
@@ -42,7 +49,7 @@ fn a_whole_answer_is_itself_and_no_beginning_of_it() {
 #[test]
 fn a_failure_may_stand_in_the_words_of_the_door_and_of_its_client() {
     let failed = run("Well", RunStatus::Error, Some("who are you?"));
-    let is = |words: &str, breaks| is_answer(&failed, words, Heard::All, breaks);
+    let is = |words: &str, breaks| is_answer(&failed, words, Heard::All, &telling(breaks));
     for words in ["Well", "We", "whoareyou?", "Wellwhoareyou?", "WellError:whoareyou?", "Error:whoareyou?"] {
         assert!(is(words, Breaks::Never), "{words}");
     }
@@ -54,7 +61,7 @@ fn a_failure_may_stand_in_the_words_of_the_door_and_of_its_client() {
 #[test]
 fn a_run_that_was_stopped_is_told_so() {
     let stopped = run("", RunStatus::Cancelled, None);
-    for words in [plain(STOPPED_BY_PERSON), plain(TOLD_FAILURES[1])] {
-        assert!(is_answer(&stopped, &words, Heard::All, Breaks::Never), "{words}");
+    for words in FAILURES.map(plain) {
+        assert!(is_answer(&stopped, &words, Heard::All, &telling(Breaks::Never)), "{words}");
     }
 }

@@ -12,7 +12,7 @@ use event_log::clock;
 const ROWS_MAX: usize = 10_000;
 
 /// Longest metadata of a thread, as bytes of JSON.
-pub(super) const METADATA_BYTES_MAX: usize = 64 << 10;
+pub(crate) const METADATA_BYTES_MAX: usize = 64 << 10;
 
 /// The threads that clients have created or described.
 #[derive(Debug, Default)]
@@ -20,19 +20,19 @@ pub(crate) struct Rows(Mutex<IndexMap<ConversationId, Row>>);
 
 /// What is known of one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Row {
-    pub(super) metadata: Map<String, Value>,
-    pub(super) created_at: u64,
-    pub(super) updated_at: u64,
+pub(crate) struct Row {
+    pub(crate) metadata: Map<String, Value>,
+    pub(crate) created_at: u64,
+    pub(crate) updated_at: u64,
 }
 
 impl Rows {
-    pub(super) fn get(&self, thread: &ConversationId) -> Option<Row> {
+    pub(crate) fn get(&self, thread: &ConversationId) -> Option<Row> {
         self.0.lock().get(thread).cloned()
     }
 
     /// Adds to what is known of a thread.
-    pub(super) fn describe(&self, thread: &ConversationId, metadata: Map<String, Value>) -> Row {
+    pub(crate) fn describe(&self, thread: &ConversationId, metadata: Map<String, Value>) -> Row {
         let (mut rows, now) = (self.0.lock(), clock::now_ms());
         let mut row = rows.shift_remove(thread).unwrap_or_else(|| Row { created_at: now, ..Row::default() });
         row.updated_at = now;
@@ -45,12 +45,12 @@ impl Rows {
     }
 
     /// Forgets a thread.
-    pub(super) fn forget(&self, thread: &ConversationId) {
+    pub(crate) fn forget(&self, thread: &ConversationId) {
         self.0.lock().shift_remove(thread);
     }
 
     /// All of them, the newest first.
-    pub(super) fn all(&self) -> Vec<(ConversationId, Row)> {
+    pub(crate) fn all(&self) -> Vec<(ConversationId, Row)> {
         self.0.lock().iter().rev().map(|(id, row)| (id.clone(), row.clone())).collect()
     }
 }

@@ -1,49 +1,14 @@
-//! Tests of what is remembered of callers.
+//! Tests of looking up what callers go on with, while the disk is slow.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use axum::http::HeaderMap;
-use model::event::{Event, PartKind, RunEnd, RunStatus};
+use event_log::{EventLog, Stored};
+use hub::halting::Halting;
+use model::event::{Event, Kind, PartKind, RunEnd, RunStatus};
 use model::{Envelope, Epoch, PartId, Position, View};
 
 use super::*;
-use event_log::{EventLog, Stored};
-use hub::halting::Halting;
-
-/// Something that was asked in a conversation of this name.
-fn known(asked: u64, name: &str) -> Known {
-    let history = History { asked: hex(asked), before: String::new(), salt: hex(1), caller: hex(2) };
-    Known {
-        conversation: ConversationId::parse(name).unwrap(),
-        run: RunId::new("r"),
-        history,
-        at: 0,
-        heard: Heard::All,
-        has_gone_on: false,
-        answer: None,
-    }
-}
-
-#[test]
-fn of_all_that_was_asked_the_oldest_is_forgotten() {
-    let mut memory = Memory::default();
-    for number in 0..=THREADS_REMEMBERED_MAX as u64 {
-        memory.take(known(number, "c"));
-    }
-    assert_eq!((memory.order.len(), memory.asked.len()), (THREADS_REMEMBERED_MAX, THREADS_REMEMBERED_MAX));
-    assert!(!memory.asked.contains_key(&0) && memory.asked.contains_key(&1));
-}
-
-#[test]
-fn of_those_who_asked_the_same_so_many_are_remembered() {
-    let mut memory = Memory::default();
-    for number in 0..THREADS_ALIKE_MAX + 3 {
-        memory.take(known(7, &format!("c{number}")));
-    }
-    let alike = memory.asked.get(&7).unwrap();
-    assert_eq!((alike.len(), alike.front().unwrap().conversation.as_str()), (THREADS_ALIKE_MAX, "c3"));
-}
 
 /// How long something that waits for nobody may take.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -78,12 +43,11 @@ impl Scene {
         let log = Arc::<Halting>::default();
         let said = |role: &str, text: &str| Spoken { role: role.into(), ..Spoken::user(text) };
         let messages = vec![said("user", "How?"), said("assistant", "Well."), said("user", "Why?")];
-        let (threads, caller) =
-            (Threads::default(), Caller::of("openai", &HeaderMap::new(), &serde_json::Value::Null));
+        let (threads, caller) = (Threads::default(), Caller::new("openai"));
         for name in names {
             let id = ConversationId::parse(name).unwrap();
             log.put(&id, answered("Well."));
-            let trace = Trace::of_history(("helper", &caller), &messages[..1], &id);
+            let trace = Trace::of_history(("helper", &caller), &messages[..1], &id, clock::random());
             threads.remember(trace, &RunId::new("r"), clock::now_ms());
         }
         let under: Arc<dyn EventLog> = Arc::<Halting>::clone(&log);
@@ -123,16 +87,4 @@ fn of_two_who_look_at_once_each_is_given_another_conversation() {
         found.sort();
         assert_eq!(found, ["c", "d"]);
     });
-}
-
-#[test]
-fn what_was_left_alone_for_long_comes_last_and_of_that_the_newest_first() {
-    let scene = Scene::of(&["a", "b", "c", "d"]);
-    for known in scene.threads.memory.lock().asked.values_mut().flatten() {
-        if ["a", "b"].contains(&known.conversation.as_str()) {
-            known.at = 0;
-        }
-    }
-    let order: Vec<String> = (0..5).map(|_| scene.find().unwrap().to_string()).collect();
-    assert_eq!(order, ["c", "d", "b", "a", "d"], "the last is the newest, which goes on another way");
 }
