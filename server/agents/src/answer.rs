@@ -5,16 +5,9 @@ mod failure;
 mod hearing;
 mod post;
 
-use bytes::Bytes;
-use http_body_util::Full;
-use upstream::Sender;
-
 pub(crate) use failure::failure;
 pub(crate) use hearing::{Heard, Hearing};
 pub(crate) use post::{no_key, post, put_key, unanswered};
-
-/// A way to a model, or to an agent in another server.
-pub(crate) type Way = Sender<Full<Bytes>>;
 
 /// The header that Anthropic's API wants, and its value.
 pub(crate) const ANTHROPIC_VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");

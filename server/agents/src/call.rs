@@ -14,9 +14,10 @@ use model::event::ErrorFact;
 use tokio::time::timeout;
 use upstream::{ResponseBody, Upstream};
 
-use crate::answer::{Hearing, Way, failure, unanswered};
+use crate::answer::{Hearing, failure, unanswered};
 use crate::driver::RunParts;
 use crate::host::Host;
+use crate::way::Way;
 
 /// One request of a run, and its answer. Owned by a task of its own; dropping it hangs up.
 #[derive(Debug)]

@@ -21,11 +21,11 @@ use model::ToolCallId;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::Way;
 use crate::asked_about::AskedAbout;
 use crate::host::Host;
 use crate::run::{Answer, RunAddress, Word, left_unheard};
 use crate::terms::Terms;
+use crate::way::Way;
 
 /// Longest sleep: the clock of the day may be set while it sleeps.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);

@@ -35,6 +35,7 @@ mod settings;
 mod streams;
 mod terms;
 mod tools;
+mod way;
 
 pub use consent::ConsentAnswer;
 pub use error::{Refusal, StartError};

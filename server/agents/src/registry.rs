@@ -14,7 +14,6 @@ use model::{ConversationId, MessageId, Position, RunId};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
-use crate::answer::Way;
 use crate::asked_about::AskedAbout;
 use crate::error::StartError;
 use crate::host::Host;
@@ -22,6 +21,7 @@ use crate::run::{RUNNER, RunAddress, Word};
 use crate::seat::{Beginning, Going, Seat};
 use crate::settings::{AgentConfig, AgentKind, RemoteConfig, RemoteKind, RunnerConfig};
 use crate::terms::Terms;
+use crate::way::Way;
 
 /// All agents, and the runs that they do.
 #[derive(Debug)]

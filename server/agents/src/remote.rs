@@ -39,9 +39,7 @@ use call::{AgentCall, Note};
 use contract::{Asked, Occasion};
 use pause::{Pause, PauseState, Told};
 use translator::RunTranslator;
-
-/// The agent's own event that says by what name an agent elsewhere remembers the conversation.
-const SESSION: &str = "remote_session";
+use words::SESSION;
 
 /// The failure of runs that were cut off when the hub died.
 const HUB_DIED: &str = "hub_died";

@@ -9,7 +9,6 @@ use model::limits::RUNS_AT_ONCE_MAX;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::Way;
 use crate::asked_about::AskedAbout;
 use crate::driver::{Reins, RunParts, drive};
 use crate::error::StartError;
@@ -19,6 +18,7 @@ use crate::remote::RemoteRun;
 use crate::run::{RunAddress, Word};
 use crate::runner::Shell;
 use crate::terms::Terms;
+use crate::way::Way;
 
 /// Words for one run that wait to be heard.
 const WORDS_MAX: usize = 64;

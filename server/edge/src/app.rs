@@ -59,11 +59,12 @@ pub(crate) async fn run(
     let presence = shared.fanout.tell_presence();
     let health = shared.watch_log();
     let unfinished = shared.hub.read_back();
-    sink::start(&shared);
+    sink::start(&shared.hub, &shared.config.sinks, &shared.tasks, &shared.drain);
     shared.agents.resume_all(unfinished.iter().map(|found| found.id().clone()).collect());
-    let retention = retention::run(&shared);
+    let retention =
+        retention::run(&shared.hub, &shared.fanout, shared.config.retain, shared.config.retain_every);
     let mut proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared)));
-    let traces = traces::run(&shared);
+    let traces = traces::run(&shared.traces, &shared.fanout);
     // None of them ends by itself.
     tokio::select! {
         () = &mut shutdown => {}

@@ -1,35 +1,24 @@
 //! Commands: what a person has done in a conversation, over whatever door it comes. Each is done once, whoever repeats it.
 
-use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use agents::{Agents, Answer, ConsentAnswer, Refusal, RunAddress, Spoken, Started, Turn, is_of_runner};
 use compact_str::CompactString;
 use event_log::blocking;
 use hub::{Conversation, Hub};
-use indexmap::IndexMap;
 use model::code::ErrorCode;
 use model::command::{Command, Deed, Done};
-use model::limits::{COMMANDS_REMEMBERED_MAX, ID_BYTES_MAX};
+use model::limits::ID_BYTES_MAX;
 use model::retry::Retry;
 use model::view::RunView;
 use model::{ConversationId, Position, RunId, View};
-use parking_lot::Mutex;
 
 use crate::fork::{Cut, fork};
 use crate::state::Shared;
 
-/// How many conversations may be commanded at the same time.
-const AT_WORK: usize = 16;
+mod remembered;
 
-/// The answers to the commands that were done last.
-#[derive(Debug, Default)]
-pub(crate) struct Remembered {
-    done: Mutex<IndexMap<(ConversationId, CompactString), Done>>,
-    /// Held while a command is carried out: the same one may come over two connections at once. Each stands for some of the
-    /// conversations.
-    at_work: [tokio::sync::Mutex<()>; AT_WORK],
-}
+pub(crate) use remembered::Remembered;
 
 /// Does what was commanded in `conversation`.
 pub(crate) async fn carry_out(
@@ -45,11 +34,8 @@ pub(crate) async fn carry_out(
     }
     let key = (conversation.clone(), id.clone());
     let remembered = &shared.commands;
-    let _one_commands = match remembered.at_work.get(stripe(conversation)) {
-        Some(at_work) => Some(at_work.lock().await),
-        None => None,
-    };
-    let known = remembered.done.lock().get(&key).cloned();
+    let _one_commands = remembered.turn(conversation).await;
+    let known = remembered.get(&key);
     if let Some(known) = known {
         return Ok(known);
     }
@@ -73,18 +59,8 @@ pub(crate) async fn carry_out(
             done(id, blocking(|| act(&shared.agents, &shared.hub, conversation, deed))?)
         }
     };
-    let mut done = remembered.done.lock();
-    if done.len() >= COMMANDS_REMEMBERED_MAX {
-        done.shift_remove_index(0);
-    }
-    done.insert(key, came.clone());
+    remembered.put(key, came.clone());
     Ok(came)
-}
-
-fn stripe(conversation: &ConversationId) -> usize {
-    let mut hasher = fnv::FnvHasher::default();
-    conversation.hash(&mut hasher);
-    usize::try_from(hasher.finish() % AT_WORK as u64).unwrap_or_default()
 }
 
 fn done(id: CompactString, started: Started) -> Done {

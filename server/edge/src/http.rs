@@ -13,6 +13,7 @@ pub(crate) mod ingest;
 pub(crate) mod native;
 pub(crate) mod page;
 pub(crate) mod params;
+pub(crate) mod passed;
 pub(crate) mod patience;
 pub(crate) mod problem;
 pub(crate) mod results;

@@ -14,9 +14,10 @@ use model::frame::{ConversationRow, Durability};
 use model::wildcard::matches;
 use model::{ConversationId, Envelope, Seq};
 
-use crate::state::Shared;
-use ::hub::{Conversation, Follower};
+use ::hub::{Conversation, Follower, Hub};
 use client::HubAddress;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 mod file;
 mod hub;
@@ -70,19 +71,20 @@ pub enum Flush {
 
 /// Starts all sinks; each runs until the hub drains. Call it before anybody can publish: what is there when a sink is set up is told
 /// from what comes later by the order of the two.
-pub(crate) fn start(shared: &Arc<Shared>) {
-    for sink in shared.config.sinks.clone() {
+pub(crate) fn start(hub: &Arc<Hub>, sinks: &[Sink], tasks: &TaskTracker, drain: &CancellationToken) {
+    for sink in sinks.iter().cloned() {
         let source = Source {
-            shared: Arc::clone(shared),
-            follower: shared.hub.follow(),
+            hub: Arc::clone(hub),
+            drain: drain.clone(),
+            follower: hub.follow(),
             conversations: sink.conversations,
         };
         match sink.target {
             Target::File(target) => {
                 let files = blocking(|| file::Files::set_up(target, &source));
-                drop(shared.tasks.spawn(file::run(source, files)));
+                drop(tasks.spawn(file::run(source, files)));
             }
-            Target::Hub(address) => drop(shared.tasks.spawn(hub::run(source, address))),
+            Target::Hub(address) => drop(tasks.spawn(hub::run(source, address))),
         }
     }
 }
@@ -90,7 +92,9 @@ pub(crate) fn start(shared: &Arc<Shared>) {
 /// What a sink reads from.
 #[derive(Debug)]
 struct Source {
-    shared: Arc<Shared>,
+    hub: Arc<Hub>,
+    /// Cancelled when the hub begins to drain.
+    drain: CancellationToken,
     follower: Arc<Follower>,
     conversations: String,
 }
@@ -113,7 +117,7 @@ impl Source {
         let mut all = Vec::new();
         let mut query = ListQuery { limit: LIST_PAGE, ..ListQuery::default() };
         loop {
-            let listed = match blocking(|| self.shared.hub.list(&query)) {
+            let listed = match blocking(|| self.hub.list(&query)) {
                 Ok(listed) => listed,
                 Err(error) => {
                     tracing::warn!(%error, "a sink cannot read the list");
@@ -130,7 +134,7 @@ impl Source {
     }
 
     fn find(&self, id: &ConversationId) -> Option<Arc<Conversation>> {
-        self.shared.hub.find(id).unwrap_or_else(|error| {
+        self.hub.find(id).unwrap_or_else(|error| {
             tracing::warn!(conversation = %id, %error, "a sink cannot read a conversation");
             None
         })
@@ -138,7 +142,7 @@ impl Source {
 
     /// The event with its result whole, where the log has that.
     fn whole<'a>(&self, conversation: &Conversation, envelope: &'a Envelope) -> Cow<'a, Envelope> {
-        self.shared.hub.made_whole(conversation, envelope)
+        self.hub.made_whole(conversation, envelope)
     }
 
     /// When the event `seq` was taken, in milliseconds since 1970; nothing where it is not to be had. Two histories under one
@@ -153,7 +157,7 @@ impl Source {
     /// The same as the log has it.
     fn logged_at(&self, id: &ConversationId, seq: Seq) -> Option<u64> {
         let before = seq.checked_sub(1)?;
-        let page = blocking(|| self.shared.hub.log().read(id, before, 1));
+        let page = blocking(|| self.hub.log().read(id, before, 1));
         let page = page.inspect_err(|error| {
             tracing::debug!(conversation = %id, seq, %error, "a sink cannot compare");
         });
@@ -164,13 +168,13 @@ impl Source {
     /// not be taken back.
     async fn read(&self, conversation: &Conversation, after: Seq) -> Result<Vec<Arc<Envelope>>, LogError> {
         let head = conversation.head();
-        let log = self.shared.hub.log();
+        let log = self.hub.log();
         reached(log, conversation.ticket(), Durability::Stored.min(log.durability())).await?;
         let limit = usize::try_from(head.saturating_sub(after)).unwrap_or(usize::MAX).min(PAGE_EVENTS);
         if limit == 0 {
             return Ok(Vec::new());
         }
-        Ok(self.shared.hub.read(conversation, after, limit).await?.envelopes)
+        Ok(self.hub.read(conversation, after, limit).await?.envelopes)
     }
 }
 

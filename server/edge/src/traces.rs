@@ -7,7 +7,6 @@ use exchange::spans::{Joiner, Span, Told};
 use model::frame::Durability;
 use parking_lot::Mutex;
 
-use crate::state::Shared;
 use event_log::clock;
 use hub::Fanout;
 use hub::Publication;
@@ -47,13 +46,13 @@ impl Traces {
 }
 
 /// Tells the joiner the time, again and again. Does not end.
-pub(crate) async fn run(shared: &Shared) {
+pub(crate) async fn run(traces: &Traces, fanout: &Fanout) {
     loop {
         tokio::time::sleep(STEP).await;
         blocking(|| {
-            let mut joiner = shared.traces.joiner.lock();
+            let mut joiner = traces.joiner.lock();
             let told = joiner.tick(clock::now_ms());
-            publish(&shared.fanout, told, Durability::Memory);
+            publish(fanout, told, Durability::Memory);
         });
     }
 }

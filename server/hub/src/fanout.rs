@@ -17,7 +17,7 @@ use model::{ConversationId, Epoch};
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
-use crate::hub::{Appended, Conversation, Hub, OpenError, Publication, PublishError};
+use crate::hub::{Appended, Conversation, Hub, OpenError, Publication, PublishError, VIEWERS_PER_PUMP};
 
 mod fleet;
 mod ladder;
@@ -25,17 +25,10 @@ mod orphans;
 mod outbox;
 mod presence;
 mod pump;
-mod ready;
-mod sight;
 
 pub use ladder::{BEHIND_AFTER, CurrentRung, Ladder};
 pub use outbox::{Outbox, Sent, Transport};
-pub use presence::Presence;
 pub use pump::Shard;
-pub use sight::{Far, Sight, Sights, Snapshot};
-
-/// Most viewers that one pump serves. A round over all of them is some hundred microseconds of work.
-const VIEWERS_PER_PUMP: usize = 256;
 
 /// Most viewers that the task of a publisher writes to by itself: some tens of microseconds, none of them waiting.
 const VIEWERS_AT_ONCE: usize = 16;

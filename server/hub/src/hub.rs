@@ -15,7 +15,6 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::clock;
-use crate::fanout::Presence;
 use crate::tally::TALLY;
 
 mod conversation;
@@ -30,10 +29,13 @@ mod list;
 mod marks;
 mod orphans;
 mod outsize;
+mod presence;
 mod prices;
 mod publication;
 mod publishers;
+mod ready;
 mod row;
+mod sight;
 mod upkeep;
 
 pub use conversation::{Conversation, Cursor, Slice};
@@ -41,9 +43,12 @@ pub use followers::Follower;
 pub use import::{History, ImportError};
 pub use list::Listed;
 pub use orphans::{Attendant, Orphans, Patience, Speaker};
+pub use presence::Presence;
 pub use prices::Prices;
 pub use publication::{AppendError, Appended, By, OpenError, Publication, PublishError};
 pub use publishers::{Claim, Numbers};
+pub(crate) use ready::{Ready, VIEWERS_PER_PUMP};
+pub use sight::{Far, Sight, Sights, Snapshot};
 pub use upkeep::Bounds;
 
 /// How many conversations may be read back at the same time.

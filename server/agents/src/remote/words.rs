@@ -7,7 +7,8 @@ use model::flow::{Turn, turns};
 use model::view::{NoteBody, RunView};
 use serde_json::{Map, Value, json};
 
-use super::SESSION;
+/// The agent's own event that says by what name an agent elsewhere remembers the conversation.
+pub(super) const SESSION: &str = "remote_session";
 
 /// Who said it, by the three names that everybody knows.
 pub(super) fn role(role: &str) -> &'static str {

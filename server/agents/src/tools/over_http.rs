@@ -24,7 +24,7 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 use upstream::{ResponseBody, SendError};
 
-use crate::answer::Way;
+use crate::way::Way;
 
 mod answer;
 mod gauge;

@@ -16,8 +16,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use model::code::ErrorCode;
 
+use super::passed::Passed;
 use super::problem::Problem;
-use crate::proxy::Passed;
 use crate::state::Shared;
 
 /// What the page may do: nothing but run itself and talk to this hub. [`policy`] adds the two documents that it may frame.

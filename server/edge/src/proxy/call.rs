@@ -21,9 +21,10 @@ use super::tape::{End, Head};
 use super::target::{self, Target};
 use super::{browser, headers, socket};
 use crate::http::params;
+use crate::http::passed::Passed;
 use crate::http::patience::ConnectionInfo;
 use crate::http::problem::Problem;
-use crate::proxy::PROXIED;
+use crate::proxy::calls::PROXIED;
 use crate::state::Shared;
 use event_log::clock;
 
@@ -38,10 +39,6 @@ const RETRIES: &str = "x-stainless-retry-count";
 
 /// What cannot stand in a header as it is.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
-
-/// Marks an answer that is not the hub's own: nothing is added to it on its way.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Passed;
 
 /// See [`super`].
 pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {

@@ -13,7 +13,6 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -30,12 +29,14 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 use upstream::{SendError, Upstream};
 
-use super::call::{Passed, escaped, refuse};
+use super::call::{escaped, refuse};
+use super::calls::PROXIED;
 use super::headers;
 use super::record::Facts;
+use super::seats::Seat;
+use crate::http::passed::Passed;
 use crate::http::patience::ConnectionInfo;
 use crate::http::problem::Problem;
-use crate::proxy::PROXIED;
 use crate::state::Shared;
 
 mod frames;
@@ -54,28 +55,6 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// How long the two sides may take to close after the hub has closed.
 const LINGER: Duration = Duration::from_secs(1);
-
-/// How many `WebSocket`s are open.
-#[derive(Debug, Default)]
-pub(super) struct Sockets(Arc<AtomicUsize>);
-
-/// The place of one, until it is dropped.
-#[derive(Debug)]
-struct Seat(Arc<AtomicUsize>);
-
-impl Sockets {
-    fn seat(&self) -> Option<Seat> {
-        let seat = Seat(Arc::clone(&self.0));
-        // Counted before it is looked at, so that two do not take the last one; dropped, it is given back.
-        (self.0.fetch_add(1, Ordering::Relaxed) < PROXY_SOCKETS_MAX).then_some(seat)
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// Whether a request asks for a WebSocket.
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {

@@ -89,7 +89,7 @@ pub(super) struct Files {
 /// Writes what moves, until the hub drains; then what is there, once.
 pub(super) async fn run(source: Source, mut files: Files) {
     blocking(|| files.go_on(&source));
-    let drain = source.shared.drain.clone();
+    let drain = source.drain.clone();
     loop {
         let done = files.round(&source).await;
         if drain.is_cancelled() {
@@ -254,7 +254,7 @@ fn goes_on(source: &Source, conversation: &Conversation, written: &Written) -> b
         Some(at) => source.taken_at(conversation, *seq) == Some(*at),
         // Behind a hole, or written by a version that did not say it: where events are stored, a new epoch goes on with
         // the old ones.
-        None => source.shared.hub.log().durability() >= Durability::Stored,
+        None => source.hub.log().durability() >= Durability::Stored,
     }
 }
 

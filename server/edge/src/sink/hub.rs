@@ -101,7 +101,7 @@ struct HubSink {
 
 /// Publishes what moves, until the hub drains or the other one does not want it back.
 pub(super) async fn run(source: Source, address: HubAddress) {
-    let drain = source.shared.drain.clone();
+    let drain = source.drain.clone();
     let due = source.all();
     let mut sink = HubSink {
         session: Session::new(address.clone()),

@@ -11,9 +11,8 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::ready::Ready;
-use super::{Sent, Sight, Stage, Subscription};
-use crate::hub::{Cursor, Slice};
+use super::{Sent, Stage, Subscription};
+use crate::hub::{Cursor, Ready, Sight, Slice};
 use crate::tally::TALLY;
 use crate::wire;
 

@@ -28,7 +28,7 @@ use super::outsize::lengthen;
 use super::publication::{AppendError, Appended, By, Publication};
 use super::publishers::{Publishers, Verdict};
 use super::row::row;
-use crate::fanout::Sights;
+use super::sight::Sights;
 
 mod import;
 mod orphans;

@@ -11,7 +11,7 @@ use model::event::{ErrorFact, Kind};
 use upstream::SendError;
 
 use super::LONG_BYTES;
-use crate::proxy::COPIES_LOST;
+use crate::proxy::calls::COPIES_LOST;
 use crate::proxy::inflate::Inflate;
 use crate::proxy::secrets::{Secrets, Strike};
 use crate::proxy::tape::{End, Head};

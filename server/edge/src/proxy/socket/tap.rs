@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::frames::{Frames, Message};
 use super::talk::Talk;
-use crate::proxy::COPIES_LOST;
+use crate::proxy::calls::COPIES_LOST;
 use crate::proxy::tape::{Budget, Held};
 
 /// Who says something.

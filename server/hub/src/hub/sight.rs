@@ -10,8 +10,8 @@ use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
 use model::{Lens, Seq, snapshot};
 use parking_lot::Mutex;
 
+use super::conversation::{Conversation, Slice};
 use super::ready::Ready;
-use crate::hub::{Conversation, Slice};
 use crate::tally::TALLY;
 
 /// A cached snapshot may be older than the newest event by this many bytes of events, which then follow it.

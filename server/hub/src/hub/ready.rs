@@ -5,9 +5,12 @@ use model::Seq;
 use model::frame::Sub;
 use parking_lot::Mutex;
 
-use super::VIEWERS_PER_PUMP;
-use crate::hub::{Cursor, Slice};
+use super::conversation::{Cursor, Slice};
 use crate::wire;
+
+/// Most viewers that one pump of the fan-out serves: a round over all of them is some hundred microseconds of work. So many frames at most
+/// are made of the same events.
+pub(crate) const VIEWERS_PER_PUMP: usize = 256;
 
 /// The events between two positions, encoded once as a frame. A [`Sight`](super::sight::Sight) keeps the newest few.
 #[derive(Debug)]
