@@ -33,7 +33,6 @@ use super::call::{escaped, refuse};
 use super::calls::PROXIED;
 use super::headers;
 use super::record::Facts;
-use super::seats::Seat;
 use crate::http::passed::Passed;
 use crate::http::patience::ConnectionInfo;
 use crate::http::problem::Problem;
