@@ -3,6 +3,7 @@
 //! Each finding names the file and line, the rule, and how to mend it. A rule about a file that does not exist yet is
 //! silent; once the file is there, the rule holds.
 
+mod bools;
 mod documents;
 mod fields;
 mod layers;
@@ -81,6 +82,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         rust_files::check(source, &mut findings);
         layers::check(source, &mut findings);
     }
+    bools::check(tree, &mut findings);
     documents::check(tree, &mut findings);
     manifests::check(tree, &mut findings);
     fields::check(tree, &mut findings);

@@ -159,6 +159,26 @@ fn page_that_knows_too_much_is_found() {
 }
 
 #[test]
+fn function_that_takes_a_bool_is_found() {
+    for taking in [
+        "fn a(b: bool) {}",
+        "pub fn a<T: Fn(u8) -> u8>(t: T,\n    mut b: bool,\n) {}",
+        "fn a(b: (u8, bool), c: bool) {}",
+    ] {
+        assert_eq!(broken("server/client/src/a.rs", &format!("{taking}\n")), [("bool", 2)], "{taking}");
+    }
+    for other in [
+        "fn a(b: &[bool]) -> bool { true }",
+        "fn a(b: impl Fn(bool) -> bool) {}",
+        "#[component]\nfn A(b: bool) {}",
+        "fn a(b: Option<bool>) {}",
+    ] {
+        assert_eq!(broken("server/client/src/a.rs", &format!("{other}\n")), [], "{other}");
+    }
+    assert_eq!(broken("server/client/src/a/tests.rs", "fn a(b: bool) {}\n"), []);
+}
+
+#[test]
 fn manifest_that_names_a_crate_above_it_is_found() {
     let found = |home: &str, names: &str| {
         let text = format!("[package]\n{names}\n[lints]\nworkspace = true\n");
