@@ -58,17 +58,21 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::{ROWS_MAX, Rows};
-    use crate::http::compat::of_thread;
+    use model::ConversationId;
+
+    fn id(name: &str) -> ConversationId {
+        ConversationId::parse(name).unwrap()
+    }
 
     #[test]
     fn the_thread_that_was_touched_longest_ago_is_forgotten_first() {
         let rows = Rows::default();
         for number in 0..ROWS_MAX {
-            rows.describe(&of_thread(&format!("t{number}")), serde_json::Map::new());
+            rows.describe(&id(&format!("t{number}")), serde_json::Map::new());
         }
-        rows.describe(&of_thread("t0"), serde_json::Map::new());
-        rows.describe(&of_thread("one more"), serde_json::Map::new());
-        assert!(rows.get(&of_thread("t0")).is_some() && rows.get(&of_thread("t1")).is_none());
+        rows.describe(&id("t0"), serde_json::Map::new());
+        rows.describe(&id("one-more"), serde_json::Map::new());
+        assert!(rows.get(&id("t0")).is_some() && rows.get(&id("t1")).is_none());
         assert_eq!(rows.all().len(), ROWS_MAX);
     }
 }
