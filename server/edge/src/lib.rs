@@ -1,7 +1,7 @@
 //! What the network sees of the hub: everything that listens, serves and passes on.
 //!
-//! [`serve`] is the one entry, for the binary and for tests alike; [`Config`] says how the hub behaves. Events come in over HTTP, WebSockets, spans of
-//! OpenTelemetry and recorded calls of models; they go out as frames, streams, documents and in the dialects of other servers, and into sinks.
+//! [`serve`] is the one entry, for the binary and for tests alike; [`Config`] says how the hub behaves. Events come in over HTTP, `WebSocket`s, spans of
+//! `OpenTelemetry` and recorded calls of models; they go out as frames, streams, documents and in the dialects of other servers, and into sinks.
 //!
 //! The crate must never keep a conversation itself, nor decide what a run does next: that is `hub`'s and `agents`'. It decodes nothing by hand (`dialects`),
 //! reads no SQL, and names no client of HTTP (`upstream`, `client`).

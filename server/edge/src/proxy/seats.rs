@@ -1,4 +1,4 @@
-//! The places of WebSockets that pass through the proxy.
+//! The places of `WebSocket`s that pass through the proxy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
