@@ -14,7 +14,7 @@ const LEFT: [(&str, usize); 13] = [
     ("shared/encode/", 7),
     ("shared/exchange/", 14),
     ("server/log/", 7),
-    ("server/upstream/", 2),
+    ("server/upstream/", 1),
     ("server/client/", 0),
     ("server/hub/", 11),
     ("server/agents/", 6),
