@@ -274,6 +274,10 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// A ticket for everything so far, to be written in such a way that it survives the loss of power. Does not wait.
     fn sync(&self) -> Ticket;
 
+    /// Says that somebody waits until `ticket` is kept at `level`: the log writes soon, and as carefully as that level asks. Without it
+    /// a log gathers what comes for as long as suits it. Does not wait.
+    fn hasten(&self, _ticket: Ticket, _level: Durability) {}
+
     /// Counters for metrics.
     fn figures(&self) -> Figures {
         Figures::default()
@@ -351,6 +355,10 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
 /// [`Durability::Memory`].
 pub async fn reached(log: &dyn EventLog, ticket: Ticket, level: Durability) -> Result<(), LogError> {
     let mut progress = log.progress();
+    if let Some(settled) = settled(&progress.borrow_and_update(), ticket, level) {
+        return settled;
+    }
+    log.hasten(ticket, level);
     loop {
         if let Some(settled) = settled(&progress.borrow_and_update(), ticket, level) {
             return settled;

@@ -284,6 +284,10 @@ impl EventLog for SqliteLog {
         self.queue.put(Op::Sync)
     }
 
+    fn hasten(&self, ticket: Ticket, level: Durability) {
+        self.queue.hasten(ticket.0, level);
+    }
+
     fn figures(&self) -> Figures {
         self.queue.figures()
     }

@@ -185,13 +185,9 @@ impl Op {
         }
     }
 
-    /// Whether somebody waits for it.
+    /// Whether it is written at once. For events nobody waits but who says so, see [`crate::EventLog::hasten`].
     pub(super) fn is_urgent(&self) -> bool {
-        match self {
-            Self::Append(events) => events.level > Durability::Memory,
-            Self::Remove(_) | Self::Adopt(_) | Self::Sync => true,
-            _ => false,
-        }
+        matches!(self, Self::Remove(_) | Self::Adopt(_) | Self::Sync)
     }
 
     /// What it is, for those who read what was set aside.

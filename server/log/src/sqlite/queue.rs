@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
+use model::frame::Durability;
 use model::limits::CONVERSATIONS_MAX;
 use model::{ConversationId, Epoch, Seq};
 use parking_lot::{Condvar, Mutex};
@@ -19,7 +20,10 @@ use super::ops::{Op, Queued};
 use super::tails::{Tail, Tails};
 use crate::{Figures, Health, LogError, Progress, Ticket, Unwritten};
 
+mod gather;
 mod writing;
+
+use gather::Gather;
 
 /// How long what nobody waits for may lie until it is written: the longer, the more deltas are joined and the fewer
 /// pages are written.
@@ -68,8 +72,14 @@ pub(super) struct State {
     pub(super) tickets: u64,
     /// When the oldest of what waits came.
     since: Option<Instant>,
-    /// Whether somebody waits for it.
+    /// Whether it is to be written at once.
     pub(super) urgent: bool,
+    /// Who waits for events.
+    gather: Gather,
+    /// The newest ticket that the writer has taken.
+    taken: u64,
+    /// The newest ticket at which everything was asked to survive the loss of power.
+    sync_at: u64,
     tails: Tails,
     /// Conversations with a hole that were not named yet.
     unnamed: IndexSet<ConversationId>,
@@ -220,9 +230,28 @@ impl Queue {
         self.push(&mut state, op, head)
     }
 
+    /// Somebody waits until `ticket` is kept at `level`.
+    pub(super) fn hasten(&self, ticket: u64, level: Durability) {
+        let mut state = self.state.lock();
+        // One that was never given is never reached.
+        if ticket > state.tickets {
+            return;
+        }
+        match level {
+            Durability::Synced if state.sync_at < ticket => drop(self.push(&mut state, Op::Sync, None)),
+            Durability::Stored if state.taken < ticket && state.gather.waits() => {
+                self.work.notify_one();
+            }
+            _ => {}
+        }
+    }
+
     fn push(&self, state: &mut State, op: Op, head: Option<Seq>) -> Ticket {
         state.tickets += 1;
         let (ticket, bytes) = (state.tickets, op.bytes());
+        if op.is_synced() {
+            state.sync_at = ticket;
+        }
         if let (Some(conversation), Some(head)) = (op.conversation(), head) {
             state.tails.put(conversation, Tail::at(head, ticket));
         }
@@ -374,8 +403,10 @@ impl State {
                 self.ops.push_front(queued);
                 break;
             }
+            self.taken = queued.ticket;
             taken.push(queued);
         }
+        self.gather.written(Instant::now());
         if self.ops.is_empty() {
             self.since = None;
             self.urgent = false;

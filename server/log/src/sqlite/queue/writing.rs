@@ -42,9 +42,10 @@ impl Queue {
                 self.work.wait(&mut state);
                 continue;
             }
-            let due = since + GATHER;
+            let now = Instant::now();
+            let due = (since + GATHER).min(state.gather.due(now).unwrap_or(since + GATHER));
             let at_once = state.urgent || state.bytes >= GATHER_BYTES || state.stage != Stage::Open;
-            if at_once || self.work.wait_until(&mut state, due).timed_out() {
+            if at_once || due <= now || self.work.wait_until(&mut state, due).timed_out() {
                 return Next::Write(state.take());
             }
         }
