@@ -114,6 +114,8 @@ pub struct Progress {
     pub lost: Arc<BTreeSet<Ticket>>,
     /// Everything up to here survives the death of the hub.
     pub stored: Ticket,
+    /// Everything up to here is where lists and searches look. At or below `stored`.
+    pub indexed: Ticket,
     /// Everything up to here survives the loss of power.
     pub synced: Ticket,
     /// Whether the log writes at present.
@@ -127,6 +129,11 @@ impl Progress {
     /// Whether what `ticket` stands for survives the death of the hub.
     pub fn has(&self, ticket: Ticket) -> bool {
         ticket <= self.stored && !self.lost.contains(&ticket)
+    }
+
+    /// Whether what `ticket` stands for is where lists and searches look.
+    pub fn has_indexed(&self, ticket: Ticket) -> bool {
+        ticket <= self.indexed && self.has(ticket)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The list in the order of the newest activity, page by page.
 
-use event_log::{EventLog as _, MemoryLog, Options, SqliteLog};
+use event_log::{MemoryLog, Options, SqliteLog};
 use model::event::Kind;
 use model::{Envelope, Event, RunId};
 
