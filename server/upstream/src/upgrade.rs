@@ -1,0 +1,45 @@
+//! Requests that ask for another protocol, which has the connection to itself from then on.
+
+use std::error::Error;
+
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
+use hyper::http::header::HOST;
+use hyper::http::{HeaderValue, Uri};
+use hyper::{Request, Response};
+
+use crate::connect::Stream;
+use crate::error::{SendError, reason};
+use crate::http1;
+
+/// Sends `request` over a connection that is new.
+pub(crate) async fn upgrade<B>(
+    stream: Stream,
+    mut request: Request<B>,
+) -> Result<Response<Incoming>, SendError>
+where
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+{
+    let failed = |error: hyper::Error| SendError::Failed(reason(&error));
+    let (mut sender, connection) = http1::builder().handshake(stream).await.map_err(failed)?;
+    // Ends with the answer, or hands the connection over to whoever takes it.
+    tokio::spawn(async move {
+        if let Err(error) = connection.with_upgrades().await {
+            tracing::debug!(reason = reason(&error), "a connection for another protocol broke");
+        }
+    });
+    name_host(&mut request);
+    sender.send_request(request).await.map_err(failed)
+}
+
+/// Says in the headers, and there first, which host is meant; the line of the request has the path alone.
+fn name_host<B>(request: &mut Request<B>) {
+    let uri = request.uri();
+    let host = uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
+    let path = uri.path_and_query().map_or_else(Uri::default, |path| Uri::from(path.clone()));
+    *request.uri_mut() = path;
+    let rest = std::mem::take(request.headers_mut());
+    let headers = request.headers_mut();
+    headers.extend(host.map(|host| (HOST, host)));
+    headers.extend(rest);
+}
