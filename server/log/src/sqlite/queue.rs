@@ -323,6 +323,9 @@ impl Queue {
         }
         state.since.get_or_insert(now);
         state.ops.push_back(Queued { ticket, bytes, way, op });
+        if way == Way::Aside && state.pass_aside() {
+            self.progress.send_modify(|progress| progress.stored = progress.stored.max(Ticket(ticket)));
+        }
         if before <= self.bytes_max / 2 && state.bytes > self.bytes_max / 2 {
             self.progress.send_if_modified(|progress| {
                 // Who waits while nothing can be written, waits in vain, and stops what viewers see.

@@ -79,9 +79,11 @@ impl Queue {
     pub(in crate::sqlite) fn journaled(&self, entry: &NextEntry) {
         let mut state = self.state.lock();
         state.stored = state.stored.max(entry.last);
+        state.pass_aside();
+        let stored = Ticket(state.stored);
         #[cfg(any(test, feature = "testkit"))]
         state.strings.has_entry();
-        self.progress.send_modify(|progress| progress.stored = progress.stored.max(Ticket(entry.last)));
+        self.progress.send_modify(|progress| progress.stored = progress.stored.max(stored));
         drop(state);
         self.done.notify_all();
     }
@@ -101,6 +103,18 @@ impl Queue {
 }
 
 impl State {
+    /// Passes over what need not be stored and comes next. Whether there was any.
+    pub(super) fn pass_aside(&mut self) -> bool {
+        let (before, begin) = (self.stored, self.ops.partition_point(|queued| queued.ticket <= self.stored));
+        let next = self.ops.range(begin..);
+        // The writer may have what comes before.
+        if self.taken <= self.stored {
+            let aside = next.take_while(|queued| queued.way == Way::Aside);
+            self.stored = aside.last().map_or(before, |queued| queued.ticket);
+        }
+        self.stored > before
+    }
+
     /// What can be in the next entry; nothing when that is nothing.
     fn entry(&mut self) -> Option<NextEntry> {
         let begin = self.ops.partition_point(|queued| queued.ticket <= self.stored);

@@ -107,6 +107,8 @@ impl Queue {
         let mut state = self.state.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
         state.stored = state.stored.max(ticket);
+        state.pass_aside();
+        let stored = Ticket(state.stored);
         if state.journal_is_off && state.has_journal {
             // There is room again.
             state.journal_is_off = false;
@@ -119,7 +121,7 @@ impl Queue {
         state.tails.healed(ticket);
         let full = state.bytes > self.bytes_max / 2;
         self.progress.send_modify(|progress| {
-            progress.stored = progress.stored.max(Ticket(ticket));
+            progress.stored = progress.stored.max(stored);
             progress.indexed = progress.indexed.max(Ticket(ticket));
             if synced {
                 progress.synced = progress.synced.max(Ticket(ticket));

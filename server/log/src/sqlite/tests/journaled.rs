@@ -145,3 +145,17 @@ fn i9_a_conversation_that_went_does_not_come_back_out_of_the_journal() {
     drop((log, hand));
     assert!(after.open().load(&id("c")).unwrap().is_none());
 }
+
+#[test]
+fn what_only_saves_time_keeps_nobody_waiting_and_counts_as_nothing_that_may_be_lost() {
+    let disk = Disk::new();
+    let (log, hand) = half_written(&disk, 3);
+    log.list_as(vec![row("c", &testkit::folded(&events(1, 3, 20)), 1)]);
+    let progress = log.progress().borrow().clone();
+    assert_eq!(progress.stored, log.figures().taken);
+    assert!(progress.indexed < progress.stored);
+    let ticket = append(&log, "c", 3, &events(4, 4, 20));
+    assert!(!log.progress().borrow().has(ticket));
+    hand.write_entry();
+    assert!(log.progress().borrow().has(ticket));
+}
