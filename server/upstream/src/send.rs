@@ -26,7 +26,7 @@ use model::limits::PROXY_CONNECT_MS;
 
 use crate::config::Upstream;
 use crate::connect::Connector;
-use crate::egress::{Outside, TlsError};
+use crate::egress::{Egress, TlsError};
 use crate::error::{SendError, reason};
 use crate::http1::Form;
 use crate::http2::Http2;
@@ -67,13 +67,13 @@ where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
     /// For one upstream.
-    pub(crate) fn new(upstream: &Upstream, outside: &Outside) -> Result<Self, TlsError> {
-        let detour = outside.detour(upstream);
+    pub(crate) fn new(upstream: &Upstream, egress: &Egress) -> Result<Self, TlsError> {
+        let detour = egress.detour(upstream);
         if let Some(proxy) = detour.place() {
             tracing::info!(upstream = upstream.name(), %proxy, "is reached through the proxy of the environment");
         }
         let form = if detour.is_asked() { Form::Absolute } else { Form::Origin };
-        let pool = Pool::new(Connector::new(upstream, outside)?);
+        let pool = Pool::new(Connector::new(upstream, egress)?);
         Ok(Self { pool: Arc::new(pool), form, key: detour.key().cloned() })
     }
 

@@ -16,7 +16,7 @@ const LEFT: [(&str, usize); 13] = [
     ("server/log/", 7),
     ("server/upstream/", 1),
     ("server/client/", 0),
-    ("server/hub/", 11),
+    ("server/hub/", 10),
     ("server/agents/", 6),
     ("server/edge/", 10),
     ("server/fanlight/", 6),

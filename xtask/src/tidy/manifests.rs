@@ -10,7 +10,7 @@ const SEES: [(&str, &[&str]); 13] = [
     ("shared/exchange", &["dialects", "model"]),
     ("server/log", &["model"]),
     ("server/upstream", &["model"]),
-    ("server/client", &["model"]),
+    ("server/client", &["model", "upstream"]),
     ("server/hub", &["event-log", "model"]),
     ("server/agents", &["dialects", "encode", "event-log", "exchange", "hub", "model", "upstream"]),
     (

@@ -2,22 +2,19 @@
 
 use http_body_util::Full;
 use hyper_rustls::MaybeHttpsStream;
-use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::TokioIo;
-use rustls::RootCertStore;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::config::{Api, Upstream};
-use crate::egress::Outside;
+use crate::egress::Egress;
 
 type TestPool = Pool<Full<Bytes>>;
 
 fn pool() -> TestPool {
     let upstream = Upstream::new("x", "http://127.0.0.1:1", Api::OpenAi).unwrap();
-    let outside = Outside { roots: Arc::new(RootCertStore::empty()), proxies: Matcher::builder().build() };
-    Pool::new(Connector::new(&upstream, &outside).unwrap())
+    Pool::new(Connector::new(&upstream, &Egress::direct()).unwrap())
 }
 
 async fn streams() -> (crate::connect::Stream, TcpStream) {

@@ -1,9 +1,7 @@
 //! Tests of the way out.
 
 use hyper_rustls::MaybeHttpsStream;
-use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::TokioIo;
-use rustls::RootCertStore;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -16,8 +14,7 @@ type Text = http_body_util::Full<Bytes>;
 
 fn sender(url: &str) -> Sender<Text> {
     let upstream = Upstream::new("x", url, Api::OpenAi).unwrap();
-    let outside = Outside { roots: Arc::new(RootCertStore::empty()), proxies: Matcher::builder().build() };
-    Sender::new(&upstream, &outside).unwrap()
+    Egress::direct().sender(&upstream).unwrap()
 }
 
 async fn in_time<T>(work: impl Future<Output = T>) -> T {
