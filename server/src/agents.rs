@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use compact_str::{CompactString, format_compact};
 use dialects::Decoded;
-use exchange::Offered;
+use exchange::OfferedTool;
 use model::event::{Kind, Message};
 use model::{ConversationId, MessageId, Position, RunId, ToolCallId};
 use parking_lot::Mutex;
@@ -85,7 +85,7 @@ pub(crate) struct Turn {
     /// What the run is to be called; it gets a name of its own where it is not said, or another run has the name.
     pub(crate) run: Option<RunId>,
     /// Tools that the caller executes: a run that calls one ends with the call.
-    pub(crate) tools: Vec<Offered>,
+    pub(crate) tools: Vec<OfferedTool>,
     /// What whoever asks keeps for itself in the run.
     pub(crate) note: Option<Kind>,
     /// Who asks, and how the run is to go.

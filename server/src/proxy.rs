@@ -39,7 +39,7 @@ use std::thread::available_parallelism;
 use axum::body::{Bytes, HttpBody};
 use compact_str::CompactString;
 use event_log::blocking;
-use exchange::Joiner;
+use exchange::CallJoiner;
 use hub::Count;
 use model::code::ErrorCode;
 use parking_lot::Mutex;
@@ -77,7 +77,7 @@ pub(crate) struct Proxy {
     order: Arc<Order>,
     recorders: Threads,
     lull: QuietWait,
-    joiner: Mutex<Joiner>,
+    joiner: Mutex<CallJoiner>,
     floors: Floors,
     waiting: Waiting,
     sockets: Sockets,

@@ -1,6 +1,6 @@
 //! Recordings that are dropped on the page: the same decoders, in the browser, with and without a hub.
 
-use dialects::recording::Recording;
+use dialects::recording::RecordingReader;
 use dialects::{DecodeOptions, decoder, detect};
 use model::dialect::DECODED;
 use model::{View, snapshot};
@@ -24,7 +24,8 @@ pub(crate) async fn drop_file(page: &Page, name: &str, bytes: &[u8]) {
 }
 
 fn native(dialect: &str, bytes: &[u8]) -> View {
-    let mut recording = Recording::new(decoder(dialect, DecodeOptions::default()).expect("it is known"));
+    let mut recording =
+        RecordingReader::new(decoder(dialect, DecodeOptions::default()).expect("it is known"));
     recording.feed(bytes, &mut |_| {});
     recording.end(&mut |_| {});
     recording.into_view()

@@ -1,7 +1,7 @@
 //! Bad input: each kind a named error or a counted anomaly, and the rest of the conversation intact.
 
 use model::code::ErrorCode;
-use model::frame::{ClientFrame, ServerFrame, Wish};
+use model::frame::{ClientFrame, ServerFrame, SubscriptionOptions};
 use tests::Hub;
 use tests::wire::{Came, Wire};
 
@@ -114,8 +114,13 @@ async fn an_unknown_frame_and_text_that_is_none_are_named_and_the_socket_stays()
         assert_eq!(code, ErrorCode::BadRequest);
         assert!(message.contains(part), "{message}");
     }
-    wire.send(&ClientFrame::Sub { sub: 1, conv: "c".parse().unwrap(), have: None, wish: Wish::default() })
-        .await;
+    wire.send(&ClientFrame::Sub {
+        sub: 1,
+        conv: "c".parse().unwrap(),
+        have: None,
+        wish: SubscriptionOptions::default(),
+    })
+    .await;
     assert!(matches!(wire.frame().await, ServerFrame::Subbed { sub: 1, .. }));
 }
 
@@ -154,13 +159,18 @@ async fn i7_more_subscriptions_than_the_limit_are_refused() {
             sub,
             conv: format!("c{sub}").parse().unwrap(),
             have: None,
-            wish: Wish::default(),
+            wish: SubscriptionOptions::default(),
         })
         .await;
     }
     assert_eq!(error(&mut wire).await, (Some(most), ErrorCode::TooMany));
-    wire.send(&ClientFrame::Sub { sub: 0, conv: "c".parse().unwrap(), have: None, wish: Wish::default() })
-        .await;
+    wire.send(&ClientFrame::Sub {
+        sub: 0,
+        conv: "c".parse().unwrap(),
+        have: None,
+        wish: SubscriptionOptions::default(),
+    })
+    .await;
     assert_eq!(error(&mut wire).await, (Some(0), ErrorCode::SubscriptionInUse));
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use model::frame::{ClientFrame, ServerFrame, Wish};
+use model::frame::{ClientFrame, ServerFrame, SubscriptionOptions};
 use model::lens::{Agents, Kinds, Level};
 use model::{AgentId, Lens, View, snapshot};
 use tests::wait::within;
@@ -111,7 +111,7 @@ async fn a_viewer_that_wishes_for_fewer_frames_gets_fewer_with_the_same_in_them(
     let mut quick = hub.view("c").await;
     quick.live().await;
     let mut wire = Wire::connect(hub.address()).await;
-    let wish = Wish { min_interval_ms: 500, ..Wish::default() };
+    let wish = SubscriptionOptions { min_interval_ms: 500, ..SubscriptionOptions::default() };
     wire.send(&ClientFrame::Sub { sub: 1, conv: "c".parse().unwrap(), have: None, wish }).await;
     while !matches!(wire.frame().await, ServerFrame::Live { .. }) {}
     let began = Instant::now();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use model::Lens;
-use model::frame::{ClientFrame, ServerFrame, Wish};
+use model::frame::{ClientFrame, ServerFrame, SubscriptionOptions};
 use model::ids::ConversationId;
 use tests::hub::binary;
 use tests::raw;
@@ -211,7 +211,7 @@ async fn send_keys(address: SocketAddr) -> usize {
 async fn watcher(address: SocketAddr) -> Wire {
     let mut wire = Wire::connect(address).await;
     let conv = ConversationId::parse("watched").unwrap();
-    let wish = Wish::of(Lens::default());
+    let wish = SubscriptionOptions::of(Lens::default());
     wire.send(&ClientFrame::Sub { sub: 1, conv, have: None, wish }).await;
     loop {
         if matches!(wire.frame().await, ServerFrame::Subbed { .. }) {

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use futures_util::StreamExt as _;
 use model::frame::{ServerFrame, parse_server};
 use model::lens::Level;
-use model::tracker::{Outcome, Tracker};
+use model::tracker::{FrameOutcome, Tracker};
 use model::{Lens, snapshot};
 use tests::Hub;
 use tests::wait::within;
@@ -123,7 +123,7 @@ async fn follow(answer: reqwest::Response, tracker: &mut Tracker, seq: u64) -> S
 
 fn take(tracker: &mut Tracker, mut frame: ServerFrame) {
     let outcome = tracker.take(&mut frame, &mut |_| {});
-    assert!(!matches!(outcome, Outcome::Gap { .. }), "{outcome:?}");
+    assert!(!matches!(outcome, FrameOutcome::Gap { .. }), "{outcome:?}");
 }
 
 #[tokio::test]

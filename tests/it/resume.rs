@@ -170,7 +170,7 @@ async fn a_viewer_may_come_before_the_conversation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_socket_holds_many_subscriptions() {
-    use model::frame::{ClientFrame, ServerFrame, Wish};
+    use model::frame::{ClientFrame, ServerFrame, SubscriptionOptions};
     let hub = Hub::start().await;
     let mut wire = tests::wire::Wire::connect(hub.address()).await;
     let name = |sub: u32| format!("c{sub}");
@@ -179,7 +179,7 @@ async fn one_socket_holds_many_subscriptions() {
             sub,
             conv: name(sub).parse().unwrap(),
             have: None,
-            wish: Wish::default(),
+            wish: SubscriptionOptions::default(),
         })
         .await;
     }

@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use model::frame::{ClientFrame, Rung, ServerFrame, Wish};
+use model::frame::{ClientFrame, Rung, ServerFrame, SubscriptionOptions};
 use model::ids::ConversationId;
-use model::tracker::{Outcome, Tracker};
+use model::tracker::{FrameOutcome, Tracker};
 use model::{Lens, View, snapshot};
 
 use crate::wait::patiently;
@@ -85,7 +85,7 @@ impl Viewer {
     /// Comes back over `wire` with the position that it has.
     pub async fn resume_over(&mut self, mut wire: Wire) {
         let (conv, have) = (self.conversation.clone(), self.tracker.position());
-        let wish = Wish::of(self.tracker.lens().clone());
+        let wish = SubscriptionOptions::of(self.tracker.lens().clone());
         wire.send(&ClientFrame::Sub { sub: SUB, conv, have, wish }).await;
         self.wire = Some(wire);
     }
@@ -152,15 +152,16 @@ impl Viewer {
             _ => {}
         }
         match self.tracker.take(&mut frame, &mut |_| {}) {
-            Outcome::Applied(events) => {
+            FrameOutcome::Applied(events) => {
                 self.seen.batches += 1;
                 self.seen.events += events.len();
             }
-            Outcome::Replaced => self.seen.snapshots += 1,
-            Outcome::Drift { .. } => self.seen.drifts += 1,
-            Outcome::Subscribed { .. } | Outcome::Live | Outcome::Piece => {}
-            Outcome::NotForUs if matches!(copy, ServerFrame::Lag { .. } | ServerFrame::Presence { .. }) => {}
-            Outcome::NotForUs if matches!(copy, ServerFrame::Health { .. }) => {}
+            FrameOutcome::Replaced => self.seen.snapshots += 1,
+            FrameOutcome::Drift { .. } => self.seen.drifts += 1,
+            FrameOutcome::Subscribed { .. } | FrameOutcome::Live | FrameOutcome::Piece => {}
+            FrameOutcome::NotForUs
+                if matches!(copy, ServerFrame::Lag { .. } | ServerFrame::Presence { .. }) => {}
+            FrameOutcome::NotForUs if matches!(copy, ServerFrame::Health { .. }) => {}
             odd => panic!("{odd:?} at {} by {copy:?}", self.tracker.view().seq),
         }
         copy

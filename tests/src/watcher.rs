@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use model::frame::{ClientFrame, Wish};
+use model::frame::{ClientFrame, SubscriptionOptions};
 use model::ids::ConversationId;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
@@ -39,7 +39,7 @@ impl Watcher {
     pub async fn connect(address: SocketAddr, conversation: &str) -> Self {
         let mut wire = Wire::connect(address).await;
         let conv = ConversationId::parse(conversation).expect("a name");
-        wire.send(&ClientFrame::Sub { sub: 1, conv, have: None, wish: Wish::default() }).await;
+        wire.send(&ClientFrame::Sub { sub: 1, conv, have: None, wish: SubscriptionOptions::default() }).await;
         Self { wire, position: 0 }
     }
 

@@ -23,8 +23,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use model::code::{CloseCode, ErrorCode};
-use model::frame::{ClientFrame, Pub, ServerFrame, Sub, Wish};
-use model::tracker::{Outcome, Tracker};
+use model::frame::{ClientFrame, Pub, ServerFrame, SubscriptionId, SubscriptionOptions};
+use model::tracker::{FrameOutcome, Tracker};
 use model::{ConversationId, Epoch, Position, Seq, View};
 
 use super::HubAddress;
@@ -42,13 +42,13 @@ enum Subscription {
 }
 
 impl Subscription {
-    fn frame(&self, sub: Sub) -> ClientFrame {
+    fn frame(&self, sub: SubscriptionId) -> ClientFrame {
         match self {
             Self::Conversation { conversation, tracker, min_interval_ms } => ClientFrame::Sub {
                 sub,
                 conv: conversation.clone(),
                 have: tracker.position(),
-                wish: Wish { lens: tracker.lens().clone(), min_interval_ms: *min_interval_ms },
+                wish: SubscriptionOptions { lens: tracker.lens().clone(), min_interval_ms: *min_interval_ms },
             },
             Self::Fleet => ClientFrame::Watch { sub, limit: None },
         }
@@ -60,8 +60,8 @@ impl Subscription {
 pub struct Session {
     address: HubAddress,
     link: Option<Link>,
-    subscriptions: BTreeMap<Sub, Subscription>,
-    next_sub: Sub,
+    subscriptions: BTreeMap<SubscriptionId, Subscription>,
+    next_sub: SubscriptionId,
     comeback: Reconnection,
     connections: u64,
 }
@@ -91,12 +91,16 @@ impl Session {
     }
 
     /// Views `conversation` from where it stands. It may not exist yet.
-    pub async fn subscribe(&mut self, conversation: ConversationId) -> Sub {
-        self.subscribe_as(conversation, Wish::default()).await
+    pub async fn subscribe(&mut self, conversation: ConversationId) -> SubscriptionId {
+        self.subscribe_as(conversation, SubscriptionOptions::default()).await
     }
 
     /// The same, for who wants less than everything at once.
-    pub async fn subscribe_as(&mut self, conversation: ConversationId, wish: Wish) -> Sub {
+    pub async fn subscribe_as(
+        &mut self,
+        conversation: ConversationId,
+        wish: SubscriptionOptions,
+    ) -> SubscriptionId {
         let tracker = Box::new(Tracker::through(wish.lens));
         let min_interval_ms = wish.min_interval_ms;
         self.add(Subscription::Conversation { conversation, tracker, min_interval_ms }).await
@@ -104,8 +108,13 @@ impl Session {
 
     /// Views `conversation` with the events after `have`, onto `view` as it was there (an empty one when only the
     /// events are of interest).
-    pub async fn resume(&mut self, conversation: ConversationId, have: Position, view: View) -> Sub {
-        self.resume_as(conversation, have, view, Wish::default()).await
+    pub async fn resume(
+        &mut self,
+        conversation: ConversationId,
+        have: Position,
+        view: View,
+    ) -> SubscriptionId {
+        self.resume_as(conversation, have, view, SubscriptionOptions::default()).await
     }
 
     /// The same, for who wants less than everything at once; `view` is as it was seen.
@@ -114,8 +123,8 @@ impl Session {
         conversation: ConversationId,
         have: Position,
         mut view: View,
-        wish: Wish,
-    ) -> Sub {
+        wish: SubscriptionOptions,
+    ) -> SubscriptionId {
         view.seq = have.seq;
         let tracker = Box::new(Tracker::resume(wish.lens, have.epoch, view));
         let min_interval_ms = wish.min_interval_ms;
@@ -123,11 +132,11 @@ impl Session {
     }
 
     /// Views the list of conversations.
-    pub async fn watch(&mut self) -> Sub {
+    pub async fn watch(&mut self) -> SubscriptionId {
         self.add(Subscription::Fleet).await
     }
 
-    async fn add(&mut self, subscription: Subscription) -> Sub {
+    async fn add(&mut self, subscription: Subscription) -> SubscriptionId {
         let sub = self.next_sub;
         self.next_sub = self.next_sub.saturating_add(1);
         let frame = subscription.frame(sub);
@@ -137,14 +146,14 @@ impl Session {
     }
 
     /// Ends a subscription.
-    pub async fn unsubscribe(&mut self, sub: Sub) {
+    pub async fn unsubscribe(&mut self, sub: SubscriptionId) {
         if self.subscriptions.remove(&sub).is_some() {
             self.send(&ClientFrame::Unsub { sub }).await;
         }
     }
 
     /// Asks for the snapshot of a subscription.
-    pub async fn resync(&mut self, sub: Sub) {
+    pub async fn resync(&mut self, sub: SubscriptionId) {
         self.send(&ClientFrame::Resync { sub }).await;
     }
 
@@ -155,17 +164,17 @@ impl Session {
     }
 
     /// The folded view of a subscription; nothing for one that is none, or not of a conversation.
-    pub fn view(&self, sub: Sub) -> Option<&View> {
+    pub fn view(&self, sub: SubscriptionId) -> Option<&View> {
         self.tracker(sub).map(Tracker::view)
     }
 
     /// Where a subscription stands; nothing before the first answer.
-    pub fn position(&self, sub: Sub) -> Option<Position> {
+    pub fn position(&self, sub: SubscriptionId) -> Option<Position> {
         self.tracker(sub).and_then(Tracker::position)
     }
 
     /// Whether a subscription has everything that there was when it began.
-    pub fn is_live(&self, sub: Sub) -> bool {
+    pub fn is_live(&self, sub: SubscriptionId) -> bool {
         self.tracker(sub).is_some_and(Tracker::is_live)
     }
 
@@ -174,7 +183,7 @@ impl Session {
         self.connections
     }
 
-    fn tracker(&self, sub: Sub) -> Option<&Tracker> {
+    fn tracker(&self, sub: SubscriptionId) -> Option<&Tracker> {
         match self.subscriptions.get(&sub)? {
             Subscription::Conversation { tracker, .. } => Some(tracker),
             Subscription::Fleet => None,
@@ -184,7 +193,7 @@ impl Session {
     /// Takes updates until the view of `sub` is as wanted. Has no deadline of its own; put a timeout around it.
     pub async fn until(
         &mut self,
-        sub: Sub,
+        sub: SubscriptionId,
         mut wanted: impl FnMut(&View) -> bool,
     ) -> Result<&View, SessionError> {
         while !wanted(self.view(sub).ok_or(SessionError::NoSubscription(sub))?) {
@@ -194,14 +203,14 @@ impl Session {
     }
 
     /// Takes updates until `sub` has everything that there was when it began.
-    pub async fn until_live(&mut self, sub: Sub) -> Result<&View, SessionError> {
+    pub async fn until_live(&mut self, sub: SubscriptionId) -> Result<&View, SessionError> {
         while self.view(sub).is_some() && !self.is_live(sub) {
             self.advance(sub).await?;
         }
         self.view(sub).ok_or(SessionError::NoSubscription(sub))
     }
 
-    async fn advance(&mut self, waited_for: Sub) -> Result<(), SessionError> {
+    async fn advance(&mut self, waited_for: SubscriptionId) -> Result<(), SessionError> {
         match self.next().await? {
             Update::Refused { sub: Some(sub), code, message, .. } if sub == waited_for => {
                 Err(SessionError::Refused { url: self.address.clone(), code, message })
@@ -340,7 +349,7 @@ impl Session {
     }
 
     /// Asks for what is dead of what the heartbeat speaks of.
-    async fn revive(&mut self, heads: &BTreeMap<Sub, (Epoch, Seq)>) {
+    async fn revive(&mut self, heads: &BTreeMap<SubscriptionId, (Epoch, Seq)>) {
         let mut dead = Vec::new();
         for (sub, subscription) in &mut self.subscriptions {
             if let Subscription::Conversation { tracker, .. } = subscription
@@ -355,7 +364,7 @@ impl Session {
     }
 
     /// Subscribes to what the hub has forgotten.
-    async fn ask_again(&mut self, sub: Sub) {
+    async fn ask_again(&mut self, sub: SubscriptionId) {
         if let Some(subscription) = self.subscriptions.get(&sub) {
             let frame = subscription.frame(sub);
             self.send(&frame).await;
@@ -363,20 +372,20 @@ impl Session {
     }
 
     /// Applies a frame of a subscription.
-    async fn track(&mut self, sub: Sub, mut frame: ServerFrame) -> Option<Update> {
+    async fn track(&mut self, sub: SubscriptionId, mut frame: ServerFrame) -> Option<Update> {
         // A frame of a subscription that was ended in the meantime is none of ours.
         let Subscription::Conversation { tracker, .. } = self.subscriptions.get_mut(&sub)? else {
             return None;
         };
         let mut changes = Vec::new();
         let update = match tracker.take(&mut frame, &mut |change| changes.push(change)) {
-            Outcome::Subscribed { why } => return Some(Update::Subscribed { sub, why }),
-            Outcome::Replaced => return Some(Update::Snapshot { sub }),
-            Outcome::Live => return Some(Update::Live { sub }),
-            Outcome::Piece | Outcome::Duplicate | Outcome::NotForUs => return None,
-            Outcome::Drift { run, part } => Update::Drift { sub, run, part },
-            Outcome::Gap { expected, from } => Update::Gap { sub, expected, from },
-            Outcome::Applied(_) => {
+            FrameOutcome::Subscribed { why } => return Some(Update::Subscribed { sub, why }),
+            FrameOutcome::Replaced => return Some(Update::Snapshot { sub }),
+            FrameOutcome::Live => return Some(Update::Live { sub }),
+            FrameOutcome::Piece | FrameOutcome::Duplicate | FrameOutcome::NotForUs => return None,
+            FrameOutcome::Drift { run, part } => Update::Drift { sub, run, part },
+            FrameOutcome::Gap { expected, from } => Update::Gap { sub, expected, from },
+            FrameOutcome::Applied(_) => {
                 let ServerFrame::Batch { from, to, ts, ev, .. } = frame else { return None };
                 return Some(Update::Events { sub, from, to, sent_at: ts, events: ev, changes });
             }

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use exchange::Offered;
+use exchange::OfferedTool;
 use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, RunUpdate, ToolState};
 use model::view::{RunView, TopItem};
 use model::{Json, ToolCallId, View};
@@ -98,7 +98,7 @@ pub(super) struct Parts {
     /// Told what a person is asked about.
     pub(super) asked: Arc<AskedAbout>,
     /// Tools that whoever asked for the run executes.
-    pub(super) tools: Arc<[Offered]>,
+    pub(super) tools: Arc<[OfferedTool]>,
     /// Who asked for the run, and how it is to go.
     pub(super) terms: Terms,
 }

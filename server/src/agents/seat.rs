@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use exchange::Offered;
+use exchange::OfferedTool;
 use model::limits::RUNS_AT_ONCE_MAX;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -90,7 +90,7 @@ impl Seat {
         &self,
         (kind, way): (KnownKind, Way),
         Reins { stop, words, waits, asked }: Reins,
-        (tools, terms): (Arc<[Offered]>, Terms),
+        (tools, terms): (Arc<[OfferedTool]>, Terms),
         is_there: bool,
     ) -> Result<Work, PublishError> {
         let (shared, place) = (Arc::clone(&self.shared), self.place.clone());

@@ -8,7 +8,7 @@ use axum::http::header::DATE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use axum::response::{IntoResponse as _, Response};
-use exchange::{Api, SESSION_HEADERS};
+use exchange::{ModelApi, SESSION_HEADERS};
 use httpdate::parse_http_date;
 use model::ConversationId;
 use model::code::ErrorCode;
@@ -100,7 +100,7 @@ fn facts(
     parts: &Parts,
     target: &Target<'_>,
     ours: Option<&HeaderValue>,
-    api: fn(upstream::Api, &Method, &str) -> Option<Api>,
+    api: fn(upstream::Api, &Method, &str) -> Option<ModelApi>,
 ) -> Result<Option<Facts>, Problem> {
     let named = params::text(&parts.headers, CONVERSATION.as_str())?;
     let named = named.map(target::conversation).transpose()?;

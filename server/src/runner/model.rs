@@ -6,7 +6,7 @@ use bytes::Bytes;
 use compact_str::CompactString;
 use dialects::{DecodeOptions, Decoded, decoder};
 use event_log::{Ticket, reached, room};
-use exchange::Offered;
+use exchange::OfferedTool;
 use http_body_util::Full;
 use hyper::Request;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -51,7 +51,7 @@ pub(super) struct Call {
     pub(super) conversation: ConversationId,
     pub(super) run: RunId,
     /// Tools that whoever asked for the run executes.
-    pub(super) tools: Arc<[Offered]>,
+    pub(super) tools: Arc<[OfferedTool]>,
     /// The model is to call no tools.
     pub(super) without_tools: bool,
     /// Tells the answer from others.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use compact_str::CompactString;
 use event_log::reached;
-use exchange::Offered;
+use exchange::OfferedTool;
 use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult};
 use model::frame::Durability;
 use model::{ConversationId, RunId, ToolCallId};
@@ -89,7 +89,7 @@ pub(crate) struct Shell {
     inbox: mpsc::Receiver<Note>,
     notes: mpsc::Sender<Note>,
     /// Tools that whoever asked for the run executes.
-    tools: Arc<[Offered]>,
+    tools: Arc<[OfferedTool]>,
     /// How the run is to go.
     terms: Terms,
     /// The calls that are executed. To drop one of these lets it be.
@@ -123,7 +123,7 @@ pub(crate) struct Parts {
     /// Told what a person is asked about.
     pub(crate) asked: Arc<AskedAbout>,
     /// Tools that whoever asked for the run executes.
-    pub(crate) tools: Arc<[Offered]>,
+    pub(crate) tools: Arc<[OfferedTool]>,
     /// How the run is to go.
     pub(crate) terms: Terms,
 }

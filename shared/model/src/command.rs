@@ -16,14 +16,14 @@ pub struct Command {
     pub id: CompactString,
     /// What is to be done.
     #[serde(flatten)]
-    pub deed: Deed,
+    pub deed: CommandAction,
 }
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "command", rename_all = "snake_case")]
-pub enum Deed {
+pub enum CommandAction {
     /// A message to an agent, which answers it. One that is at work here is told with its next request.
     Say {
         /// The agent.

@@ -10,14 +10,14 @@ use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{CONVERSATION_ID_BYTES_MAX, ID_BYTES_MAX};
-use crate::print::Printer;
+use crate::print::Fingerprint;
 
 /// `text` within [`ID_BYTES_MAX`]: itself, or its beginning and the hash of the whole.
 fn bounded(text: &str) -> CompactString {
     if text.len() <= ID_BYTES_MAX {
         return CompactString::new(text);
     }
-    let print = Printer::name_of(&[text]);
+    let print = Fingerprint::name_of(&[text]);
     let mut end = ID_BYTES_MAX.saturating_sub(print.len() + 1);
     while !text.is_char_boundary(end) {
         end = end.saturating_sub(1);

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use dialects::Decoded;
 use encode::{Encode, EncodeOptions, encoding};
-use model::recording::Clock;
+use model::recording::RecordingClock;
 
 use super::input::each_piece;
 use super::native::decoder;
@@ -24,7 +24,7 @@ pub(crate) fn run(
     })?;
     let options =
         EncodeOptions { conversation: args.conversation.as_str().into(), ..EncodeOptions::default() };
-    let mut stream = Stream { encoder: encoding.encoder(&options), clock: Clock::default() };
+    let mut stream = Stream { encoder: encoding.encoder(&options), clock: RecordingClock::default() };
     let mut decoded = Decoded::default();
     let mut out = Vec::new();
     each_piece(input, |bytes| {
@@ -43,7 +43,7 @@ pub(crate) fn run(
 /// What is written.
 struct Stream {
     encoder: Box<dyn Encode>,
-    clock: Clock,
+    clock: RecordingClock,
 }
 
 impl Stream {

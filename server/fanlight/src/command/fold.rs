@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 
-use dialects::recording::Recording;
+use dialects::recording::RecordingReader;
 use model::View;
 use model::summary::summary;
 
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &FoldArgs, input: impl Read, mut output: Output<impl Wri
 }
 
 fn folded(dialect: &Spoken, text_calls: bool, input: impl Read) -> Result<View, Failure> {
-    let mut recording = Recording::new(decoder(dialect, text_calls)?);
+    let mut recording = RecordingReader::new(decoder(dialect, text_calls)?);
     each_piece(input, |bytes| {
         recording.feed(bytes, &mut |_change| {});
         Ok(())

@@ -3,8 +3,8 @@
 use std::io::{IsTerminal as _, Write};
 
 use client::{Session, SessionError, Update};
-use model::frame::{SnapshotReason, Sub, Wish};
-use model::until::{Until, Watch};
+use model::frame::{SnapshotReason, SubscriptionId, SubscriptionOptions};
+use model::until::{Until, UntilWatch};
 use model::{Envelope, Kind, Lens, Position, View};
 
 use super::{Failure, Output, output, runtime, terminal};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &TailArgs, output: Output) -> Result<(), Failure> {
     let mut tail = Tail {
         output,
         printer,
-        until: args.until.clone().map(|until| Watch::new(until, None)),
+        until: args.until.clone().map(|until| UntilWatch::new(until, None)),
         outage: false,
     };
     runtime::one_thread()?.block_on(async {
@@ -47,7 +47,7 @@ enum Printer {
 struct Tail<W> {
     output: Output<W>,
     printer: Printer,
-    until: Option<Watch>,
+    until: Option<UntilWatch>,
     /// Whether it was said that the hub is not there.
     outage: bool,
 }
@@ -55,7 +55,7 @@ struct Tail<W> {
 impl<W: Write> Tail<W> {
     async fn follow(&mut self, args: &TailArgs) -> Result<(), Failure> {
         let mut session = Session::new(args.hub.address());
-        let wish = Wish::of(Lens { level: args.level.into(), ..Lens::default() });
+        let wish = SubscriptionOptions::of(Lens { level: args.level.into(), ..Lens::default() });
         let sub = match args.from.clone() {
             Some(have) => session.resume_as(args.conversation.clone(), have, View::default(), wish).await,
             None => session.subscribe_as(args.conversation.clone(), wish).await,
@@ -71,7 +71,7 @@ impl<W: Write> Tail<W> {
     }
 
     /// Shows an update. True when what was waited for has happened.
-    fn take(&mut self, session: &Session, sub: Sub, update: Update) -> Result<bool, Failure> {
+    fn take(&mut self, session: &Session, sub: SubscriptionId, update: Update) -> Result<bool, Failure> {
         let Some(view) = session.view(sub) else { return Ok(false) };
         match update {
             Update::Connected(_) if self.outage => {
@@ -89,7 +89,8 @@ impl<W: Write> Tail<W> {
             }
             Update::Snapshot { .. } => self.snapshot(session.position(sub), view)?,
             Update::Events { events, .. } => {
-                let ends = |watch: &Watch| *watch.until() == Until::RunEnd && events.iter().any(ends_run);
+                let ends =
+                    |watch: &UntilWatch| *watch.until() == Until::RunEnd && events.iter().any(ends_run);
                 let ended = self.until.as_ref().is_some_and(ends);
                 self.events(events, view)?;
                 // Before everything is there, only what comes counts: a run that was over long ago is none to wait for.

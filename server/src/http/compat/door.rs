@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use compact_str::CompactString;
-use encode::Encoding;
+use encode::EncoderSpec;
 
 use crate::config::Config;
 
@@ -47,7 +47,7 @@ impl HangUp {
 }
 
 /// How long a stream is silent before it shows that it is alive. `door` is nothing for those who only watch.
-pub(in crate::http) fn ping(config: &Config, encoding: &Encoding, door: Option<&str>) -> Duration {
+pub(in crate::http) fn ping(config: &Config, encoding: &EncoderSpec, door: Option<&str>) -> Duration {
     let of_door = door.and_then(|door| config.compat.get(door)?.ping);
     of_door.or(config.sse_ping).unwrap_or(Duration::from_millis(encoding.ping_ms))
 }
