@@ -298,7 +298,7 @@ impl Agents {
             KnownKind::Runner(config) => &config.provider.upstream,
             KnownKind::Remote(config) => &config.upstream,
         };
-        let way = known.way.get_or_init(|| shared.proxy.way(upstream).map_err(|error| error.to_string()));
+        let way = known.way.get_or_init(|| shared.egress.sender(upstream).map_err(|error| error.to_string()));
         let way = way.clone().map_err(|error| StartError::NoWay(name.clone(), error))?;
         Ok((known.kind.clone(), way))
     }

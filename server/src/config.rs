@@ -8,13 +8,13 @@ use std::time::Duration;
 use compact_str::CompactString;
 use dialects::custom::UserDialect;
 use model::limits;
+use upstream::Upstream;
 
 pub use crate::agents::settings::{
     AgentConfig, AgentKind, Filled, FilledHeader, ModelApi, Provider, ProviderError, Reach, RemoteConfig,
     RemoteKind, RunnerConfig, StreamFile, StreamSink, StreamSocket, StreamTarget, ToolServer,
 };
 pub use crate::http::compat::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
-pub use crate::proxy::{Api, Upstream, UpstreamError};
 pub use crate::retention::Retain;
 pub use crate::runner::Plan;
 pub use crate::sink::{FileTarget, Flush, Sink, Target};

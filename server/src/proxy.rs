@@ -12,37 +12,29 @@
 //! The call never waits for its recording: the tape takes what it can hold, and what it cannot is lost to the recording
 //! alone. Keys are passed on and kept nowhere.
 
-mod again;
 mod browser;
 mod call;
 mod copied;
-mod detour;
 mod headers;
 mod inflate;
-mod link;
 mod order;
 mod quiet;
 mod record;
 mod secrets;
-mod send;
-mod settings;
 mod socket;
 mod tape;
 mod target;
-mod upstream;
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::thread::available_parallelism;
 
-use axum::body::{Bytes, HttpBody};
 use compact_str::CompactString;
-use event_log::blocking;
 use exchange::CallJoiner;
 use hub::Count;
 use model::code::ErrorCode;
 use parking_lot::Mutex;
+use upstream::{Egress, Sender, TlsError, Upstream};
 
 use crate::http::problem::Problem;
 use crate::rank::{Rank, Threads};
@@ -51,15 +43,11 @@ use headers::Fingerprints;
 pub(crate) use headers::keys;
 use order::{Floors, Order, Waiting};
 use quiet::QuietWait;
-use send::Outside;
 use socket::Sockets;
 use tape::Budget;
 
-pub(crate) use call::{Passed, call, retry_after_ms};
+pub(crate) use call::{Passed, call};
 pub(crate) use record::{close, keep_up};
-pub(crate) use send::{Coming, Plug, Sender, reason};
-pub(crate) use tape::Fault;
-pub use upstream::{Api, Upstream, UpstreamError};
 
 /// Requests of this process that were passed on.
 pub(crate) static PROXIED: Count = Count::new();
@@ -71,7 +59,7 @@ pub(crate) static COPIES_LOST: Count = Count::new();
 #[derive(Debug)]
 pub(crate) struct Proxy {
     upstreams: BTreeMap<CompactString, UpstreamEntry>,
-    outside: OnceLock<Outside>,
+    egress: Arc<Egress>,
     fingerprints: Fingerprints,
     budget: Arc<Budget>,
     order: Arc<Order>,
@@ -97,19 +85,19 @@ fn recorders() -> Threads {
 #[derive(Debug)]
 struct UpstreamEntry {
     upstream: Upstream,
-    sender: OnceLock<Result<Sender<Asking>, rustls::Error>>,
+    sender: OnceLock<Result<Sender<Asking>, TlsError>>,
 }
 
 impl Proxy {
-    /// To the upstreams that are known and those that are `named`.
-    pub(crate) fn new(named: &[Upstream]) -> Self {
+    /// To the upstreams that are known and those that are `named`, by way of `egress`.
+    pub(crate) fn new(named: &[Upstream], egress: &Arc<Egress>) -> Self {
         let places = Upstream::all(named).into_iter();
         let places = places.map(|upstream| {
             (CompactString::new(upstream.name()), UpstreamEntry { upstream, sender: OnceLock::new() })
         });
         Self {
             upstreams: places.collect(),
-            outside: OnceLock::new(),
+            egress: Arc::clone(egress),
             fingerprints: Fingerprints::default(),
             budget: Arc::default(),
             order: Arc::default(),
@@ -136,10 +124,7 @@ impl Proxy {
             );
             return Err(Problem::new(ErrorCode::UnknownUpstream, detail));
         };
-        let sender = place.sender.get_or_init(|| {
-            // Reads the certificates of the system, once.
-            blocking(|| Sender::new(&place.upstream, self.outside.get_or_init(Outside::load)))
-        });
+        let sender = place.sender.get_or_init(|| self.egress.sender(&place.upstream));
         match sender {
             Ok(sender) => Ok((&place.upstream, sender)),
             Err(error) => {
@@ -148,20 +133,6 @@ impl Proxy {
                 Err(Problem::new(ErrorCode::Internal, detail))
             }
         }
-    }
-
-    /// A way to `upstream` for the hub's own calls.
-    pub(crate) fn way<B>(&self, upstream: &Upstream) -> Result<Sender<B>, rustls::Error>
-    where
-        B: HttpBody<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
-    {
-        blocking(|| Sender::new(upstream, self.outside.get_or_init(Outside::load)))
-    }
-
-    /// A bare connection to `upstream`, for what is no call.
-    pub(crate) async fn plug(&self, upstream: &Upstream) -> Result<Plug, String> {
-        let outside = blocking(|| self.outside.get_or_init(Outside::load));
-        send::plug(upstream, outside).await
     }
 
     /// Bytes of calls that wait to be recorded.

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use upstream::Egress;
 
 use crate::agents::Agents;
 use crate::config::{Config, LogChoice};
@@ -47,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) threads: Threads,
     /// The models that Forge's clients are shown.
     pub(crate) forge: Shelf,
+    /// The way to other servers.
+    pub(crate) egress: Arc<Egress>,
     /// What passes calls of models on.
     pub(crate) proxy: Arc<Proxy>,
     /// How much is done at the same time for those who ask for much.
@@ -70,9 +73,10 @@ impl Shared {
         let tasks = TaskTracker::new();
         let fanout = Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat);
         let sockets = Sockets::default();
-        let proxy = Arc::new(Proxy::new(&config.upstreams));
+        let egress = Arc::<Egress>::default();
+        let proxy = Arc::new(Proxy::new(&config.upstreams, &egress));
         let agents = Agents::new(&config.agents);
-        let tools = Toolbox::new(&config.tools, &config.launcher, &proxy);
+        let tools = Toolbox::new(&config.tools, &config.launcher, &egress);
         let forge = Shelf::new(&config.log);
         Ok(Arc::new(Self {
             config,
@@ -86,6 +90,7 @@ impl Shared {
             tools,
             threads: Threads::default(),
             forge,
+            egress,
             proxy,
             work: Arc::default(),
             log_turns: AtomicU64::new(0),

@@ -7,8 +7,8 @@ use compact_str::CompactString;
 use dialects::custom::UserDialect;
 use dialects::text_calls::{TextForm, TextRules};
 use model::price::Price;
+use upstream::{Api, Upstream};
 
-use crate::proxy::{Api, Upstream};
 use crate::runner::Plan;
 
 mod filled;

@@ -1,29 +1,25 @@
 //! One call on its way to the upstream, and the answer on its way back.
 
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
 
 use axum::extract::{Request, State};
-use axum::http::header::DATE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use axum::response::{IntoResponse as _, Response};
 use exchange::{ModelApi, SESSION_HEADERS};
-use httpdate::parse_http_date;
 use model::ConversationId;
 use model::code::ErrorCode;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use upstream::{ResponseBody, SendError, Upstream, retry_after_ms};
 
 use super::copied::{Answering, Asking};
 use super::inflate::encodings;
 use super::record::{self, Facts, Started};
 use super::secrets::Secrets;
-use super::send::Coming;
 use super::socket::Wanted;
-use super::tape::{End, Fault, Head};
+use super::tape::{End, Head};
 use super::target::{self, Target};
-use super::upstream::Upstream;
-use super::{browser, headers, socket, upstream};
+use super::{browser, headers, socket};
 use crate::clock;
 use crate::http::params;
 use crate::http::patience::ConnectionInfo;
@@ -128,7 +124,7 @@ fn facts(
 
 /// The answer as it came, but for what belongs to the hop.
 fn pass(
-    answer: axum::http::Response<Coming>,
+    answer: axum::http::Response<ResponseBody>,
     recording: &mut Option<Started>,
     line: Option<Arc<ConnectionInfo>>,
 ) -> Response {
@@ -136,7 +132,7 @@ fn pass(
     if let Some(started) = recording {
         started.recorded.tape().begin(Head {
             status: parts.status.as_u16(),
-            retry_after_ms: retry_after_ms(&parts.headers),
+            retry_after_ms: retry_after_ms(&parts.headers, clock::now_ms()),
             encodings: encodings(&parts.headers),
         });
     }
@@ -158,14 +154,14 @@ fn pass(
 }
 
 /// What the caller is told where the upstream said nothing.
-pub(super) fn refuse(upstream: &Upstream, fault: Fault, recording: Option<Started>) -> Response {
+pub(super) fn refuse(upstream: &Upstream, fault: SendError, recording: Option<Started>) -> Response {
     let (name, place) = (upstream.name(), upstream.place());
     let (code, detail) = match &fault {
-        Fault::Unreachable(reason) => (
+        SendError::Unreachable(reason) => (
             ErrorCode::UpstreamUnreachable,
             format!("the upstream {name} at {place} cannot be reached: {reason}"),
         ),
-        Fault::Failed(reason) => {
+        SendError::Failed(reason) => {
             (ErrorCode::UpstreamFailed, format!("the upstream {name} at {place} gave no answer: {reason}"))
         }
     };
@@ -190,22 +186,6 @@ fn tell(headers: &mut HeaderMap, started: &mut Started) {
 /// As it can stand in a header; what is no ASCII has percent signs.
 pub(super) fn escaped(conversation: &ConversationId) -> String {
     utf8_percent_encode(conversation.as_str(), ESCAPED).to_string()
-}
-
-/// When the answer says to come back, in milliseconds from now.
-pub(crate) fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    let number = |name: &str| text(name)?.parse::<f64>().ok();
-    let ms = number("retry-after-ms").or_else(|| number("retry-after").map(|seconds| seconds * 1_000.0));
-    let span = if let Some(ms) = ms {
-        Duration::try_from_secs_f64(ms / 1_000.0).ok()?
-    } else {
-        let date = |name: &str| parse_http_date(text(name)?).ok();
-        // By the clock of who answers, where it says what that is; one that is over is now.
-        let now = date(DATE.as_str()).unwrap_or_else(|| UNIX_EPOCH + Duration::from_millis(clock::now_ms()));
-        date("retry-after")?.duration_since(now).unwrap_or_default()
-    };
-    u64::try_from(span.as_millis()).ok()
 }
 
 #[cfg(test)]

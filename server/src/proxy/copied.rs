@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
+use upstream::ResponseBody;
 
 use super::headers::strike_trailers;
-use super::send::Coming;
 use super::tape::{Asked, End, Tape};
 use crate::http::patience::ConnectionInfo;
 
@@ -87,7 +87,7 @@ impl Drop for Asking {
 /// The body of an answer, on its way to the caller.
 #[derive(Debug)]
 pub(super) struct Answering {
-    body: Coming,
+    body: ResponseBody,
     tape: Option<Recorded>,
     line: Option<Arc<ConnectionInfo>>,
     cut: Option<Cut>,
@@ -126,7 +126,7 @@ impl Drop for Recorded {
 
 impl Answering {
     /// `body`, copied onto `tape` where there is one, for a caller at the end of `line`.
-    pub(super) fn new(body: Coming, tape: Option<Recorded>, line: Option<Arc<ConnectionInfo>>) -> Self {
+    pub(super) fn new(body: ResponseBody, tape: Option<Recorded>, line: Option<Arc<ConnectionInfo>>) -> Self {
         let answering = Self { body, tape, line, cut: None };
         if answering.body.is_end_stream() {
             answering.over(End::Whole);
@@ -182,7 +182,7 @@ impl HttpBody for Answering {
                 Poll::Ready(Some(Ok(frame)))
             }
             Some(Err(error)) => {
-                let reason = super::send::reason(&error);
+                let reason = upstream::reason(&error);
                 tracing::debug!(reason, "an upstream broke off");
                 this.over(End::Cut(reason));
                 let flushes = this.line.as_ref().map_or(0, |line| line.flushes());

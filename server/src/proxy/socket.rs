@@ -18,24 +18,21 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CONNECTION, HOST, HeaderValue, SEC_WEBSOCKET_EXTENSIONS, UPGRADE};
+use axum::http::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_EXTENSIONS, UPGRADE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response, StatusCode, Uri, Version};
 use hyper::body::Incoming;
-use hyper::client::conn::http1;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use model::code::ErrorCode;
-use model::limits::{PROXY_CONNECT_MS, PROXY_SOCKET_HALF_MS, PROXY_SOCKETS_MAX};
+use model::limits::{PROXY_SOCKET_HALF_MS, PROXY_SOCKETS_MAX};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
+use upstream::{SendError, Upstream};
 
 use super::call::{Passed, escaped, refuse};
 use super::headers;
 use super::record::Facts;
-use super::send::reason;
-use super::tape::Fault;
-use super::upstream::Upstream;
 use crate::http::patience::ConnectionInfo;
 use crate::http::problem::Problem;
 use crate::proxy::PROXIED;
@@ -161,35 +158,20 @@ async fn ask(
     upstream: &Upstream,
     parts: Parts,
     uri: Uri,
-) -> Result<Response<Incoming>, Fault> {
-    let within = Duration::from_millis(PROXY_CONNECT_MS);
-    let plug = tokio::time::timeout(within, shared.proxy.plug(upstream)).await;
-    let plug = plug.unwrap_or_else(|_elapsed| Err(format!("no connection within {} s", within.as_secs())));
-    let plug = plug.map_err(Fault::Unreachable)?;
-    let failed = |error: hyper::Error| Fault::Failed(reason(&error));
-    let mut builder = http1::Builder::new();
-    builder.preserve_header_case(true).max_buf_size(64 << 10);
-    let (mut sender, connection) = builder.handshake(plug.into_inner()).await.map_err(failed)?;
-    shared.tasks.spawn(async move {
-        if let Err(error) = connection.with_upgrades().await {
-            tracing::debug!(reason = reason(&error), "a connection for a WebSocket broke");
-        }
-    });
+) -> Result<Response<Incoming>, SendError> {
     let mut request = Request::new(Body::empty());
-    let host = uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
     let wanted = headers::outgoing(&parts.headers);
     let headers = request.headers_mut();
-    headers.extend(host.map(|host| (HOST, host)));
     headers.extend(wanted);
     headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
     if let Some(protocol) = parts.headers.get(UPGRADE) {
         headers.insert(UPGRADE, protocol.clone());
     }
     *request.method_mut() = parts.method;
-    *request.uri_mut() = uri.path_and_query().map_or_else(Uri::default, |path| Uri::from(path.clone()));
+    *request.uri_mut() = uri;
     *request.version_mut() = Version::HTTP_11;
     *request.extensions_mut() = parts.extensions;
-    sender.send_request(request).await.map_err(failed)
+    shared.egress.upgrade(upstream, request).await
 }
 
 /// The copy for the recorder, where there is one.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use model::limits::{PROXY_COPIES_BYTES_MAX, PROXY_LAG_BYTES_MAX, PROXY_REQUEST_BYTES_MAX};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use upstream::SendError;
 
 use super::inflate::Encoding;
 
@@ -78,16 +79,7 @@ pub(super) enum End {
     /// The caller went away.
     HungUp,
     /// There was no answer at all, for this reason.
-    Nothing(Fault),
-}
-
-/// Why there was no answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// Nobody could be reached.
-    Unreachable(String),
-    /// Who was reached did not answer.
-    Failed(String),
+    Nothing(SendError),
 }
 
 /// What the recorder is given at once.

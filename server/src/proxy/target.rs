@@ -6,7 +6,6 @@ use exchange::ModelApi;
 use model::ConversationId;
 use percent_encoding::percent_decode_str;
 
-use super::upstream;
 use crate::http::problem::Problem;
 
 /// The path of a call, taken apart.

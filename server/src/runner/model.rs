@@ -14,12 +14,12 @@ use model::event::{ErrorFact, Event, Kind};
 use model::{ConversationId, Json, RunId};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use upstream::Sender;
 
 use super::shell::Note;
 use super::sinks::Sinks;
 use crate::clock;
 use crate::config::{ModelApi, Provider, RunnerConfig};
-use crate::proxy::Sender;
 use crate::state::Shared;
 
 mod failure;

@@ -18,13 +18,13 @@ use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
+use upstream::{Api, Egress, Upstream};
 
 use super::Execute;
 use super::agent::failed;
 use super::model::tool;
 use super::shell::Note;
-use crate::config::{Api, FilledHeader, ModelApi, Reach, ToolServer, Upstream};
-use crate::proxy::Proxy;
+use crate::config::{FilledHeader, ModelApi, Reach, ToolServer};
 
 mod nursery;
 mod outcome;
@@ -41,7 +41,7 @@ const LEFT_ALONE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Toolbox {
     /// The way out.
-    proxy: Arc<Proxy>,
+    egress: Arc<Egress>,
     servers: BTreeMap<CompactString, Server>,
 }
 
@@ -51,7 +51,7 @@ struct Server {
     /// See [`crate::config::Config::launcher`].
     launcher: Arc<[OsString]>,
     /// The way out.
-    proxy: Arc<Proxy>,
+    egress: Arc<Egress>,
     state: Mutex<State>,
 }
 
@@ -74,14 +74,14 @@ pub(super) struct Offer {
 
 impl Toolbox {
     /// The servers that were set. None is reached yet.
-    pub(crate) fn new(set: &[ToolServer], launcher: &[OsString], proxy: &Arc<Proxy>) -> Self {
+    pub(crate) fn new(set: &[ToolServer], launcher: &[OsString], egress: &Arc<Egress>) -> Self {
         let launcher: Arc<[OsString]> = Arc::from(launcher);
         let servers = set.iter().map(|config| {
-            let (config, launcher, proxy) = (config.clone(), Arc::clone(&launcher), Arc::clone(proxy));
-            let server = Server { config, launcher, proxy, state: Mutex::default() };
+            let (config, launcher, egress) = (config.clone(), Arc::clone(&launcher), Arc::clone(egress));
+            let server = Server { config, launcher, egress, state: Mutex::default() };
             (server.config.name.clone(), server)
         });
-        Self { servers: servers.collect(), proxy: Arc::clone(proxy) }
+        Self { servers: servers.collect(), egress: Arc::clone(egress) }
     }
 
     /// The tools of the servers `names`, for a model that speaks `api`.
@@ -133,7 +133,7 @@ impl Toolbox {
         let headers = key.map(FilledHeader::bearer).into_iter().collect();
         let reach = Reach::Http { url: url.to_owned(), upstream: Box::new(upstream), key_env: None, headers };
         let config = ToolServer { name: "tools".into(), reach, patience };
-        let begun = tokio::time::timeout(patience, Session::begin(&config, &[], &self.proxy)).await;
+        let begun = tokio::time::timeout(patience, Session::begin(&config, &[], &self.egress)).await;
         let session =
             begun.map_err(|_elapsed| format!("it does not answer within {} s", patience.as_secs()))??;
         let told = |tool: &Tool| {
@@ -238,7 +238,7 @@ impl Server {
         state.session = None;
         let begun = tokio::time::timeout(
             self.config.patience,
-            Session::begin(&self.config, &self.launcher, &self.proxy),
+            Session::begin(&self.config, &self.launcher, &self.egress),
         )
         .await;
         let begun = begun.unwrap_or_else(|_elapsed| {

@@ -24,7 +24,7 @@ enum Tests {
     Free,
 }
 
-const LAYERS: [Layer; 11] = [
+const LAYERS: [Layer; 13] = [
     Layer {
         places: &["shared/"],
         except: &[],
@@ -73,6 +73,20 @@ const LAYERS: [Layer; 11] = [
         tests: Tests::Free,
         words: &["std::env", "env::"],
         why: "clients are told by their caller where the hub is and with which token; read settings in server/fanlight",
+    },
+    Layer {
+        places: &["server/upstream/"],
+        except: &[],
+        tests: Tests::Bound,
+        words: &["axum", "hub::", "event_log", "server::", "std::fs", "fs::"],
+        why: "requests go out the same way whoever makes them; take what is needed as an argument",
+    },
+    Layer {
+        places: &["server/"],
+        except: &["server/upstream/"],
+        tests: Tests::Free,
+        words: &["hyper::client", "hyper_util::client", "hyper_rustls", "rustls", "tokio_rustls"],
+        why: "one way out: connections and TLS to other servers are made in server/upstream alone",
     },
     Layer {
         places: &["server/src/"],

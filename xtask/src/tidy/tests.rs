@@ -136,6 +136,12 @@ fn server_layer_that_knows_too_much_is_found() {
     assert_eq!(broken("server/log/src/sqlite.rs", "let version = env!(\"CARGO_PKG_VERSION\");\n"), []);
     assert_eq!(broken("server/client/src/address.rs", "let hub = std::env::var(NAME);\n"), [("layers", 2)]);
     assert_eq!(broken("server/src/runner.rs", "use axum::Router;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/upstream/src/send.rs", "use axum::body::Body;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/upstream/src/send.rs", "use hyper::client::conn::http2;\n"), []);
+    for client in ["hyper::client::conn::http1", "hyper_util::client::legacy::Client", "rustls::ClientConfig"]
+    {
+        assert_eq!(broken("server/src/proxy/a.rs", &format!("use {client};\n")), [("layers", 2)]);
+    }
     assert_eq!(broken("server/src/http/pages.rs", "use axum::Router;\n"), []);
     assert_eq!(broken("server/src/hubris.rs", "use serde_json::Value;\n"), []);
 }

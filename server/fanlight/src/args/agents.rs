@@ -8,9 +8,8 @@ use dialects::text_calls::TextForm;
 use model::price::Price;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use server::config::{
-    AgentConfig, AgentKind, Plan, Provider, RemoteConfig, RemoteKind, RunnerConfig, Upstream,
-};
+use server::config::{AgentConfig, AgentKind, Plan, Provider, RemoteConfig, RemoteKind, RunnerConfig};
+use upstream::Upstream;
 
 use super::price::PriceSettings;
 

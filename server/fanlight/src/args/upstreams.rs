@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize, Serializer};
-use server::config::{Api, Upstream};
+use upstream::{Api, Upstream};
 
 /// One upstream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

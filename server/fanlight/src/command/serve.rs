@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use client::HubAddress;
 use compact_str::CompactString;
-use server::config::{AgentConfig, Config, Door, LogChoice, Prices, Retain, ToolServer, Upstream};
+use server::config::{AgentConfig, Config, Door, LogChoice, Prices, Retain, ToolServer};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
+use upstream::Upstream;
 
 use super::{Failure, Output, runtime};
 use crate::args::{ServeArgs, Settings, SinkSettings, TraceFormat, described};

@@ -1,6 +1,6 @@
 //! Where a model is, and how it is asked.
 
-use crate::proxy::{Api, Upstream, UpstreamError};
+use upstream::{Api, Upstream, UpstreamError};
 
 /// How a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

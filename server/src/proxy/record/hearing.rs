@@ -8,12 +8,13 @@ use event_log::blocking;
 use exchange::{AnswerEnd, AnswerReader};
 use model::anomaly::{Anomaly, AnomalyCode};
 use model::event::{ErrorFact, Kind};
+use upstream::SendError;
 
 use super::LONG_BYTES;
 use crate::proxy::COPIES_LOST;
 use crate::proxy::inflate::Inflate;
 use crate::proxy::secrets::{Secrets, Strike};
-use crate::proxy::tape::{End, Fault, Head};
+use crate::proxy::tape::{End, Head};
 
 /// An answer that is being read.
 #[derive(Debug)]
@@ -90,10 +91,10 @@ pub(super) fn ending(end: End) -> AnswerEnd {
         End::Cut(reason) => {
             failed("upstream_cut", format!("the upstream broke off in the middle of its answer: {reason}"))
         }
-        End::Nothing(Fault::Unreachable(reason)) => {
+        End::Nothing(SendError::Unreachable(reason)) => {
             failed("upstream_unreachable", format!("the upstream cannot be reached: {reason}"))
         }
-        End::Nothing(Fault::Failed(reason)) => {
+        End::Nothing(SendError::Failed(reason)) => {
             failed("upstream_failed", format!("the upstream gave no answer: {reason}"))
         }
     }

@@ -7,9 +7,10 @@ use http_body_util::BodyExt as _;
 use hyper::Response;
 use model::event::ErrorFact;
 use tokio::time::{Instant, timeout_at};
+use upstream::{ResponseBody, reason, retry_after_ms};
 
 use super::failure::{failure, named, of_status};
-use crate::proxy::{Coming, reason, retry_after_ms};
+use crate::clock;
 use crate::runner::sinks::Tap;
 
 /// How long the rest of an answer may take that is of no interest, before its connection is cut.
@@ -23,7 +24,7 @@ const BEGINNING_BYTES: usize = 16 << 10;
 pub(crate) struct Hearing {
     /// Who answers, for people: `model`, `agent`.
     who: &'static str,
-    body: Coming,
+    body: ResponseBody,
     /// Nothing once the answer is over.
     decoder: Option<Box<dyn Decode>>,
     status: u16,
@@ -49,9 +50,9 @@ pub(crate) struct Heard {
 
 impl Hearing {
     /// An answer of `who`, which `decoder` understands.
-    pub(crate) fn new(who: &'static str, answer: Response<Coming>, decoder: Box<dyn Decode>) -> Self {
+    pub(crate) fn new(who: &'static str, answer: Response<ResponseBody>, decoder: Box<dyn Decode>) -> Self {
         let status = answer.status().as_u16();
-        let retry_after_ms = retry_after_ms(answer.headers());
+        let retry_after_ms = retry_after_ms(answer.headers(), clock::now_ms());
         let is_refused = !answer.status().is_success();
         Self {
             who,

@@ -5,9 +5,9 @@ use http_body_util::Full;
 use hyper::Request;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use model::event::ErrorFact;
+use upstream::{SendError, Upstream};
 
 use super::failure::failure;
-use crate::proxy::{Fault, Upstream};
 
 /// A request with `body`, which is of the type `media`, to what is at `path` behind the upstream's own. Wants a stream.
 pub(crate) fn post(
@@ -48,14 +48,14 @@ pub(crate) fn no_key(who: &str, variable: &str) -> ErrorFact {
 }
 
 /// The failure of a request to `who` that nobody answered.
-pub(crate) fn unanswered(who: &str, upstream: &Upstream, fault: &Fault) -> ErrorFact {
+pub(crate) fn unanswered(who: &str, upstream: &Upstream, fault: &SendError) -> ErrorFact {
     let place = upstream.place();
     match fault {
-        Fault::Unreachable(why) => {
+        SendError::Unreachable(why) => {
             let what = format!("the {who} at {place} cannot be reached: {why}");
             failure("upstream_unreachable", &what, true)
         }
-        Fault::Failed(why) => {
+        SendError::Failed(why) => {
             failure("upstream_failed", &format!("the {who} at {place} gave no answer: {why}"), true)
         }
     }

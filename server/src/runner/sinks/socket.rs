@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{WebSocketStream, client_async};
+use upstream::{Api, RawConnection, Upstream, reason};
 
-use crate::config::{Api, StreamSocket, Upstream};
-use crate::proxy::{Plug, reason};
+use crate::config::StreamSocket;
 use crate::state::Shared;
 
 /// How long one try to open it, and to send or close, may take.
@@ -24,7 +24,7 @@ const LAST_PATIENCE: Duration = Duration::from_secs(1);
 /// Before another try; twice as long before each later one.
 const PAUSE: Duration = Duration::from_millis(250);
 
-type Socket = WebSocketStream<Plug>;
+type Socket = WebSocketStream<RawConnection>;
 
 /// Whoever is sent the events.
 struct Peer<'a> {
@@ -169,7 +169,7 @@ async fn plug_in(shared: &Arc<Shared>, url: &str) -> Result<Socket, String> {
     // Only the place counts here.
     let origin = place.split(['?', '#']).next().unwrap_or_default();
     let upstream = Upstream::new("sink", origin, Api::OpenAi).map_err(|error| error.to_string())?;
-    let plug = shared.proxy.plug(&upstream).await?;
+    let plug = shared.egress.connect(&upstream).await?;
     let opened = client_async(url, plug).await;
     opened.map(|(socket, _answer)| socket).map_err(|error| reason(&error))
 }

@@ -22,8 +22,8 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpResponseLimits,
 };
 use sse_stream::Sse;
+use upstream::{ResponseBody, SendError};
 
-use crate::proxy::{Coming, Fault};
 use crate::runner::Way;
 
 mod answer;
@@ -130,12 +130,12 @@ impl OverHttp {
         came
     }
 
-    async fn send(&self, asked: Asked) -> Result<Response<Coming>, Failure> {
+    async fn send(&self, asked: Asked) -> Result<Response<ResponseBody>, Failure> {
         let mut uri: Uri = asked.uri.parse().map_err(|_odd| unanswered("its URL is none"))?;
         for _ in 0..MOVES_MAX {
             let response = self.way.send(asked.at(&uri)).await.map_err(|fault| match fault {
-                Fault::Unreachable(why) => unanswered(&format!("it cannot be reached: {why}")),
-                Fault::Failed(why) => unanswered(&format!("it gave no answer: {why}")),
+                SendError::Unreachable(why) => unanswered(&format!("it cannot be reached: {why}")),
+                SendError::Failed(why) => unanswered(&format!("it gave no answer: {why}")),
             })?;
             let moves = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
             if !moves.contains(&response.status()) {

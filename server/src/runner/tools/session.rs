@@ -20,11 +20,11 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientHandler, RoleClient, ServiceExt as _};
 use tokio::process::Child;
 use tokio::sync::mpsc;
+use upstream::Egress;
 
 use super::over_http::OverHttp;
 use super::{nursery, progress};
 use crate::config::{FilledHeader, Reach, ToolServer};
-use crate::proxy::Proxy;
 use crate::runner::shell::Note;
 
 /// Most requests to one server at the same time.
@@ -50,7 +50,7 @@ impl Session {
     pub(super) async fn begin(
         config: &ToolServer,
         launcher: &[OsString],
-        proxy: &Proxy,
+        egress: &Egress,
     ) -> Result<Self, String> {
         let listener = Listener::default();
         let mut faults = None;
@@ -64,7 +64,8 @@ impl Session {
                 (listener.clone().serve(transport).await, Some(program))
             }
             Reach::Http { url, upstream, key_env, headers } => {
-                let way = proxy.way(upstream).map_err(|error| format!("there is no way to it: {error}"))?;
+                let way =
+                    egress.sender(upstream).map_err(|error| format!("there is no way to it: {error}"))?;
                 let client = OverHttp::new(way);
                 faults = Some(client.faults());
                 let config = over_http(url, key_env.as_deref(), headers)?;

@@ -5,7 +5,8 @@ use std::path::Path;
 use dialects::custom::UserDialect;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use server::config::{Provider, StreamSink, Upstream};
+use server::config::{Provider, StreamSink};
+use upstream::Upstream;
 
 mod sinks;
 

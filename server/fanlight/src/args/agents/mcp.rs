@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use server::config::{Api, FilledHeader, Reach, ToolServer, Upstream};
+use server::config::{FilledHeader, Reach, ToolServer};
+use upstream::{Api, Upstream};
 
 use super::is_plain;
 

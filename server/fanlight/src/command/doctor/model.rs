@@ -3,8 +3,7 @@
 use reqwest::{Client, RequestBuilder, Url};
 use serde::Deserialize;
 use serde_json::{Value, json};
-
-use server::config::Api;
+use upstream::Api;
 
 /// What an answer is asked for with.
 const QUESTION: &str = "Count from one to twenty in words.";

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use model::testkit::{events, folded, logged};
+use upstream::Upstream;
 
 use super::*;
-use crate::config::Upstream;
 
 fn config(speaks: RemoteKind, url: &str, model: Option<&str>) -> RemoteConfig {
     RemoteConfig {

@@ -10,38 +10,38 @@ use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcMessage
 use rmcp::transport::common::http_header::{HEADER_SESSION_ID, JSON_MIME_TYPE as JSON};
 use rmcp::transport::streamable_http_client::{HttpStatusError, SseError, StreamableHttpPostResponse};
 use sse_stream::{Sse, SseStream};
+use upstream::ResponseBody;
 
 use super::gauge::gauged;
 use super::{Failure, unanswered};
-use crate::proxy::Coming;
 
 /// Bytes of an answer that says only what is wrong.
 const COMPLAINT_BYTES_MAX: usize = 4 << 10;
 
 /// What the type of an answer is.
-pub(super) fn media(response: &Response<Coming>) -> Option<String> {
+pub(super) fn media(response: &Response<ResponseBody>) -> Option<String> {
     let value = response.headers().get(CONTENT_TYPE)?;
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
 /// Whether an answer is of the type `wanted`.
-pub(super) fn is(response: &Response<Coming>, wanted: &str) -> bool {
+pub(super) fn is(response: &Response<ResponseBody>, wanted: &str) -> bool {
     let media = media(response).unwrap_or_default();
     media.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case(wanted))
 }
 
 /// The session that an answer names.
-pub(super) fn session(response: &Response<Coming>) -> Option<String> {
+pub(super) fn session(response: &Response<ResponseBody>) -> Option<String> {
     response.headers().get(HEADER_SESSION_ID)?.to_str().ok().map(str::to_owned)
 }
 
 /// The events of an answer, none larger than `max` bytes.
-pub(super) fn events(body: Coming, max: usize) -> BoxStream<'static, Result<Sse, SseError>> {
+pub(super) fn events(body: ResponseBody, max: usize) -> BoxStream<'static, Result<Sse, SseError>> {
     SseStream::from_bytes_stream(gauged(body.into_data_stream(), max)).boxed()
 }
 
 /// A body that is no stream, of at most `max` bytes.
-pub(super) async fn whole(body: Coming, max: usize) -> Result<Bytes, Failure> {
+pub(super) async fn whole(body: ResponseBody, max: usize) -> Result<Bytes, Failure> {
     let came = Limited::new(body, max).collect().await;
     came.map(http_body_util::Collected::to_bytes).map_err(|error| {
         if error.is::<LengthLimitError>() {
@@ -54,7 +54,7 @@ pub(super) async fn whole(body: Coming, max: usize) -> Result<Bytes, Failure> {
 
 /// What an answer that is no success means to who sent `message`.
 pub(super) async fn complaint(
-    response: Response<Coming>,
+    response: Response<ResponseBody>,
     message: &ClientJsonRpcMessage,
     has_session: bool,
     max: usize,
@@ -94,7 +94,7 @@ fn wants_a_key(status: StatusCode) -> bool {
 }
 
 /// A failure that may pass, with when to come back.
-fn failure(response: &Response<Coming>) -> Option<Failure> {
+fn failure(response: &Response<ResponseBody>) -> Option<Failure> {
     let status = response.status();
     if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
         return None;
@@ -104,7 +104,7 @@ fn failure(response: &Response<Coming>) -> Option<Failure> {
 }
 
 /// Why a request was not taken.
-pub(super) async fn refused(response: Response<Coming>) -> Failure {
+pub(super) async fn refused(response: Response<ResponseBody>) -> Failure {
     let status = response.status();
     if wants_a_key(status) {
         let wanted = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());

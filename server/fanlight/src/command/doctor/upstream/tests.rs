@@ -1,7 +1,7 @@
 //! Where keys are looked for.
 
 use super::*;
-use server::config::Api;
+use ::upstream::Api;
 
 #[test]
 fn a_key_is_missed_where_one_is_needed() {

@@ -16,7 +16,7 @@ const MAX_CONCURRENT_STREAMS: u16 = 3;
 
 /// Reads HTTP/2 SETTINGS frames out of the bytes of one connection.
 #[derive(Debug, Default)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     head: Vec<u8>,
     said: Vec<u8>,
     /// Bytes of the frame that are to come.
@@ -29,7 +29,7 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Takes what came. Gives the number of calls that are let through where it was said now.
-    pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Option<u32> {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Option<u32> {
         let mut calls = None;
         while let Some((first, after)) = bytes.split_first() {
             if self.left > 0 {

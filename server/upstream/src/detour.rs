@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use axum::http::uri::{PathAndQuery, Scheme};
-use axum::http::{HeaderValue, Uri};
+use hyper::http::uri::{PathAndQuery, Scheme};
+use hyper::http::{HeaderValue, Uri};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::Matcher;
@@ -15,14 +15,14 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower::Service;
 
-use super::send::reason;
+use crate::error::reason;
 
 /// What went wrong on the way to a connection.
-pub(super) type Broken = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
 
 /// How an upstream is reached.
 #[derive(Debug, Clone)]
-pub(super) enum Detour {
+pub(crate) enum Detour {
     /// By itself.
     None,
     /// Through a tunnel that a proxy makes: what goes through it is nothing to the proxy.
@@ -35,7 +35,7 @@ pub(super) enum Detour {
 
 /// A proxy.
 #[derive(Debug, Clone)]
-pub(super) struct Before {
+pub(crate) struct Before {
     place: Uri,
     /// What it wants to see of who comes.
     key: Option<HeaderValue>,
@@ -43,7 +43,7 @@ pub(super) struct Before {
 
 impl Detour {
     /// The way to `upstream` by what `matcher` read.
-    pub(super) fn to(upstream: &Uri, matcher: &Matcher) -> Self {
+    pub(crate) fn to(upstream: &Uri, matcher: &Matcher) -> Self {
         if upstream.host().is_none_or(is_near) {
             return Self::None;
         }
@@ -65,7 +65,7 @@ impl Detour {
     }
 
     /// The same for what is no call, and needs a connection of its own from end to end.
-    pub(super) fn whole(self) -> Self {
+    pub(crate) fn whole(self) -> Self {
         match self {
             Self::Asked(before) => Self::Tunnel(before),
             other => other,
@@ -73,12 +73,12 @@ impl Detour {
     }
 
     /// Whether the proxy is asked, rather than the upstream.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(crate) fn is_asked(&self) -> bool {
         matches!(self, Self::Asked(_))
     }
 
     /// What the proxy that is asked wants to see with each call.
-    pub(super) fn key(&self) -> Option<&HeaderValue> {
+    pub(crate) fn key(&self) -> Option<&HeaderValue> {
         match self {
             Self::Asked(before) => before.key.as_ref(),
             _ => None,
@@ -86,7 +86,7 @@ impl Detour {
     }
 
     /// Where the proxy is, if there is one: its host, and its port where it names one.
-    pub(super) fn place(&self) -> Option<String> {
+    pub(crate) fn place(&self) -> Option<String> {
         match self {
             Self::Tunnel(before) | Self::Asked(before) => Some(spot(&before.place)),
             Self::None | Self::Unknown(_) => None,
@@ -107,14 +107,14 @@ fn is_near(host: &str) -> bool {
 
 /// Makes connections, through the proxy where there is one.
 #[derive(Debug, Clone)]
-pub(super) struct Reaching {
+pub(crate) struct Reaching {
     tcp: HttpConnector,
     detour: Detour,
 }
 
 impl Reaching {
     /// With connections that `tcp` makes.
-    pub(super) fn new(tcp: HttpConnector, detour: Detour) -> Self {
+    pub(crate) fn new(tcp: HttpConnector, detour: Detour) -> Self {
         Self { tcp, detour }
     }
 }

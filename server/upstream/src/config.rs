@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use axum::http::Uri;
-use axum::http::uri::{Authority, PathAndQuery, Scheme};
 use compact_str::CompactString;
+use hyper::http::Uri;
+use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject as _};
 
@@ -172,17 +172,17 @@ impl Upstream {
     }
 
     /// Whether it is behind TLS.
-    pub(super) fn is_protected(&self) -> bool {
+    pub(crate) fn is_protected(&self) -> bool {
         self.scheme == Scheme::HTTPS
     }
 
     /// Certificates that are trusted for it besides the usual ones.
-    pub(super) fn certificates(&self) -> &[CertificateDer<'static>] {
+    pub(crate) fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.certificates
     }
 
     /// Where a call of `rest` (a path and perhaps a query, beginning with a slash, or nothing) goes.
-    pub(crate) fn uri(&self, rest: &str) -> Option<Uri> {
+    pub fn uri(&self, rest: &str) -> Option<Uri> {
         let whole = format!("{}{rest}", self.path);
         let target = if whole.starts_with('/') { whole } else { format!("/{whole}") };
         let builder = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone());
@@ -190,7 +190,7 @@ impl Upstream {
     }
 
     /// Those that are known by name, and `named` with them; of two with one name the one that the user named.
-    pub(crate) fn all(named: &[Self]) -> Vec<Self> {
+    pub fn all(named: &[Self]) -> Vec<Self> {
         let mut all = named.to_vec();
         for (name, url, api) in KNOWN {
             if !all.iter().any(|other| other.name == name) {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use axum::http::Uri;
+use hyper::http::Uri;
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
@@ -21,18 +21,18 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tower::Service;
 
-use super::detour::{Broken, Reaching};
-use super::settings::Settings;
+use crate::detour::{Broken, Reaching};
+use crate::settings::Settings;
 
 /// How long before the other side closes a connection no request is sent over it any more: the two would meet on the way.
 const CLOSING: Duration = Duration::from_secs(1);
 
 /// A bare connection, behind TLS where that is wanted.
-pub(crate) type Plug = TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>;
+pub type RawConnection = TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>;
 
 /// Makes connections to one upstream.
 #[derive(Debug, Clone)]
-pub(super) struct Linking {
+pub(crate) struct Linking {
     https: HttpsConnector<Reaching>,
     /// A proxy is asked, not the upstream.
     is_asked: bool,
@@ -41,12 +41,12 @@ pub(super) struct Linking {
 
 impl Linking {
     /// Over what `https` makes; to a proxy that is asked for what is wanted of the upstream where `is_asked` says so.
-    pub(super) fn new(https: HttpsConnector<Reaching>, is_asked: bool) -> Self {
+    pub(crate) fn new(https: HttpsConnector<Reaching>, is_asked: bool) -> Self {
         Self { https, is_asked, room: Arc::default() }
     }
 
     /// How many calls its connections carry.
-    pub(super) fn room(&self) -> &Room {
+    pub(crate) fn room(&self) -> &Room {
         &self.room
     }
 }
@@ -75,25 +75,25 @@ impl Service<Uri> for Linking {
 
 /// How many calls a connection to an upstream carries at once, as it said last.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(crate) struct Room {
     calls: AtomicU32,
 }
 
 impl Room {
     /// At most `most`; one as long as nobody knows.
-    pub(super) fn calls(&self, most: u32) -> usize {
+    pub(crate) fn calls(&self, most: u32) -> usize {
         self.calls.load(Ordering::Relaxed).clamp(1, most) as usize
     }
 
     /// The upstream lets `calls` through.
-    pub(super) fn learn(&self, calls: u32) {
+    pub(crate) fn learn(&self, calls: u32) {
         self.calls.store(calls, Ordering::Relaxed);
     }
 }
 
 /// What is known of a connection while requests are sent over it.
 #[derive(Debug, Default)]
-pub(super) struct LinkState {
+pub(crate) struct LinkState {
     /// Many requests at a time are on their way over it.
     is_shared: bool,
     /// The other side lets no call through on it.
@@ -108,7 +108,7 @@ pub(super) struct LinkState {
 
 impl LinkState {
     /// The other side says that it closes the connection once nothing was asked for so many seconds.
-    pub(super) fn is_kept_for(&self, seconds: u64) {
+    pub(crate) fn is_kept_for(&self, seconds: u64) {
         self.kept_s.store(seconds, Ordering::Relaxed);
     }
 
@@ -119,44 +119,44 @@ impl LinkState {
     }
 
     /// A request begins. Whether it is written is not known where it is one of many.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.is_begun.store(!self.is_shared, Ordering::Release);
     }
 
     /// Whether many requests at a time are on their way over it.
-    pub(super) fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         self.is_shared
     }
 
     /// The other side lets so many calls through on it.
-    pub(super) fn lets(&self, calls: u32) {
+    pub(crate) fn lets(&self, calls: u32) {
         self.is_shut.store(calls == 0, Ordering::Relaxed);
     }
 
     /// Whether the other side lets no call through on it.
-    pub(super) fn is_shut(&self) -> bool {
+    pub(crate) fn is_shut(&self) -> bool {
         self.is_shut.load(Ordering::Relaxed)
     }
 
     /// Something of it is written.
-    pub(super) fn wrote(&self) {
+    pub(crate) fn wrote(&self) {
         self.is_begun.store(false, Ordering::Release);
     }
 
     /// Whether nothing of the request that began is written.
-    pub(super) fn is_unwritten(&self) -> bool {
+    pub(crate) fn is_unwritten(&self) -> bool {
         self.is_begun.load(Ordering::Acquire)
     }
 
     /// Whether an answer came over it before.
-    pub(super) fn is_used(&self) -> bool {
+    pub(crate) fn is_used(&self) -> bool {
         self.is_used.load(Ordering::Relaxed)
     }
 }
 
 /// Nothing of a request was written: its connection was dead already.
 #[derive(Debug)]
-pub(super) struct Unwritten;
+pub(crate) struct Unwritten;
 
 impl fmt::Display for Unwritten {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -168,8 +168,8 @@ impl std::error::Error for Unwritten {}
 
 /// A connection to an upstream.
 #[derive(Debug)]
-pub(super) struct Link {
-    stream: Plug,
+pub(crate) struct Link {
+    stream: RawConnection,
     is_asked: bool,
     standing: Arc<LinkState>,
     /// When something came last.
@@ -180,7 +180,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    fn new(stream: Plug, is_asked: bool, room: Arc<Room>) -> Self {
+    fn new(stream: RawConnection, is_asked: bool, room: Arc<Room>) -> Self {
         let is_shared = stream.inner().connected().is_negotiated_h2();
         if !is_shared {
             // Each call has one for itself.

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use axum::body::Bytes;
-use axum::http::{Extensions, HeaderMap};
+use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
+use hyper::http::{Extensions, HeaderMap};
 use hyper_util::client::legacy::connect::CaptureConnection;
 use parking_lot::Mutex;
 
-use super::link::LinkState;
+use crate::link::LinkState;
 
 /// Most bytes of a body that are kept of a request over HTTP/2, until its answer begins.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
@@ -23,7 +23,7 @@ const PIECES_MAX: usize = 1_024;
 
 /// One attempt to send a body, and the hold on it with which the next one can be made.
 #[derive(Debug)]
-pub(super) struct Again<B> {
+pub(crate) struct Again<B> {
     whole: Arc<Mutex<Whole<B>>>,
     attempt: Arc<Attempt>,
 }
@@ -101,7 +101,7 @@ impl ReplayedFrame {
 
 impl<B> Again<B> {
     /// Of `body`.
-    pub(super) fn new(body: B) -> Self {
+    pub(crate) fn new(body: B) -> Self {
         let attempt = Arc::<Attempt>::default();
         let whole = Whole {
             body,
@@ -116,7 +116,7 @@ impl<B> Again<B> {
     }
 
     /// The body for one more attempt, from its beginning. What was given before gives nothing any more.
-    pub(super) fn attempt(&mut self) -> Self {
+    pub(crate) fn attempt(&mut self) -> Self {
         let mut whole = self.whole.lock();
         let rest = std::mem::take(&mut whole.next);
         whole.next = std::mem::take(&mut whole.kept);
@@ -129,27 +129,27 @@ impl<B> Again<B> {
     }
 
     /// This attempt is made over the connection that will be `captured`.
-    pub(super) fn over(&self, captured: CaptureConnection) {
+    pub(crate) fn over(&self, captured: CaptureConnection) {
         *self.attempt.captured.lock() = Some(captured);
     }
 
     /// The answer begins: there is no other attempt.
-    pub(super) fn answered(&self) {
+    pub(crate) fn answered(&self) {
         self.whole.lock().lose();
     }
 
     /// Whether there is all that another attempt needs.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         !self.whole.lock().is_lost
     }
 
     /// Whether the upstream takes this attempt: it has a connection, and on it a place.
-    pub(super) fn is_taken(&self) -> bool {
+    pub(crate) fn is_taken(&self) -> bool {
         self.attempt.is_taken.load(Ordering::Relaxed)
     }
 
     /// Whether the connection of this attempt lets no call through.
-    pub(super) fn is_shut(&self) -> bool {
+    pub(crate) fn is_shut(&self) -> bool {
         self.attempt.standing.lock().as_ref().is_some_and(|standing| standing.is_shut())
     }
 }

@@ -2,11 +2,14 @@
 
 use std::net::SocketAddr;
 
-use axum::body::Body as Empty;
+use hyper_util::client::proxy::matcher::Matcher;
+use rustls::RootCertStore;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::*;
+
+type Empty = http_body_util::Full<Bytes>;
 
 fn nothing_outside() -> Outside {
     Outside { roots: Arc::new(RootCertStore::empty()), proxies: Matcher::builder().build() }
@@ -33,7 +36,7 @@ async fn mute() -> SocketAddr {
 async fn a_connection_that_is_dead_is_given_up() {
     let pulse = Pulse { every: Duration::from_millis(20), patience: Duration::from_millis(20) };
     let client: Client<_, Empty> = builder(pulse).http2_only(true).build(tcp(pulse));
-    let request = Request::get(format!("http://{}/", mute().await)).body(Empty::empty()).unwrap();
+    let request = Request::get(format!("http://{}/", mute().await)).body(Empty::default()).unwrap();
     let answer = tokio::time::timeout(Duration::from_secs(20), client.request(request)).await;
     let fault = answer.expect("it is given up in time").expect_err("nobody answers");
     assert!(reason(&fault).contains("keep-alive timed out"), "{}", reason(&fault));
@@ -41,7 +44,7 @@ async fn a_connection_that_is_dead_is_given_up() {
 
 #[test]
 fn few_calls_share_a_lane() {
-    let upstream = Upstream::new("x", "https://127.0.0.1:1", super::super::upstream::Api::OpenAi).unwrap();
+    let upstream = Upstream::new("x", "https://127.0.0.1:1", crate::Api::OpenAi).unwrap();
     let sender = Sender::<Empty>::new(&upstream, &nothing_outside()).unwrap();
     let most = CALLS_PER_LANE_MAX as usize;
     // As long as nobody knows how many may share one, none do.
@@ -96,7 +99,7 @@ impl Once {
     fn start(headers: &'static str) -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let upstream = Upstream::new("x", &url, super::super::upstream::Api::OpenAi).unwrap();
+        let upstream = Upstream::new("x", &url, crate::Api::OpenAi).unwrap();
         let sender = Sender::new(&upstream, &nothing_outside()).unwrap();
         Self { listener, sender, url, headers }
     }
@@ -155,7 +158,7 @@ async fn a_connection_that_the_upstream_is_about_to_close_is_not_used() {
 async fn i8_a_call_that_runs_well_goes_on_where_another_connection_lets_none_through() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let upstream = Upstream::new("x", &url, super::super::upstream::Api::OpenAi).unwrap();
+    let upstream = Upstream::new("x", &url, crate::Api::OpenAi).unwrap();
     let sender = Sender::<Empty>::new(&upstream, &nothing_outside()).unwrap();
     let request = Request::post(url).body(Empty::from("{}")).unwrap();
     let calling = tokio::spawn({
@@ -195,7 +198,7 @@ async fn what_an_end_in_order_may_have_met_on_its_way_is_sent_again_where_that_i
         while stream.read_buf(&mut said).await.is_ok_and(|read| read > 0) {}
     });
     let client: Client<_, Empty> = builder(PULSE).http2_only(true).build(tcp(PULSE));
-    let request = Request::post(url).body(Empty::empty()).unwrap();
+    let request = Request::post(url).body(Empty::default()).unwrap();
     let answer = tokio::time::timeout(Duration::from_secs(20), client.request(request)).await;
     let error = answer.expect("it ends in time").expect_err("nobody answers");
     assert!(is_left(&error) && !is_refused(&error), "{}", reason(&error));

@@ -1,9 +1,15 @@
 //! Tests of bodies that are sent again.
 
-use axum::body::Body as Whole;
-use http_body_util::{BodyExt as _, StreamBody};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
 
 use super::*;
+
+type Whole = UnsyncBoxBody<Bytes, std::io::Error>;
+
+fn full(bytes: impl Into<Bytes>) -> Whole {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
 
 fn body() -> Whole {
     let trailers = HeaderMap::from_iter([("x-sum".parse().unwrap(), "1".parse().unwrap())]);
@@ -39,7 +45,7 @@ async fn what_was_taken_and_not_written_is_given_again() {
 
 #[tokio::test]
 async fn the_length_is_that_of_what_is_to_come() {
-    let mut again = Again::new(Whole::from("twelve bytes"));
+    let mut again = Again::new(full("twelve bytes"));
     let (mut attempt, _standing) = unwritten(&mut again);
     assert_eq!(attempt.size_hint().exact(), Some(12));
     attempt.frame().await;
@@ -57,7 +63,7 @@ async fn i7_what_shares_its_connection_is_kept_as_long_as_it_is_short() {
     assert!(again.is_whole());
     assert_eq!(again.attempt().collect().await.unwrap().to_bytes(), "one two");
     let long = usize::try_from(KEPT_BYTES_MAX).unwrap() + 1;
-    let mut again = Again::new(Whole::from(vec![b'x'; long]));
+    let mut again = Again::new(full(vec![b'x'; long]));
     let mut attempt = again.attempt();
     attempt.frame().await.unwrap().unwrap();
     assert!(!again.is_whole() && again.whole.lock().kept.is_empty());

@@ -16,32 +16,31 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::Bytes;
-use axum::http::header::PROXY_AUTHORIZATION;
-use axum::http::{Extensions, HeaderValue, Request, Response};
+use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::http::header::PROXY_AUTHORIZATION;
+use hyper::http::{Extensions, HeaderValue, Request, Response};
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::connect::{HttpConnector, capture_connection};
 use hyper_util::client::legacy::{self, Builder, Client, ResponseFuture};
-use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use model::limits::PROXY_CONNECT_MS;
 use parking_lot::Mutex;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use tower::ServiceExt as _;
 
-use super::again::Again;
-use super::detour::{Detour, Reaching};
-pub(crate) use super::link::Plug;
-use super::link::{LinkState, Linking, Unwritten};
-use super::tape::Fault;
-use super::upstream::Upstream;
+use crate::again::Again;
+use crate::config::Upstream;
+use crate::detour::Reaching;
+use crate::egress::Outside;
+use crate::error::{SendError, reason};
+use crate::link::{LinkState, Linking, RawConnection, Unwritten};
 
 /// How long a connection that nobody uses is kept. Longer than a short tool takes, shorter than servers keep theirs.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// Most bytes that are read ahead of the caller, and the longest head of an answer.
-const READ_AHEAD_BYTES: usize = 64 << 10;
+pub(crate) const READ_AHEAD_BYTES: usize = 64 << 10;
 
 /// The same for one call over HTTP/2.
 const WINDOW_BYTES: u32 = 256 << 10;
@@ -68,7 +67,7 @@ const PROBES: u32 = 2;
 
 /// Sends calls to one upstream.
 #[derive(Debug)]
-pub(crate) struct Sender<B> {
+pub struct Sender<B> {
     linking: Linking,
     /// What a proxy before it wants to see with each call.
     key: Option<HeaderValue>,
@@ -104,7 +103,7 @@ where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
     /// For one upstream.
-    pub(super) fn new(upstream: &Upstream, outside: &Outside) -> Result<Self, rustls::Error> {
+    pub(crate) fn new(upstream: &Upstream, outside: &Outside) -> Result<Self, rustls::Error> {
         let detour = outside.detour(upstream);
         if let Some(proxy) = detour.place() {
             tracing::info!(upstream = upstream.name(), %proxy, "is reached through the proxy of the environment");
@@ -122,12 +121,12 @@ where
     }
 
     /// What a proxy before the upstream wants to see with each call, and may repeat in its errors.
-    pub(super) fn key(&self) -> Option<&HeaderValue> {
+    pub fn key(&self) -> Option<&HeaderValue> {
         self.key.as_ref()
     }
 
     /// Sends a request. To drop this, or the body of the answer, breaks the request off.
-    pub(crate) async fn send(&self, request: Request<B>) -> Result<Response<Coming>, Fault> {
+    pub async fn send(&self, request: Request<B>) -> Result<Response<ResponseBody>, SendError> {
         let (mut head, body) = request.into_parts();
         if let Some(key) = &self.key {
             head.headers.insert(PROXY_AUTHORIZATION, key.clone());
@@ -143,7 +142,7 @@ where
                 Ok(answer) => {
                     again.answered();
                     note_keeping(&answer);
-                    return Ok(answer.map(|body| Coming { body, _seat: seat }));
+                    return Ok(answer.map(|body| ResponseBody { body, _seat: seat }));
                 }
                 Err(error) => error,
             };
@@ -153,7 +152,11 @@ where
             if !again.is_whole() || !is_unwritten && (is_repeated || !may_be_repeated) {
                 let reason = reason(&error);
                 let is_unreached = error.is_connect();
-                return Err(if is_unreached { Fault::Unreachable(reason) } else { Fault::Failed(reason) });
+                return Err(if is_unreached {
+                    SendError::Unreachable(reason)
+                } else {
+                    SendError::Failed(reason)
+                });
             }
             is_repeated |= !is_unwritten;
             tracing::debug!(reason = reason(&error), "a request is sent again");
@@ -182,7 +185,7 @@ where
 async fn in_time<B>(
     answering: ResponseFuture,
     again: &Again<B>,
-) -> Result<Result<Response<Incoming>, legacy::Error>, Fault> {
+) -> Result<Result<Response<Incoming>, legacy::Error>, SendError> {
     tokio::pin!(answering);
     match tokio::time::timeout(PLACE_WITHIN, &mut answering).await {
         Ok(answer) => Ok(answer),
@@ -190,7 +193,7 @@ async fn in_time<B>(
         Err(_elapsed) if again.is_taken() && !again.is_shut() => Ok(answering.await),
         Err(_elapsed) => {
             let seconds = PLACE_WITHIN.as_secs();
-            Err(Fault::Unreachable(format!("it had no connection free for this call within {seconds} s")))
+            Err(SendError::Unreachable(format!("it had no connection free for this call within {seconds} s")))
         }
     }
 }
@@ -290,12 +293,12 @@ fn builder(pulse: Pulse) -> Builder {
 
 /// The body of an answer as it comes. Its call is on its way until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Coming {
+pub struct ResponseBody {
     body: Incoming,
     _seat: Seat,
 }
 
-impl Body for Coming {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -316,7 +319,7 @@ impl Body for Coming {
 }
 
 /// Connects to an upstream, for what is no call.
-pub(super) async fn plug(upstream: &Upstream, outside: &Outside) -> Result<Plug, String> {
+pub(crate) async fn connect(upstream: &Upstream, outside: &Outside) -> Result<RawConnection, String> {
     let tls = tls(upstream, outside).map_err(|error| error.to_string())?;
     let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
     let detour = outside.detour(upstream).whole();
@@ -347,46 +350,6 @@ fn tcp(pulse: Pulse) -> HttpConnector {
     http.set_keepalive_retries(Some(PROBES));
     http.set_connect_timeout(Some(Duration::from_millis(PROXY_CONNECT_MS)));
     http
-}
-
-/// What holds for all upstreams.
-#[derive(Debug)]
-pub(super) struct Outside {
-    /// Who is trusted everywhere.
-    roots: Arc<RootCertStore>,
-    /// The proxies before the world.
-    proxies: Matcher,
-}
-
-impl Outside {
-    /// Roots of the system and of Mozilla: a system may have none, and a company may have its own. Proxies as the
-    /// environment says.
-    pub(super) fn load() -> Self {
-        let mut store = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        // Single files that cannot be read leave the others.
-        let system = rustls_native_certs::load_native_certs();
-        store.add_parsable_certificates(system.certs);
-        Self { roots: Arc::new(store), proxies: Matcher::from_env() }
-    }
-
-    fn detour(&self, upstream: &Upstream) -> Detour {
-        upstream.uri("").map_or(Detour::None, |uri| Detour::to(&uri, &self.proxies))
-    }
-}
-
-/// What went wrong, with its causes. None of them quotes what was sent.
-pub(crate) fn reason(error: &dyn Error) -> String {
-    let mut causes = vec![error.to_string()];
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let text = cause.to_string();
-        // Many errors repeat their cause.
-        if causes.last().is_none_or(|before| !before.ends_with(&text)) {
-            causes.push(text);
-        }
-        next = cause.source();
-    }
-    causes.join(": ")
 }
 
 #[cfg(test)]

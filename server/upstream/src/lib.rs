@@ -1,0 +1,30 @@
+//! Everything that the hub sends to other servers goes out here: calls of models that the proxy passes on, the hub's own agents, tool
+//! servers, sinks.
+//!
+//! An [`Upstream`] says where a server is. [`Egress`] holds what all calls of a process share and gives a [`Sender`] for each upstream, which
+//! sends requests over connections that it keeps; what comes back is an answer whose body arrives as the upstream sends it, or a
+//! [`SendError`].
+//!
+//! The crate must never know who calls: no axum, no hub, no log, no doors, no settings of the server. It records nothing and keeps no key.
+//! It names `model` (limits) and no other crate of the workspace, and no other crate of the server names hyper's client or TLS.
+//!
+//! Reading order: `config` (where upstreams are) → `egress` (what all calls share) → `send` (one request, and when it is sent again) →
+//! `again` (its body) → `link`, `settings` (connections) → `upgrade` (other protocols) → `detour` (proxies of the environment) → `error`, `retry_after`.
+
+mod again;
+mod config;
+mod detour;
+mod egress;
+mod error;
+mod link;
+mod retry_after;
+mod send;
+mod settings;
+mod upgrade;
+
+pub use config::{Api, Upstream, UpstreamError};
+pub use egress::{Egress, TlsError};
+pub use error::{SendError, reason};
+pub use link::RawConnection;
+pub use retry_after::retry_after_ms;
+pub use send::{ResponseBody, Sender};

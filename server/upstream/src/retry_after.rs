@@ -1,0 +1,27 @@
+//! When an answer says to come back (RFC 9110, 10.2.3).
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use httpdate::parse_http_date;
+use hyper::http::HeaderMap;
+use hyper::http::header::DATE;
+
+/// When the answer with these `headers` says to come back, in milliseconds from now, which is `now_ms` since 1970. Dates count by the clock of who
+/// answers where it says what that is.
+pub fn retry_after_ms(headers: &HeaderMap, now_ms: u64) -> Option<u64> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |name: &str| text(name)?.parse::<f64>().ok();
+    let ms = number("retry-after-ms").or_else(|| number("retry-after").map(|seconds| seconds * 1_000.0));
+    let span = if let Some(ms) = ms {
+        Duration::try_from_secs_f64(ms / 1_000.0).ok()?
+    } else {
+        let date = |name: &str| parse_http_date(text(name)?).ok();
+        let now = date(DATE.as_str()).unwrap_or_else(|| UNIX_EPOCH + Duration::from_millis(now_ms));
+        // A date that is over is now.
+        date("retry-after")?.duration_since(now).unwrap_or_default()
+    };
+    u64::try_from(span.as_millis()).ok()
+}
+
+#[cfg(test)]
+mod tests;
