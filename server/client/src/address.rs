@@ -40,7 +40,7 @@ impl HubAddress {
         self.token.as_deref()
     }
 
-    /// The WebSocket.
+    /// The URL of the hub's WebSocket.
     pub fn socket(&self) -> String {
         let url = self.door(&["v1", "ws"]);
         let rest = url.as_str().strip_prefix("http").unwrap_or_default();

@@ -22,14 +22,14 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 /// Publishes to one hub. Cheap to clone; clones share their connections.
 #[derive(Debug, Clone)]
-pub struct Publisher {
+pub struct HttpPublisher {
     address: HubAddress,
     http: Client,
 }
 
 /// The hub's answer: what it has taken.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Taken {
+pub struct PublishReceipt {
     /// Where the conversation stands with it.
     pub position: Position,
     /// How many events it became.
@@ -70,7 +70,7 @@ pub enum PublishError {
     },
 }
 
-impl Publisher {
+impl HttpPublisher {
     /// Publishes to the hub at `address`. Connects only when there is something to publish.
     pub fn new(address: HubAddress) -> Self {
         // Building fails only where TLS or a resolver is configured, and neither is; the default is then the same.
@@ -85,7 +85,7 @@ impl Publisher {
         conversation: &ConversationId,
         run: Option<&RunId>,
         body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
-    ) -> Result<Taken, PublishError> {
+    ) -> Result<PublishReceipt, PublishError> {
         let mut request = self.post(self.address.ingest(dialect, conversation));
         if let Some(run) = run {
             request = request.header(RUN_HEADER, run.as_str());
@@ -98,7 +98,7 @@ impl Publisher {
         &self,
         conversation: &ConversationId,
         events: &[Envelope],
-    ) -> Result<Taken, PublishError> {
+    ) -> Result<PublishReceipt, PublishError> {
         let body = serde_json::to_vec(events).map_err(|error| self.broken(&error))?;
         let request = self.post(self.address.events(conversation));
         self.answer(request.header(header::CONTENT_TYPE, "application/json").body(body)).await
@@ -109,7 +109,7 @@ impl Publisher {
         &self,
         conversation: &ConversationId,
         body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
-    ) -> Result<Taken, PublishError> {
+    ) -> Result<PublishReceipt, PublishError> {
         let request = self.with_token(self.http.put(self.address.events(conversation)));
         self.answer(request.body(Body::wrap_stream(body))).await
     }
@@ -120,7 +120,7 @@ impl Publisher {
         conversation: &ConversationId,
         events: &[Envelope],
         claim: &str,
-    ) -> Result<Taken, PublishError> {
+    ) -> Result<PublishReceipt, PublishError> {
         let body = serde_json::to_vec(events).map_err(|error| self.broken(&error))?;
         let request = self.authorized(self.address.events(conversation)).header(PUBLISHER_HEADER, claim);
         self.answer(request.header(header::CONTENT_TYPE, "application/json").body(body)).await
@@ -142,7 +142,7 @@ impl Publisher {
         }
     }
 
-    async fn answer(&self, request: RequestBuilder) -> Result<Taken, PublishError> {
+    async fn answer(&self, request: RequestBuilder) -> Result<PublishReceipt, PublishError> {
         let response = request.send().await.map_err(|error| {
             if error.is_connect() {
                 return PublishError::Unreachable { url: self.address.clone(), cause: root(&error) };
@@ -183,11 +183,11 @@ pub(super) async fn beginning(mut response: Response) -> Result<Vec<u8>, reqwest
 /// What a refusal says: the detail of a problem document, else its beginning.
 pub(super) fn message(text: &[u8]) -> String {
     #[derive(Deserialize)]
-    struct Problem {
+    struct ProblemBody {
         code: String,
         detail: Option<String>,
     }
-    if let Ok(problem) = serde_json::from_slice::<Problem>(text) {
+    if let Ok(problem) = serde_json::from_slice::<ProblemBody>(text) {
         return format!("{}: {}", problem.code, problem.detail.unwrap_or_default());
     }
     String::from_utf8_lossy(text).chars().take(200).collect()

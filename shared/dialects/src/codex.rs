@@ -44,7 +44,7 @@ struct CodexMeaning {
     trouble: Option<ErrorFact>,
 }
 
-/// A line.
+/// One line of `codex exec --json` or of an app server.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct CodexLine<'a> {

@@ -36,7 +36,7 @@ pub(super) struct TrajectoryEnd {
     pub(super) usage: Option<Usage>,
 }
 
-/// A message.
+/// A message of a trajectory, in the fields of chat APIs and of the agents that extend them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct TrajectoryMessage<'a> {

@@ -329,7 +329,7 @@ fn arguments(tool: &ToolView) -> Value {
     serde_json::from_str(&tool.arguments.text).unwrap_or_else(|_| json!({}))
 }
 
-/// One event.
+/// Writes one server-sent event with its name and value.
 fn event(out: &mut Vec<u8>, name: &str, value: &Value) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());

@@ -90,7 +90,7 @@ pub(crate) fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut 
     data_event(out, fill);
 }
 
-/// One line.
+/// Writes one `data:` line that holds an object.
 pub(crate) fn data_line(out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     ObjectWriter::write(out, fill);
     out.push(b'\n');

@@ -177,7 +177,7 @@ fn beginning(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
-/// A call.
+/// The piece for a call that an assistant's message holds.
 fn call(id: ForeignField<'_>, name: ForeignField<'_>, arguments: ForeignField<'_>) -> MessagePiece {
     MessagePiece::Call {
         id: CompactString::new(id.words().unwrap_or_default()),

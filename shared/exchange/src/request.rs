@@ -46,7 +46,7 @@ pub struct ModelRequest {
     pub anomalies: Vec<Anomaly>,
 }
 
-/// One message.
+/// One message of the history that a request carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestMessage {
     /// Who.
@@ -55,7 +55,7 @@ pub struct RequestMessage {
     pub pieces: Vec<MessagePiece>,
 }
 
-/// Who speaks.
+/// Whose message it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestRole {
     /// The one who asks.

@@ -50,7 +50,7 @@ pub(super) struct ComparedCall {
 }
 
 impl ComparedWords {
-    /// More text.
+    /// Appends text to what is compared.
     pub(super) fn text(&mut self, text: &str) {
         if self.text.len() < TEXT_CALL_BYTES_MAX {
             self.text.extend(text.chars().filter(|c| !c.is_whitespace()));

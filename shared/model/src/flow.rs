@@ -46,7 +46,7 @@ pub struct Flow {
     pub steps: usize,
 }
 
-/// One row.
+/// One row of a run: the item that it draws, how important it is, and the calls that overlap with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowRow {
     /// What it shows.

@@ -123,7 +123,7 @@ pub enum ConversationIdError {
 }
 
 impl ConversationId {
-    /// Checks `text`.
+    /// Reads `text` as the name of a conversation, and says what is wrong where it is not valid.
     pub fn parse(text: &str) -> Result<Self, ConversationIdError> {
         if text.is_empty() {
             return Err(ConversationIdError::Empty);

@@ -75,7 +75,7 @@ pub struct Agents {
     pub depth: Option<u32>,
 }
 
-/// See the module. The default lets everything pass.
+/// The part of a conversation that a subscription gets: how deep, of which agents, which kinds of events. The default is all of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lens {

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 pub struct SharedText(Option<Arc<String>>);
 
 impl SharedText {
-    /// The text.
+    /// The whole text as it is now.
     pub fn as_str(&self) -> &str {
         self.0.as_deref().map_or("", String::as_str)
     }
 
-    /// Appends `text`.
+    /// Appends `text`; copies the bytes first where a copy of this text shares them.
     pub fn push_str(&mut self, text: &str) {
         if !text.is_empty() {
             Arc::make_mut(self.0.get_or_insert_default()).push_str(text);

@@ -7,12 +7,12 @@ use model::{Envelope, PartId, RunId, Seq};
 
 use crate::HubAddress;
 
-/// What happened.
+/// What a viewer session tells its owner.
 #[derive(Debug)]
-pub enum Update {
+pub enum SessionUpdate {
     /// The socket is there; all subscriptions are asked for again.
     Connected(Welcome),
-    /// The socket is gone, or was not to be had. [`Session::next`](super::Session::next) tries
+    /// The socket is gone, or was not to be had. [`Session::next`](super::ViewerSession::next) tries
     /// again after the wait.
     Lost {
         /// Why.
@@ -27,7 +27,7 @@ pub enum Update {
         /// Why a snapshot follows although the session had a position.
         why: Option<SnapshotReason>,
     },
-    /// The view of a subscription was replaced; see [`Session::view`](super::Session::view).
+    /// The view of a subscription was replaced; see [`Session::view`](super::ViewerSession::view).
     Snapshot {
         /// Which.
         sub: SubscriptionId,
@@ -101,7 +101,7 @@ pub enum Update {
         /// When the hub wrote the frame, in milliseconds since 1970.
         sent_at: u64,
     },
-    /// The events of a [`Session::publish`](super::Session::publish) are in.
+    /// The events of a [`Session::publish`](super::ViewerSession::publish) are in.
     Ack(Ack),
     /// A subscription or a publication was refused; the socket stays.
     Refused {
@@ -121,7 +121,7 @@ pub enum Update {
 /// Why a session is over for good.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The first connection failed ([`Session::connect`](super::Session::connect) only).
+    /// The first connection failed ([`Session::connect`](super::ViewerSession::connect) only).
     #[error("no hub answers at {url}: {cause}")]
     Unreachable {
         /// Where.

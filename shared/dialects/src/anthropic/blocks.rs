@@ -24,7 +24,7 @@ impl OpenBlocks {
         Self { agent, open: BTreeMap::new() }
     }
 
-    /// `content_block_start`.
+    /// Reads a `content_block_start`: a part or a call begins.
     pub(crate) fn start(&mut self, event: &AnthropicStreamEvent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let index = event.index.count().unwrap_or(0);
         if let Some(unstopped) = self.open.remove(&index) {
@@ -39,7 +39,7 @@ impl OpenBlocks {
         self.open.insert(index, block);
     }
 
-    /// `content_block_delta`.
+    /// Reads a `content_block_delta`: text, reasoning or arguments go on.
     pub(crate) fn delta(&mut self, event: &AnthropicStreamEvent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let index = event.index.count().unwrap_or(0);
         if !self.open.contains_key(&index) && self.open.len() < OPEN_BLOCKS_MAX {
@@ -51,7 +51,7 @@ impl OpenBlocks {
         }
     }
 
-    /// `content_block_stop`.
+    /// Reads a `content_block_stop`: the part or call is complete.
     pub(crate) fn stop(
         &mut self,
         event: &AnthropicStreamEvent<'_>,

@@ -22,7 +22,7 @@ impl ClaudeStream {
         }
     }
 
-    /// `task_started`.
+    /// Reads a `task_started` line: a sub-agent begins.
     pub(super) fn task_started(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         let id = self.task_of(fields);
         let kind = fields.get("task_type").word().unwrap_or_default();

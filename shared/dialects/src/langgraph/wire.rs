@@ -60,7 +60,7 @@ pub(super) enum MessageSpeaker {
     Nobody,
 }
 
-/// A message.
+/// A message of LangChain, whole or a piece of one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LangChainMessage<'a> {
     pub(super) speaker: MessageSpeaker,

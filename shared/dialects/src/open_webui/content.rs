@@ -40,7 +40,7 @@ impl ContentReader {
         matches!(self.inside, ContentState::Block(_))
     }
 
-    /// More text.
+    /// Appends text, and tells the parts and calls that are complete with it.
     pub(super) fn append(
         &mut self,
         text: &str,

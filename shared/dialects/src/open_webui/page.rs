@@ -10,7 +10,7 @@ use crate::Decoded;
 use crate::writer::{CallOutcome, EndedPart, EventWriter, WholePart};
 use model::event::{PartKind, ToolState};
 
-/// The message.
+/// What a message of Open WebUI has told so far: its texts, its reasoning and its calls.
 #[derive(Debug, Default)]
 pub(super) struct OpenWebUiMessage {
     texts: PartList,
@@ -87,7 +87,7 @@ impl OpenWebUiMessage {
         self.texts.next(w, out);
     }
 
-    /// More reasoning.
+    /// Appends reasoning, and begins its part where none is open.
     pub(super) fn think(&mut self, more: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.texts.next(w, out);
         self.thoughts.delta(PartKind::Thinking, more, more, w, out);

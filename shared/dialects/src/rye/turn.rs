@@ -23,7 +23,7 @@ pub(super) struct RyeTurn {
 }
 
 impl RyeTurn {
-    /// More text.
+    /// Appends text to the part of this turn, and begins the part where none is open.
     pub(super) fn text(
         &mut self,
         number: Option<u64>,

@@ -55,7 +55,7 @@ impl WholePart {
         Self { part, told: TextDigest::default() }
     }
 
-    /// More text.
+    /// Appends a delta to what was told.
     pub(crate) fn delta(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         self.told.add(text);
         self.part.delta(text, writer, out);

@@ -38,7 +38,7 @@ impl DocumentFormat {
     }
 }
 
-/// All kinds.
+/// Every kind of document that can be made, in the order in which they are offered.
 pub const FORMATS: &[DocumentFormat] = &[
     DocumentFormat {
         name: "md",

@@ -20,7 +20,7 @@ const STYLE: &str = include_str!("html/style.css");
 /// SHA-256 of [`STYLE`] in Base64: the only style that the file's policy lets in. A test says what it has to be.
 const STYLE_HASH: &str = "fAB28jewkG3QHVfax848Fa5JK8BihvsYLTWazIvtdtA=";
 
-/// The icons.
+/// The icons of a document, as one SVG sprite.
 const SPRITE: &str = include_str!("html/sprite.svg");
 
 /// See [`super::html()`].

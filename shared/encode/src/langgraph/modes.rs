@@ -34,7 +34,7 @@ pub(super) enum StreamMode {
 pub(super) struct StreamModes(Vec<StreamMode>);
 
 impl StreamModes {
-    /// Their names.
+    /// The names of the modes as LangGraph spells them.
     pub(super) const NAMES: &[&str] =
         &["messages-tuple", "messages", "updates", "values", "custom", "tasks", "debug"];
 

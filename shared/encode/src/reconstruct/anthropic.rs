@@ -27,7 +27,7 @@ pub struct AnthropicRequest {
     pub partial: Option<PartialResponse>,
 }
 
-/// One message.
+/// One message of the request's `messages`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AnthropicMessage {
     /// Who speaks.
@@ -36,7 +36,7 @@ pub struct AnthropicMessage {
     pub content: Vec<ContentBlock>,
 }
 
-/// Who speaks.
+/// Whose message it is; results of tools belong to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnthropicRole {

@@ -63,7 +63,7 @@ impl HistoryStep {
     }
 }
 
-/// Signed thinking.
+/// Reasoning with the provider's signature, which the next request has to repeat unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedThinking {
     /// The text; empty where the provider keeps it to itself.

@@ -20,7 +20,7 @@ pub struct OpenAiRequest {
     pub partial: Option<PartialResponse>,
 }
 
-/// One message.
+/// One message of the request's `messages`, by its role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub enum OpenAiMessage {
@@ -57,7 +57,7 @@ pub enum OpenAiMessage {
     },
 }
 
-/// A call.
+/// A call in an assistant's message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenAiToolCall {
     /// Its id.

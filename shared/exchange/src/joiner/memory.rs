@@ -314,7 +314,7 @@ impl LoopMemory {
         ids.iter().filter_map(|id| self.loops.get(id).map(|known| (*id, known)))
     }
 
-    /// All loops.
+    /// All remembered loops with their numbers, in no particular order.
     pub(super) fn all(&self) -> impl Iterator<Item = (u64, &AgentLoop)> {
         self.loops.iter().map(|(id, known)| (*id, known))
     }

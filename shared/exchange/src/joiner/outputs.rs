@@ -37,7 +37,7 @@ pub(super) enum OutputVerdict {
 }
 
 impl OutputContract {
-    /// Of `request`.
+    /// Reads from `request` how its agent loop can end.
     pub(super) fn of(request: &ModelRequest) -> Self {
         let named = request.tools.iter().filter(|tool| is_output(tool));
         Self {

@@ -299,7 +299,7 @@ pub(super) fn state(run: &RunId, tool: ToolCallId, state: ToolState, out: &mut D
     out.push(run, Kind::ToolState(change));
 }
 
-/// Ends `run`.
+/// Writes the event that ends `run` with `status`.
 pub(super) fn end(run: &RunId, status: RunStatus, out: &mut Decoded) {
     out.push(run, Kind::RunEnd(RunEnd { status, ..RunEnd::default() }));
 }

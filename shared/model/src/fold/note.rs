@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::limits::{BOOKKEEPING_BYTES_MAX, BOOKKEEPING_PREFIX, NOTE_BYTES_MAX};
 use crate::view::{Item, Note, NoteBody, RunView};
 
-/// Something failed.
+/// Adds the note of an error to the run, and counts an anomaly where the run is full.
 pub(super) fn error(run: &mut RunView, scene: &mut RunFold<'_>, error: &ErrorFact) {
     loss::note_error(run, error);
     run.error = Some(error.clone());

@@ -46,7 +46,7 @@ fn find<'a>(run: &'a mut RunView, scene: &mut RunFold<'_>, id: &PartId) -> Optio
     run.parts.get_mut(id)
 }
 
-/// More text.
+/// Appends a delta to a part, and begins the part where no start was seen.
 pub(super) fn delta(run: &mut RunView, scene: &mut RunFold<'_>, id: &PartId, off: Option<u64>, text: &str) {
     let Some(part) = find(run, scene, id) else { return };
     if part.ended_at.is_some() && !part.body.late {

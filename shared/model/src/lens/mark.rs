@@ -23,7 +23,8 @@ pub(super) const HEARD: u8 = 1 << 6;
 /// It takes back the loss of its run, and with that what the loss had closed.
 pub(super) const REOPENS: u8 = 1 << 7;
 
-/// See the module.
+/// The effects of one event that its own fields do not show. The hub keeps them beside the event for as long as it is
+/// in the ring.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventEffects {
     flags: u8,

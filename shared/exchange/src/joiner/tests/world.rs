@@ -137,7 +137,7 @@ impl World {
         self.joiner = CallJoiner::default();
     }
 
-    /// Time passes.
+    /// Moves the clock of this world forward.
     pub(super) fn wait(&mut self, ms: u64) {
         self.now += ms;
         for placed in self.joiner.tick(self.now) {

@@ -8,7 +8,7 @@ use crate::spans::{SpanId, hex};
 use model::event::{AgentEnd, AgentStart, Kind, RunStatus};
 use model::ids::{AgentId, ToolCallId};
 
-/// See the module.
+/// The main agent and the sub-agents of one trace, with what was told of each so far.
 #[derive(Debug, Default)]
 pub(super) struct SpanAgents {
     /// The main one.

@@ -16,7 +16,7 @@ use model::ids::{AgentId, ToolCallId};
 use model::json::Json;
 use model::limits::{CALLS_AWAITED_MAX, SPAN_HELD_MS};
 
-/// One call.
+/// What is known of one call from all that spoke of it: the model, the tool's span, the next request.
 #[derive(Debug)]
 struct SpanCall {
     /// The id that the source gives it.
@@ -44,7 +44,7 @@ struct RecordedResult {
     since: u64,
 }
 
-/// See the module.
+/// All calls of one trace, and the results that requests mention before their call is known.
 #[derive(Debug, Default)]
 pub(super) struct SpanCalls {
     calls: IndexMap<ToolCallId, SpanCall>,

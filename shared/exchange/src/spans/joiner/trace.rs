@@ -17,7 +17,8 @@ use model::limits::{CONVERSATION_ID_BYTES_MAX, SPAN_HELD_MS, TRACE_QUIET_MS};
 /// Nanoseconds of a millisecond.
 const NANOS: u64 = 1_000_000;
 
-/// See the module.
+/// One trace on its way into a run: the tree of its spans, and those that wait for their parents. [`super::SpanJoiner`]
+/// owns it and forgets it by age and size.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(super) struct SpanTrace {
