@@ -100,7 +100,7 @@ impl Turn {
     }
 }
 
-/// A message.
+/// A message that is sent to an agent: a new one, or one of the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Spoken {
     /// Its id, where it has one: a message that comes again replaces itself.

@@ -1,4 +1,4 @@
-//! What README says is not there yet: each claim has a test here that fails once the thing is there, so that the page is
+//! What README says is missing: each claim has a test here that fails once the feature exists, so that the page is
 //! changed with it. The last words of a claim are the name of its test.
 
 use std::collections::BTreeSet;
@@ -61,7 +61,7 @@ async fn absent_proxies_behind_tls_and_socks() {
 fn every_claim_of_absence_has_its_test_and_every_such_test_its_claim() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
-    let (_, section) = readme.split_once("## What is not there yet\n").unwrap();
+    let (_, section) = readme.split_once("## What is missing\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     // Claims stand in the list and nowhere else: words outside of it would have no test.
     let claims: Vec<_> = section.split("\n* ").skip(1).collect();

@@ -84,6 +84,7 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<RuleViolation> {
     }
     documents::check(tree, &mut findings);
     fields::check(tree, &mut findings);
+    words::vocabulary(tree, &mut findings);
     findings.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
     findings
 }

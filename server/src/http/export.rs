@@ -149,7 +149,7 @@ async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<
     stream_of(shared, conversation, "application/x-ndjson", "native.jsonl", writer, all).await
 }
 
-/// One event.
+/// Writes one event as a line of JSON.
 fn line(out: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     serde_json::to_writer(&mut *out, envelope)?;
     out.push(b'\n');

@@ -45,7 +45,7 @@ impl Feed {
         self.behind.is_empty()
     }
 
-    /// Forgets all.
+    /// Forgets every subscription of the socket.
     pub(super) fn clear(&mut self) {
         self.behind = Vec::new();
     }

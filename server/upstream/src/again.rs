@@ -100,7 +100,7 @@ impl ReplayedFrame {
 }
 
 impl<B> Again<B> {
-    /// Of `body`.
+    /// Keeps the beginning of `body`, so that it can be sent again.
     pub(crate) fn new(body: B) -> Self {
         let attempt = Arc::<Attempt>::default();
         let whole = Whole {

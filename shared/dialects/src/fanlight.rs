@@ -65,7 +65,7 @@ impl Decode for NativeDecoder {
         let run = &self.run;
         match &mut self.framing {
             NativeFraming::Lines(lines) => {
-                lines.feed(bytes, &mut |number, line| take_line(number, line, run, out))
+                lines.feed(bytes, &mut |number, line| take_line(number, line, run, out));
             }
             NativeFraming::Array(values) => values.feed(bytes, &mut |frame| take_frame(frame, run, out)),
             NativeFraming::Sse(sse) => sse.feed(bytes, &mut |frame| take_frame(frame, run, out)),

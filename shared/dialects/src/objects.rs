@@ -122,7 +122,7 @@ impl<M: ObjectMeaning> ObjectReader<M> {
             PieceBody::Event { name, data } => self.meaning.object(line, name, data, out),
             PieceBody::Json(text) => self.meaning.object(line, "", text, out),
             PieceBody::ErrorField(text) => {
-                self.meaning.fail(ForeignField::parse(text).unwrap_or_default(), out)
+                self.meaning.fail(ForeignField::parse(text).unwrap_or_default(), out);
             }
             PieceBody::Stray(text) if text.starts_with('{') && ForeignField::parse(text).is_some() => {
                 self.meaning.object(line, "", text, out);

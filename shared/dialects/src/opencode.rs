@@ -169,7 +169,7 @@ impl OpenCodeMeaning {
                 self.writer.push_by(agent.as_ref(), Kind::Status { text: String::from("compacted") }, out);
             }
             "todo.updated" => {
-                self.writer.custom("todo", ForeignFields::of(value).get("todos"), agent.as_ref(), out)
+                self.writer.custom("todo", ForeignFields::of(value).get("todos"), agent.as_ref(), out);
             }
             "file.edited" => self.writer.custom("file_edited", value, agent.as_ref(), out),
             _ => self.writer.raw(whole, agent.as_ref(), out),

@@ -237,7 +237,7 @@ fn Edit(
     }
 }
 
-/// A reason.
+/// The form with which a call is rejected, with a reason.
 #[component]
 fn Reject(
     form: Draft,

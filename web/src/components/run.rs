@@ -58,7 +58,7 @@ impl Head {
     }
 }
 
-/// A run.
+/// A run with its head, its items and its end.
 #[component]
 pub(super) fn Run(id: RunId) -> impl IntoView {
     let store = use_store();

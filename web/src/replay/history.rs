@@ -19,7 +19,7 @@ pub const EVENTS_MAX: usize = 400_000;
 /// Between two events of a recording that has no times, in milliseconds of the player.
 const UNTIMED_MS: u64 = 50;
 
-/// An event.
+/// An event on the replay's line of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     /// Its number in the log.

@@ -206,3 +206,22 @@ fn doc_comment_that_says_nothing_is_found() {
     assert_eq!(broken("a/src/a.rs", "/// See [`Kind::RunEnd`].\nstruct RunEnd;\n"), []);
     assert_eq!(broken("a/src/a.rs", "const A: &str = \"/// See the module.\";\n"), []);
 }
+
+#[test]
+fn vocabulary_names_types_where_they_are() {
+    let rows = |types: &str| {
+        format!("## Vocabulary\n\n| term | meaning | type |\n|---|---|---|\n| a | b | {types} |\n")
+    };
+    let found = |types: &str| {
+        let source = "//! A file.\npub struct Lens;\npub enum Level {}\n";
+        let found = check(&tree(&[("ARCHITECTURE.md", &rows(types)), ("a/src/a.rs", source)]));
+        found
+            .into_iter()
+            .filter(|found| found.rule == "vocabulary")
+            .map(|found| found.line)
+            .collect::<Vec<_>>()
+    };
+    assert!(found("`Lens`, `Level` (`a/src/a.rs`)").is_empty());
+    assert_eq!(found("`Lens` (`a/src/a.rs`), `Level` (`a/src/b.rs`)"), [5]);
+    assert_eq!(found("`Len`, `Levels` (`a/src/a.rs`)"), [5, 5]);
+}

@@ -169,7 +169,7 @@ impl Conversation {
         }
     }
 
-    /// Its name.
+    /// The name of the conversation.
     pub fn id(&self) -> &ConversationId {
         &self.id
     }

@@ -40,7 +40,7 @@ pub(super) struct Occasion<'a> {
     pub(super) terms: &'a Terms,
 }
 
-/// A request.
+/// A request to the server of an agent: its path, media type and body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
     /// Behind the path of the URL that was set.

@@ -34,7 +34,7 @@ impl History {
         history
     }
 
-    /// One message.
+    /// Adds one message of the caller's history.
     fn hear(&mut self, said: &RequestMessage) {
         let mut texts = Vec::new();
         for piece in &said.pieces {

@@ -172,7 +172,7 @@ impl AgUiCalls {
         let Some(known) = self.told.get_mut(id) else { return };
         match std::mem::replace(&mut known.stage, AgUiCallStage::Written) {
             AgUiCallStage::Writing if is_whole || known.writing.call().is_whole() => {
-                known.writing.written(w, out)
+                known.writing.written(w, out);
             }
             AgUiCallStage::Again(arguments) if !arguments.is_empty() && !known.writing.is(&arguments) => {
                 let kind = Kind::ToolCall { tool: w.tool_id(id), name: None, arguments: Some(arguments) };

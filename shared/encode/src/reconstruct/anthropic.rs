@@ -93,13 +93,13 @@ pub fn request(view: &View, unfinished: UnfinishedCalls) -> AnthropicRequest {
             HistoryPiece::Message(role, text) => match role.as_str() {
                 "system" | "developer" => system.push(text),
                 "assistant" | "ai" | "model" => {
-                    turns.put(AnthropicRole::Assistant, ContentBlock::Text { text })
+                    turns.put(AnthropicRole::Assistant, ContentBlock::Text { text });
                 }
                 _ => turns.put(AnthropicRole::User, ContentBlock::Text { text }),
             },
             HistoryPiece::Step(step) => turns.step(step),
             HistoryPiece::BrokeOff(partial) => {
-                turns.put(AnthropicRole::User, ContentBlock::Text { text: partial.note() })
+                turns.put(AnthropicRole::User, ContentBlock::Text { text: partial.note() });
             }
         }
     }

@@ -87,7 +87,7 @@ pub fn request(view: &View, unfinished: UnfinishedCalls) -> OpenAiRequest {
             HistoryPiece::Message(role, content) => messages.push(message(&role, content)),
             HistoryPiece::Step(step) => put_step(step, &mut messages),
             HistoryPiece::BrokeOff(partial) => {
-                messages.push(OpenAiMessage::System { content: partial.note() })
+                messages.push(OpenAiMessage::System { content: partial.note() });
             }
         }
     }

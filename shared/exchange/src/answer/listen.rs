@@ -124,7 +124,7 @@ impl AnswerListener {
             }
             Kind::ApprovalRequest { .. } => call.advance(AnswerCallStage::Asks),
             Kind::ToolState(change) if change.state >= ToolState::Executing => {
-                call.advance(AnswerCallStage::NotOurs)
+                call.advance(AnswerCallStage::NotOurs);
             }
             Kind::ToolResult(_) => call.advance(AnswerCallStage::NotOurs),
             _ => {}

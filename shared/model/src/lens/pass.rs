@@ -104,7 +104,7 @@ impl LensFilter<'_> {
                 self.out.push(Arc::new(envelope));
             }
             Visibility::Yes if matches!(envelope.event.kind, Kind::AgentStart(_)) => {
-                self.agent(envelope, run)
+                self.agent(envelope, run);
             }
             Visibility::Yes if self.lens.level == Level::Deltas => self.out.push(Arc::clone(envelope)),
             Visibility::Yes => self.reduced(envelope, mark, run),
