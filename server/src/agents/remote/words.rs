@@ -58,7 +58,7 @@ pub(super) fn news(view: &View, agent: &str, session: &str) -> Option<Vec<String
                 }
             }
             ConversationSection::Message(message) if role(&message.role) == "user" => {
-                said.push(message.text.to_string())
+                said.push(message.text.to_string());
             }
             ConversationSection::Run(_) | ConversationSection::Message(_) => {}
         }
