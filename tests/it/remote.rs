@@ -69,12 +69,14 @@ async fn a_server_that_can_cancel_is_told_to() {
     assert_eq!(asked.start, "POST /teams/weather/runs/ar%201/cancel HTTP/1.1");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn faults_of_agents_elsewhere_have_names_and_may_be_tried_again() {
+/// What a server does, the code of the error that comes of it, whether it may be retried, and how the run ends.
+type FaultCase = (Vec<ServerStep>, &'static str, bool, &'static str);
+
+fn fault_cases() -> Vec<FaultCase> {
     let json = [("content-type", "application/json"), ("retry-after", "7")];
     let unauthorized = br#"{"detail": "Invalid token"}"#;
     let busy = br#"{"error": {"message": "Slow down", "type": "rate_limit_error"}}"#;
-    let cases: Vec<(Vec<ServerStep>, &str, bool, &str)> = vec![
+    vec![
         (ServerStep::answer("401 Unauthorized", &json, unauthorized), "http_401", false, "error"),
         (ServerStep::answer("429 Too Many Requests", &json, busy), "rate_limit_error", true, "error"),
         (
@@ -111,8 +113,12 @@ async fn faults_of_agents_elsewhere_have_names_and_may_be_tried_again() {
             "error",
         ),
         (ServerStep::answer("200 OK", &STREAM, b""), "no_answer", true, "error"),
-    ];
-    for (steps, code, retryable, status) in cases {
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_of_agents_elsewhere_have_names_and_may_be_tried_again() {
+    for (steps, code, retryable, status) in fault_cases() {
         let times = std::sync::atomic::AtomicU32::new(0);
         let origin =
             ScriptedServer::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {

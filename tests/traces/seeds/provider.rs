@@ -85,7 +85,7 @@ fn found(form: TextForm, (head, tail): (&str, &str)) -> String {
     let mut take = |found: TextCallToken<'_>| match found {
         TextCallToken::Text(text) => told.push_str(text),
         TextCallToken::Call(call) => {
-            told += &["|", &call.id, " ", &call.name, " ", &call.arguments, "|"].concat()
+            told += &["|", &call.id, " ", &call.name, " ", &call.arguments, "|"].concat();
         }
         TextCallToken::Error { message, .. } => panic!("{message}"),
     };
