@@ -5,14 +5,15 @@
 //! everybody else.
 //!
 //! The crate must never know how a hub works inside, and nothing of dialects: it sends and receives what `docs/protocol.md` describes. It names
-//! `model` and no other crate of the workspace. It keeps nothing on disk but the spool, whose files have no names.
+//! `model` and `upstream` and no other crate of the workspace. It keeps nothing on disk but the spool, whose files have no names.
 //!
-//! Reading order: `address` → `publisher` and `download` (HTTP) → `link` (one WebSocket) → `session` (viewing) → `comeback` →
+//! Reading order: `address` → `http` → `publisher` and `download` → `link` (one WebSocket) → `session` (viewing) → `comeback` →
 //! `courier` (publishing: `ledger` says what is sent next, `window` keeps the events, `line` is the socket) → `spool`.
 
 mod address;
 mod courier;
 mod download;
+mod http;
 mod link;
 mod publisher;
 mod reconnection;

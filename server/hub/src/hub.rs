@@ -33,6 +33,7 @@ mod outsize;
 mod prices;
 mod publication;
 mod publishers;
+mod recent;
 mod row;
 mod upkeep;
 
@@ -75,6 +76,8 @@ pub struct Hub {
     orphans: Orphans,
     prices: Prices,
     followers: followers::Followers,
+    /// The order of the list.
+    recent: recent::Recent,
     /// Whose viewers changed.
     presence: Presence,
 }
@@ -99,6 +102,7 @@ impl Hub {
             orphans: Orphans::default(),
             prices: Prices::default(),
             followers: followers::Followers::default(),
+            recent: recent::Recent::default(),
         }
     }
 
@@ -155,13 +159,13 @@ impl Hub {
             if self.count.load(Ordering::Relaxed) >= CONVERSATIONS_MAX {
                 return Err(OpenError::TooMany);
             }
-            match self.conversations.entry(id.clone()) {
-                Entry::Occupied(found) => Ok(Some(Arc::clone(found.get()))),
-                Entry::Vacant(place) => {
-                    self.count.fetch_add(1, Ordering::Relaxed);
-                    Ok(Some(Arc::clone(&place.insert(Arc::new(conversation)))))
-                }
-            }
+            let made = match self.conversations.entry(id.clone()) {
+                Entry::Occupied(found) => return Ok(Some(Arc::clone(found.get()))),
+                Entry::Vacant(place) => Arc::clone(&place.insert(Arc::new(conversation))),
+            };
+            self.count.fetch_add(1, Ordering::Relaxed);
+            self.moved(&made);
+            Ok(Some(made))
         })
     }
 
@@ -258,13 +262,14 @@ impl Hub {
         let unused = |_: &ConversationId, found: &Arc<Conversation>| {
             Arc::ptr_eq(found, conversation) && found.retire_if_unused()
         };
-        self.dropped(self.conversations.remove_if(conversation.id(), unused).is_some());
+        self.dropped(self.conversations.remove_if(conversation.id(), unused));
     }
 
     /// Counts a conversation less when one was dropped.
-    fn dropped(&self, was_dropped: bool) {
-        if was_dropped {
+    fn dropped(&self, dropped: Option<(ConversationId, Arc<Conversation>)>) {
+        if let Some((id, _)) = dropped {
             self.count.fetch_sub(1, Ordering::Relaxed);
+            self.recent.note(id);
         }
     }
 
@@ -311,6 +316,7 @@ impl Hub {
     /// Notes that the row of `conversation` changed, when anybody wants to know.
     fn touch(&self, conversation: &Arc<Conversation>) {
         self.followers.tell(conversation.id());
+        self.moved(conversation);
         if self.log.indexes() && !conversation.noted.swap(true, Ordering::AcqRel) {
             self.noted.lock().push(Arc::clone(conversation));
         }

@@ -156,8 +156,9 @@ impl Stream {
     }
 
     fn publish(&mut self, decoded: Decoded) -> Result<(), Problem> {
+        // Nobody waits for a piece: the whole body is waited for, at the level that was asked for.
         let publication = Publication {
-            level: self.durability,
+            level: Durability::Memory,
             speaker: self.attendant.speaks_in(&self.conversation),
             ..Publication::of(decoded.envelopes)
         };

@@ -132,7 +132,8 @@ impl World {
         match self.dice.below(100) {
             0..30 => self.publish(),
             30..40 => self.gossip(),
-            40..55 => self.rig.as_mut().unwrap().hand.write(),
+            40..47 => self.rig.as_mut().unwrap().hand.write(),
+            47..55 => self.rig.as_mut().unwrap().hand.write_entry(),
             55..70 => self.view(),
             70..80 => self.viewers.iter_mut().for_each(|viewer| viewer.serve(self.rig.as_ref().unwrap())),
             80..84 => self.break_something(),

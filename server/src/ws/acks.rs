@@ -25,6 +25,7 @@ impl Acks {
     /// Owes `ack` until the log has reached `ticket` at the level that the ack names.
     pub(super) fn owe(&mut self, log: &dyn EventLog, ticket: Ticket, ack: Ack) {
         self.progress.get_or_insert_with(|| log.progress());
+        log.hasten(ticket, ack.durability);
         self.owed.push(Owed { ticket, level: ack.durability, ack });
     }
 

@@ -78,7 +78,7 @@ const LAYERS: [LayerRule; 13] = [
         places: &["server/upstream/"],
         except: &[],
         tests: TestCode::Bound,
-        words: &["axum", "hub::", "event_log", "server::", "std::fs", "fs::"],
+        words: &["axum", "std::fs", "fs::"],
         why: "requests go out the same way whoever makes them; take what is needed as an argument",
     },
     LayerRule {

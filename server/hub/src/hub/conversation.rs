@@ -101,6 +101,8 @@ pub struct Conversation {
     pub(super) listed: AtomicBool,
     /// Whether the list of those whose row the log does not have yet has it already.
     pub(super) noted: AtomicBool,
+    /// Whether the order of the list is to look at it again.
+    pub(super) moved_in_list: AtomicBool,
     moved: Notify,
     /// What viewers who look alike share.
     pub sights: Sights,
@@ -163,6 +165,7 @@ impl Conversation {
             unattended: AtomicBool::new(false),
             listed: AtomicBool::new(false),
             noted: AtomicBool::new(false),
+            moved_in_list: AtomicBool::new(false),
             moved: Notify::new(),
             sights: Sights::default(),
             presence: Counted::default(),
