@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use compact_str::{CompactString, format_compact};
 use dialects::Decoded;
 use event_log::clock;
-use exchange::{Offered, Spoken};
+use exchange::{OfferedTool, Spoken};
 use hub::{Publication, PublishError};
 use model::event::{Kind, Message};
 use model::view::RunView;
@@ -70,7 +70,7 @@ pub struct Turn {
     /// What the run is to be called; it gets a name of its own where it is not said, or another run has the name.
     pub run: Option<RunId>,
     /// Tools that the caller executes: a run that calls one ends with the call.
-    pub tools: Vec<Offered>,
+    pub tools: Vec<OfferedTool>,
     /// What whoever asks keeps for itself in the run.
     pub note: Option<Kind>,
     /// Who asks, and how the run is to go.

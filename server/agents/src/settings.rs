@@ -21,7 +21,7 @@ pub use plan::Plan;
 pub use provider::{ModelApi, Provider, ProviderError};
 pub use stream::{StreamFile, StreamSink, StreamSocket, StreamTarget};
 
-/// One agent.
+/// The settings of one agent, after they were checked.
 #[derive(Debug, Clone)]
 pub struct AgentConfig {
     /// By this name it is asked, and it stands in its runs.

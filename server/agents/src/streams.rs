@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dialects::framing::{Body, Frame, FrameBody};
+use dialects::framing::{BodyFraming, PieceBody, StreamPiece};
 use tokio::sync::mpsc;
 
 use crate::host::Host;
@@ -29,7 +29,7 @@ struct SinkLink {
 /// Hears one answer, and passes its events on.
 #[derive(Debug)]
 pub(crate) struct Tap {
-    framing: Body,
+    framing: BodyFraming,
     sinks: Streams,
 }
 
@@ -59,7 +59,7 @@ impl Streams {
 
     /// Hears the next answer, where anybody wants to know.
     pub(crate) fn tap(&self) -> Option<Tap> {
-        (!self.0.is_empty()).then(|| Tap { framing: Body::default(), sinks: self.clone() })
+        (!self.0.is_empty()).then(|| Tap { framing: BodyFraming::default(), sinks: self.clone() })
     }
 
     fn say(&self, event: &str) {
@@ -86,11 +86,11 @@ impl Tap {
     }
 }
 
-fn pass(sinks: &Streams, frame: Frame<'_>) {
+fn pass(sinks: &Streams, frame: StreamPiece<'_>) {
     match frame.body {
-        FrameBody::Event { data, .. } => sinks.say(&line(data)),
-        FrameBody::Json(text) | FrameBody::ErrorField(text) => sinks.say(&line(text)),
-        FrameBody::Stray(_) | FrameBody::TooLarge(_) | FrameBody::Cut(_) => {}
+        PieceBody::Event { data, .. } => sinks.say(&line(data)),
+        PieceBody::Json(text) | PieceBody::ErrorField(text) => sinks.say(&line(text)),
+        PieceBody::Stray(_) | PieceBody::TooLarge(_) | PieceBody::Cut(_) => {}
     }
 }
 

@@ -51,7 +51,7 @@ impl HubAddress {
         format!("{}{}{query}", self.origin(), url.path())
     }
 
-    /// The WebSocket.
+    /// The URL of the hub's WebSocket.
     pub fn socket(&self) -> String {
         let url = self.door(&["v1", "ws"]);
         let rest = url.as_str().strip_prefix("http").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Headless clients of a hub: where it is ([`HubAddress`]), publishing to it over HTTP ([`Publisher`]) or over WebSocket and exactly
-//! once ([`Courier`]), viewing it ([`Session`]).
+//! Headless clients of a hub: where it is ([`HubAddress`]), publishing to it over HTTP ([`HttpPublisher`]) or over WebSocket and exactly
+//! once ([`Courier`]), viewing it ([`ViewerSession`]).
 //!
 //! The commands, the demo, the sink into another hub and the tests all use these, so they go through the same public doors as
 //! everybody else.
@@ -21,10 +21,12 @@ mod session;
 mod spool;
 
 pub use address::{AddressError, HubAddress};
-pub use courier::{Absence, Courier, CourierError, CourierStatus, KEPT_BYTES_MAX, News, WINDOW_BYTES_MAX};
+pub use courier::{
+    Courier, CourierError, CourierEvent, CourierStatus, HubAbsence, KEPT_BYTES_MAX, WINDOW_BYTES_MAX,
+};
 pub use download::download;
-pub use publisher::{PublishError, Publisher, Taken};
-pub use session::{Session, SessionError, Update};
+pub use publisher::{HttpPublisher, PublishError, PublishReceipt};
+pub use session::{SessionError, SessionUpdate, ViewerSession};
 pub use spool::{Spool, SpoolStatus};
 
 #[cfg(test)]

@@ -32,14 +32,14 @@ const JSON: (HeaderName, &str) = (CONTENT_TYPE, "application/json");
 
 /// Publishes to one hub. Cheap to clone; clones share their connections.
 #[derive(Debug, Clone)]
-pub struct Publisher {
+pub struct HttpPublisher {
     address: HubAddress,
     http: Http,
 }
 
 /// The hub's answer: what it has taken.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Taken {
+pub struct PublishReceipt {
     /// Where the conversation stands with it.
     pub position: Position,
     /// How many events it became.
@@ -80,7 +80,7 @@ pub enum PublishError {
     },
 }
 
-impl Publisher {
+impl HttpPublisher {
     /// Publishes to the hub at `address`. Connects only when there is something to publish.
     pub fn new(address: HubAddress) -> Self {
         Self { http: Http::new(address.clone()), address }
@@ -93,7 +93,7 @@ impl Publisher {
         conversation: &ConversationId,
         run: Option<&RunId>,
         body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
-    ) -> Result<Taken, PublishError> {
+    ) -> Result<PublishReceipt, PublishError> {
         let run = run.map(|run| (RUN_HEADER, run.as_str()));
         let headers = [NOT_WAITED_FOR].into_iter().chain(run);
         self.publish(Method::POST, &self.address.ingest(dialect, conversation), headers, streamed(body)).await
@@ -104,7 +104,7 @@ impl Publisher {
         &self,
         conversation: &ConversationId,
         events: &[Envelope],
-    ) -> Result<Taken, PublishError> {
+    ) -> Result<PublishReceipt, PublishError> {
         let body = serde_json::to_vec(events).map_err(|error| self.broken(&error))?;
         let url = self.address.events(conversation);
         self.publish(Method::POST, &url, [NOT_WAITED_FOR, JSON], whole(body)).await
@@ -115,7 +115,7 @@ impl Publisher {
         &self,
         conversation: &ConversationId,
         body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
-    ) -> Result<Taken, PublishError> {
+    ) -> Result<PublishReceipt, PublishError> {
         self.publish(Method::PUT, &self.address.events(conversation), [], streamed(body)).await
     }
 
@@ -125,7 +125,7 @@ impl Publisher {
         conversation: &ConversationId,
         events: &[Envelope],
         claim: &str,
-    ) -> Result<Taken, PublishError> {
+    ) -> Result<PublishReceipt, PublishError> {
         let body = serde_json::to_vec(events).map_err(|error| self.broken(&error))?;
         let url = self.address.events(conversation);
         self.publish(Method::POST, &url, [(PUBLISHER_HEADER, claim), JSON], whole(body)).await
@@ -137,7 +137,7 @@ impl Publisher {
         url: &Url,
         headers: impl IntoIterator<Item = (HeaderName, &str)>,
         body: Body,
-    ) -> Result<Taken, PublishError> {
+    ) -> Result<PublishReceipt, PublishError> {
         let answer = self.http.send(method, url, headers, body).await?;
         let text = self.http.beginning(answer).await?;
         serde_json::from_slice(&text).map_err(|error| self.broken(&error))

@@ -7,9 +7,9 @@ use compact_str::CompactString;
 use event_log::blocking;
 use hub::{Conversation, Hub};
 use model::code::ErrorCode;
-use model::command::{Command, Deed, Done};
+use model::command::{Command, CommandAction, Done};
 use model::limits::ID_BYTES_MAX;
-use model::retry::Retry;
+use model::retry::ModelRetry;
 use model::view::RunView;
 use model::{ConversationId, Position, RunId, View};
 
@@ -40,7 +40,7 @@ pub(crate) async fn carry_out(
         return Ok(known);
     }
     let came = match deed {
-        Deed::Fork { at, before, into, agent, text } => {
+        CommandAction::Fork { at, before, into, agent, text } => {
             let target = find(&shared.hub, conversation)?;
             let after = Position { epoch: target.epoch().clone(), seq: target.head() };
             let said = agent.zip(text);
@@ -51,7 +51,7 @@ pub(crate) async fn carry_out(
             }
         }
         deed => {
-            if let Deed::Retry { run } = &deed {
+            if let CommandAction::Retry { run } = &deed {
                 let target =
                     blocking(|| Target::find(&shared.agents, &shared.hub, conversation, run.clone()))?;
                 shared.agents.left(&target.started.place).await;
@@ -70,28 +70,28 @@ fn done(id: CompactString, started: Started) -> Done {
 
 /// Whether who commands may. Everybody who reaches the hub may, as long as it knows no tokens.
 #[expect(clippy::unnecessary_wraps, reason = "tokens will refuse")]
-fn granted(_conversation: &ConversationId, _deed: &Deed) -> Result<(), Refusal> {
+fn granted(_conversation: &ConversationId, _deed: &CommandAction) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn act(agents: &Arc<Agents>, hub: &Hub, id: &ConversationId, deed: Deed) -> Result<Started, Refusal> {
+fn act(agents: &Arc<Agents>, hub: &Hub, id: &ConversationId, deed: CommandAction) -> Result<Started, Refusal> {
     Ok(match deed {
-        Deed::Say { agent, text } => say(agents, id, agent, &text)?,
-        Deed::Stop { run } => {
+        CommandAction::Say { agent, text } => say(agents, id, agent, &text)?,
+        CommandAction::Stop { run } => {
             let target = Target::find(agents, hub, id, run)?;
             let place = &target.started.place;
             let heard = !agents.is_over(place) && agents.stop(place);
             target.heard(heard)?
         }
-        Deed::Approve { run, tool, arguments, saw } => {
+        CommandAction::Approve { run, tool, arguments, saw } => {
             let answer = Answer::Yes { arguments: arguments.map(|arguments| arguments.to_string()) };
             Target::find(agents, hub, id, run)?.consent(agents, ConsentAnswer { tool, answer, saw })?
         }
-        Deed::Reject { run, tool, text } => {
+        CommandAction::Reject { run, tool, text } => {
             let answer = Answer::No { why: text };
             Target::find(agents, hub, id, run)?.consent(agents, ConsentAnswer { tool, answer, saw: None })?
         }
-        Deed::Retry { run } => {
+        CommandAction::Retry { run } => {
             let target = Target::find(agents, hub, id, run)?;
             let place = &target.started.place;
             if target.waits_for_model() && agents.hurry(place) {
@@ -99,7 +99,7 @@ fn act(agents: &Arc<Agents>, hub: &Hub, id: &ConversationId, deed: Deed) -> Resu
             }
             agents.resume(place)?
         }
-        Deed::Fork { .. } => {
+        CommandAction::Fork { .. } => {
             return Err(Refusal::new(ErrorCode::Internal, "a fork is made elsewhere"));
         }
     })
@@ -154,7 +154,7 @@ impl Target {
         let run = &self.started.place.run;
         self.conversation.look(|view| {
             let run = view.runs.get(run).filter(|run| is_of_runner(run));
-            run.and_then(Retry::of).is_some()
+            run.and_then(ModelRetry::of).is_some()
         })
     }
 

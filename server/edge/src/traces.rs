@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use event_log::{Ticket, blocking};
-use exchange::spans::{Joiner, Span, Told};
+use exchange::spans::{ConversationEvents, FinishedSpan, SpanJoiner};
 use model::frame::Durability;
 use parking_lot::Mutex;
 
@@ -17,7 +17,7 @@ const STEP: Duration = Duration::from_millis(200);
 /// The traces that are being told.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
-    joiner: Mutex<Joiner>,
+    joiner: Mutex<SpanJoiner>,
 }
 
 /// What came of an export.
@@ -31,7 +31,7 @@ pub(crate) struct Taken {
 
 impl Traces {
     /// Takes spans. What they tell is published before the next export is taken, so that its order stays.
-    pub(crate) fn take(&self, fanout: &Fanout, spans: Vec<Span>, level: Durability) -> Taken {
+    pub(crate) fn take(&self, fanout: &Fanout, spans: Vec<FinishedSpan>, level: Durability) -> Taken {
         let mut joiner = self.joiner.lock();
         let taken = joiner.take(spans, clock::now_ms());
         Taken { rejected: taken.rejected, ticket: publish(fanout, taken.told, level) }
@@ -58,9 +58,9 @@ pub(crate) async fn run(traces: &Traces, fanout: &Fanout) {
 }
 
 /// Publishes what is told; the ticket of the last.
-fn publish(fanout: &Fanout, told: Vec<Told>, level: Durability) -> Ticket {
+fn publish(fanout: &Fanout, told: Vec<ConversationEvents>, level: Durability) -> Ticket {
     let mut ticket = Ticket::default();
-    for Told { conversation, envelopes } in told {
+    for ConversationEvents { conversation, envelopes } in told {
         let publication = Publication { level, ..Publication::of(envelopes) };
         match fanout.publish(&conversation, publication) {
             Ok(appended) => ticket = appended.ticket,

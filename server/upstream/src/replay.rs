@@ -101,7 +101,7 @@ impl Piece {
 }
 
 impl<B> Replay<B> {
-    /// Of `body`.
+    /// Keeps the beginning of `body`, so that it can be sent again.
     pub(crate) fn new(body: B) -> Self {
         let whole = Whole {
             body,

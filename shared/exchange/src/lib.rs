@@ -1,7 +1,7 @@
 //! Exchanges with model APIs: what a request says, and which conversation and run a call belongs to.
 //!
 //! An agent loop is many calls of a model. Each request repeats the history and brings the results of the tools that
-//! the answer before it asked for. The [`Joiner`] puts the calls of one loop into one conversation, with one run for
+//! the answer before it asked for. The [`CallJoiner`] puts the calls of one loop into one conversation, with one run for
 //! each turn of the user, and tells from the requests what no answer contains: messages, offered tools, results.
 //!
 //! ```text
@@ -28,8 +28,11 @@ mod turns;
 pub mod continuation;
 pub mod spans;
 
-pub use answer::{Answer, Ending, Heard};
-pub use api::Api;
-pub use joiner::{Asked, Call, Fork, Joiner, Placed, Placement, SESSION_HEADERS, Why};
-pub use request::{File, Offered, Piece, Request, Role, Said};
+pub use answer::{AnswerEnd, AnswerReader, AnswerSummary};
+pub use api::ModelApi;
+pub use joiner::{
+    CallContext, CallJoiner, ForkPoint, PlacedEvents, Placement, PlacementReason, RequestDigest,
+    SESSION_HEADERS,
+};
+pub use request::{MessagePiece, ModelRequest, OfferedTool, OmittedFile, RequestMessage, RequestRole};
 pub use spoken::Spoken;

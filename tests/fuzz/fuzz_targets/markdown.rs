@@ -2,7 +2,7 @@
 //! for links that are defined later), nodes nest within their bound, links go to safe places, and a document has harmless elements only.
 #![no_main]
 
-use encode::document::{Steps, html, markdown};
+use encode::document::{StepsLayout, html, markdown};
 use fuzz::laws::Log;
 use fuzz::{dice, page};
 use libfuzzer_sys::fuzz_target;
@@ -64,6 +64,6 @@ fn documents(text: &str) {
         let (event, by_hub) = (Event::new(&run, kind), false);
         log.take(Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub });
     }
-    page::check(&html(&log.view, "c", Steps::Each));
-    drop(markdown(&log.view, "c", Steps::OneBlock));
+    page::check(&html(&log.view, "c", StepsLayout::Each));
+    drop(markdown(&log.view, "c", StepsLayout::OneBlock));
 }

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use exchange::spans::otlp::{Encoding, answer, read};
-use exchange::spans::{Joiner, Span, Told};
+use exchange::spans::otlp::{OtlpEncoding, answer, read};
+use exchange::spans::{SpanJoiner, FinishedSpan, ConversationEvents};
 use fuzz::dice;
 use fuzz::halves;
 use fuzz::laws::{Log, check_again, check_view};
@@ -22,10 +22,10 @@ const BEGIN: u64 = 1_700_000_000_000;
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
     let (one, other) = halves(rest);
-    let mut joiner = Joiner::default();
+    let mut joiner = SpanJoiner::default();
     let mut logs: BTreeMap<ConversationId, Log> = BTreeMap::new();
     for (number, body) in [one, other].into_iter().enumerate() {
-        let encoding = if first >> number & 1 == 0 { Encoding::Json } else { Encoding::Protobuf };
+        let encoding = if first >> number & 1 == 0 { OtlpEncoding::Json } else { OtlpEncoding::Protobuf };
         let Ok(export) = read(encoding, body) else { continue };
         drop(answer(encoding, export.rejected, &export.message));
         assert!(export.spans.len() <= SPANS_PER_EXPORT_MAX);
@@ -46,7 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn weight(span: &Span) -> usize {
+fn weight(span: &FinishedSpan) -> usize {
     assert!(span.trace != [0; 16] && span.id != [0; 8] && span.parent != Some(span.id), "{span:?}");
     assert!(span.attributes.len() <= SPAN_ATTRIBUTES_MAX);
     let events = span.events.iter().map(|event| event.name.len() + event.attributes.weight());
@@ -55,8 +55,8 @@ fn weight(span: &Span) -> usize {
     span.attributes.weight() + texts.iter().sum::<usize>() + service + events.sum::<usize>()
 }
 
-fn tell(logs: &mut BTreeMap<ConversationId, Log>, told: Vec<Told>) {
-    for Told { conversation, envelopes } in told {
+fn tell(logs: &mut BTreeMap<ConversationId, Log>, told: Vec<ConversationEvents>) {
+    for ConversationEvents { conversation, envelopes } in told {
         assert!(ConversationId::parse(conversation.as_str()).is_ok(), "{conversation:?}");
         let log = logs.entry(conversation).or_default();
         for envelope in envelopes {

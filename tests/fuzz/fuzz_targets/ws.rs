@@ -9,11 +9,11 @@ use fuzz::hub::{self, Clock, Hub};
 use fuzz::talk::{Heard, Socket, checked};
 use libfuzzer_sys::fuzz_target;
 use model::code::{CloseCode, ErrorCode};
-use model::frame::{ClientFrame, Durability, ServerFrame, Sub, SubMode, VERSION, parse_client, parse_server};
+use model::frame::{ClientFrame, Durability, ServerFrame, SubscriptionId, SubMode, VERSION, parse_client, parse_server};
 use model::lens::Lens;
 use model::limits::{RESYNCS_MAX, SUBSCRIPTIONS_PER_SOCKET_MAX};
 use model::snapshot;
-use model::tracker::{Outcome, Tracker};
+use model::tracker::{FrameOutcome, Tracker};
 use edge::Config;
 
 /// Opcodes of the transport.
@@ -83,7 +83,7 @@ async fn heard(socket: &mut Socket, patience: Duration) -> Option<ServerFrame> {
 #[derive(Debug, PartialEq)]
 enum Due {
     Welcome,
-    Error(Option<Sub>, Option<u64>, ErrorCode),
+    Error(Option<SubscriptionId>, Option<u64>, ErrorCode),
     /// An ack, or why there is none.
     Publication(u64),
     Bye(CloseCode),
@@ -104,8 +104,8 @@ struct Talk {
     due: Vec<Due>,
     /// Commands that wait for their answers.
     commands: Vec<String>,
-    subs: BTreeMap<Sub, Place>,
-    ever: BTreeSet<Sub>,
+    subs: BTreeMap<SubscriptionId, Place>,
+    ever: BTreeSet<SubscriptionId>,
     conversations: BTreeSet<String>,
 }
 
@@ -197,7 +197,7 @@ impl Talk {
         }
     }
 
-    fn begin(&mut self, sub: Sub, place: Place) {
+    fn begin(&mut self, sub: SubscriptionId, place: Place) {
         if self.subs.contains_key(&sub) {
             self.error(Some(sub), None, ErrorCode::SubscriptionInUse);
         } else if self.subs.len() >= SUBSCRIPTIONS_PER_SOCKET_MAX {
@@ -208,7 +208,7 @@ impl Talk {
         }
     }
 
-    fn error(&mut self, sub: Option<Sub>, id: Option<u64>, code: ErrorCode) {
+    fn error(&mut self, sub: Option<SubscriptionId>, id: Option<u64>, code: ErrorCode) {
         self.due.push(Due::Error(sub, id, code));
     }
 
@@ -218,9 +218,9 @@ impl Talk {
     }
 
     /// Hears everything until it is quiet, and holds it against what is due.
-    async fn listen(&mut self, socket: &mut Socket) -> BTreeMap<Sub, Tracker> {
+    async fn listen(&mut self, socket: &mut Socket) -> BTreeMap<SubscriptionId, Tracker> {
         let mut due = std::mem::take(&mut self.due).into_iter();
-        let mut trackers: BTreeMap<Sub, Tracker> = BTreeMap::new();
+        let mut trackers: BTreeMap<SubscriptionId, Tracker> = BTreeMap::new();
         while let Some(mut frame) = heard(socket, QUIET).await {
             let answered = match &frame {
                 ServerFrame::Welcome(_) => Some(Due::Welcome),
@@ -253,7 +253,7 @@ impl Talk {
     }
 
     /// What a frame is to the viewer whose it is.
-    fn follow(&self, frame: &mut ServerFrame, trackers: &mut BTreeMap<Sub, Tracker>) {
+    fn follow(&self, frame: &mut ServerFrame, trackers: &mut BTreeMap<SubscriptionId, Tracker>) {
         let sub = match frame {
             ServerFrame::Subbed { sub, .. }
             | ServerFrame::Snap { sub, .. }
@@ -275,7 +275,7 @@ impl Talk {
         }
         let Some(tracker) = trackers.get_mut(&sub) else { return };
         let outcome = tracker.take(frame, &mut |_change| {});
-        let broken = matches!(outcome, Outcome::Gap { .. } | Outcome::Drift { .. });
+        let broken = matches!(outcome, FrameOutcome::Gap { .. } | FrameOutcome::Drift { .. });
         assert!(!broken, "I2: {outcome:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use encode::document::export::{Choice, FORMATS};
+use encode::document::export::{DocumentOptions, FORMATS};
 use encode::{ENCODINGS, EncodeOptions};
 use model::conflate::conflate;
 use model::event::{Class, bound};
@@ -79,7 +79,7 @@ pub fn check_view(view: &View, dice: usize) {
     drop(serde_json::to_vec(&summary::summary(view)).expect("a summary can be written"));
     view.runs.values().for_each(|run| drop(Flow::of(run)));
     let format = &FORMATS[dice % FORMATS.len()];
-    let document = format.document(view, "c", Choice::default());
+    let document = format.document(view, "c", DocumentOptions::default());
     if format.name == "html" {
         page::check(&document);
     }

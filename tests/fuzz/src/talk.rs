@@ -15,7 +15,7 @@ use crate::laws::folded;
 /// How long an answer is waited for, by the clock that jumps: endless ones are left then.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// An answer.
+/// The answer to one request.
 #[derive(Debug)]
 pub struct Answer {
     /// Its status.
@@ -120,7 +120,7 @@ pub async fn checked(hub: Hub, name: &str) -> Option<View> {
     Some(view)
 }
 
-/// A WebSocket.
+/// A WebSocket to the hub, frame by frame.
 #[derive(Debug)]
 pub struct Socket {
     stream: TcpStream,
@@ -177,7 +177,7 @@ impl Socket {
         self.raw(&frame).await
     }
 
-    /// Says bytes.
+    /// Sends bytes as they are.
     pub async fn raw(&mut self, bytes: &[u8]) -> bool {
         matches!(timeout(PATIENCE, self.stream.write_all(bytes)).await, Ok(Ok(())))
     }

@@ -1,8 +1,8 @@
 //! What comes out folds to what the hub would have.
 
-use dialects::recording::Recording;
+use dialects::recording::RecordingReader;
 use model::envelope::Envelope;
-use model::recording::Told;
+use model::recording::DecodedRecording;
 
 use super::*;
 
@@ -18,10 +18,10 @@ const STREAM: &str = concat!(
 
 #[test]
 fn i6_events_that_went_through_lines_fold_to_the_same_view() {
-    let mut whole = Recording::new(decoder("anthropic", DecodeOptions::default()).unwrap());
+    let mut whole = RecordingReader::new(decoder("anthropic", DecodeOptions::default()).unwrap());
     whole.feed(STREAM.as_bytes(), &mut |_| {});
     whole.end(&mut |_| {});
-    let mut told = Told::default();
+    let mut told = DecodedRecording::default();
     let mut reader = Reader::of("anthropic").unwrap();
     let mut lines: Vec<String> = STREAM.as_bytes().chunks(7).map(|piece| reader.feed(piece)).collect();
     lines.push(reader.end());

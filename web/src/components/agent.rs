@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use model::event::RunStatus;
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::view::Item;
 use model::{AgentId, RunId};
 
@@ -128,7 +128,7 @@ fn Below(
 fn head_of(store: Store, run: &RunId, id: &AgentId) -> Memo<Option<Head>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
-        store.track(&Change::Item(run.clone(), Item::Agent(id.clone())));
+        store.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
         store.view(|view| {
             let agent = view.runs.get(&run)?.agents.get(&id)?;
             let span = match (agent.status, agent.ended_at) {

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use model::event::RunStatus;
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::view::Item;
 use model::{AgentId, RunId};
 
@@ -50,9 +50,9 @@ fn branches(store: Store, depth: RwSignal<Option<usize>>) -> Memo<Vec<Branch>> {
         });
         for (run, agents) in runs {
             store.track_rows(&run);
-            store.track(&Change::Run(run.clone()));
+            store.track(&ViewChange::Run(run.clone()));
             for agent in agents {
-                store.track(&Change::Item(run.clone(), Item::Agent(agent)));
+                store.track(&ViewChange::Item(run.clone(), Item::Agent(agent)));
             }
         }
         store.view(|view| agents::tree(view, depth.get()))
@@ -150,7 +150,7 @@ pub(super) fn CopyAgent(run: RunId, id: AgentId) -> impl IntoView {
     };
     let is_there = Memo::new(move |_| {
         let (run, id) = ids.get_value();
-        store.track(&Change::Item(run.clone(), Item::Agent(id.clone())));
+        store.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
         let is_over = store.view(|view| {
             view.runs.get(&run)?.agents.get(&id).map(|agent| agent.status != RunStatus::Running)
         });
@@ -173,7 +173,7 @@ fn One(agent: AgentKey) -> impl IntoView {
     let branch = {
         let (run, id) = agent.clone();
         Memo::new(move |_| {
-            store.track(&Change::Item(run.clone(), Item::Agent(id.clone())));
+            store.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
             store.track_rows(&run);
             let wanted = Some(id.clone());
             store.view(|view| {

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use model::RunId;
 use model::event::{ErrorFact, RunStatus};
-use model::retry::Retry;
+use model::retry::ModelRetry;
 use model::view::{NoteBody, RunView};
 
 use super::agents::own_id;
@@ -49,7 +49,7 @@ impl Head {
             activity: run
                 .activity
                 .as_deref()
-                .filter(|_| !Retry::of(run).is_some_and(|retry| retry.is_line))
+                .filter(|_| !ModelRetry::of(run).is_some_and(|retry| retry.is_line))
                 .map(preview::one_line)
                 .unwrap_or_default(),
             stalled_at: run.stalled_at,
@@ -58,7 +58,7 @@ impl Head {
     }
 }
 
-/// A run.
+/// A run with its head, its items and its end.
 #[component]
 pub(super) fn Run(id: RunId) -> impl IntoView {
     let store = use_store();

@@ -1,13 +1,13 @@
 //! Each rule against a sample that keeps it and one that breaks it.
 
-use super::source::{Source, names};
-use super::{Finding, Tree, check};
+use super::source::{SourceFile, names};
+use super::{RuleViolation, SourceTree, check};
 
-fn tree(files: &[(&str, &str)]) -> Tree {
-    let mut tree = Tree::default();
+fn tree(files: &[(&str, &str)]) -> SourceTree {
+    let mut tree = SourceTree::default();
     for (path, text) in files {
         if std::path::Path::new(path).extension().is_some_and(|kind| kind == "rs") {
-            tree.sources.push(Source::new(*path, *text));
+            tree.sources.push(SourceFile::new(*path, *text));
         } else {
             tree.texts.push(((*path).to_owned(), (*text).to_owned()));
         }
@@ -18,7 +18,7 @@ fn tree(files: &[(&str, &str)]) -> Tree {
 /// The rules that one file breaks, with the lines.
 fn broken(path: &str, body: &str) -> Vec<(&'static str, usize)> {
     let text = format!("//! A file.\n{body}");
-    check(&tree(&[(path, &text)])).into_iter().map(|Finding { rule, line, .. }| (rule, line)).collect()
+    check(&tree(&[(path, &text)])).into_iter().map(|RuleViolation { rule, line, .. }| (rule, line)).collect()
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn word_is_found_only_whole() {
 
 #[test]
 fn scanner_tells_code_from_strings_and_comments() {
-    let source = Source::new(
+    let source = SourceFile::new(
         "a.rs",
         "let a = \"tokio // no comment\"; // axum\nlet b = r#\"\"quoted\" tokio\"#; /* a /* b */ c */ let c = '\"';\n\
          fn f<'a>(x: &'a str) { let d = b\"tokio\"; let e = '\\''; }\nlet f = \"two \\\nlines\"; g();\nlet r#type = rb;",
@@ -261,4 +261,39 @@ fn code_without_an_explanation_is_found() {
         check(&bad).iter().map(|f| (f.rule, f.line)).collect::<Vec<_>>(),
         [("codes", 2), ("codes", 3)]
     );
+}
+
+#[test]
+fn doc_comment_that_says_nothing_is_found() {
+    assert_eq!(broken("a/src/a.rs", "/// See the module.\npub struct Lens;\n"), [("doc", 2)]);
+    assert_eq!(
+        broken("a/src/a.rs", "/// A call.\n#[derive(Debug)]\npub(crate) struct Call;\n"),
+        [("doc", 2)]
+    );
+    assert_eq!(broken("a/src/a.rs", "    /// Its name.\n    pub const fn name(&self) {}\n"), [("doc", 2)]);
+    assert_eq!(broken("a/src/a.rs", "/// The call of a tool\n/// that waits.\nstruct Call;\n"), []);
+    // Fields, routes, and structs that a variant explains.
+    assert_eq!(broken("a/src/a.rs", "struct A {\n    /// The call.\n    call: u8,\n}\n"), []);
+    assert_eq!(broken("a/src/a.rs", "/// `GET /v1/agents`.\nfn agents() {}\n"), []);
+    assert_eq!(broken("a/src/a.rs", "/// See [`Kind::RunEnd`].\nstruct RunEnd;\n"), []);
+    assert_eq!(broken("a/src/a.rs", "const A: &str = \"/// See the module.\";\n"), []);
+}
+
+#[test]
+fn vocabulary_names_types_where_they_are() {
+    let rows = |types: &str| {
+        format!("## Vocabulary\n\n| term | meaning | type |\n|---|---|---|\n| a | b | {types} |\n")
+    };
+    let found = |types: &str| {
+        let source = "//! A file.\npub struct Lens;\npub enum Level {}\n";
+        let found = check(&tree(&[("ARCHITECTURE.md", &rows(types)), ("a/src/a.rs", source)]));
+        found
+            .into_iter()
+            .filter(|found| found.rule == "vocabulary")
+            .map(|found| found.line)
+            .collect::<Vec<_>>()
+    };
+    assert!(found("`Lens`, `Level` (`a/src/a.rs`)").is_empty());
+    assert_eq!(found("`Lens` (`a/src/a.rs`), `Level` (`a/src/b.rs`)"), [5]);
+    assert_eq!(found("`Len`, `Levels` (`a/src/a.rs`)"), [5, 5]);
 }

@@ -1,8 +1,8 @@
 //! How agents elsewhere are asked, one kind after the other: where, in which form, and with what. Pure.
 
 use compact_str::CompactString;
-use encode::reconstruct::{Unfinished, anthropic, openai};
-use exchange::Offered;
+use encode::reconstruct::{UnfinishedCalls, anthropic, openai};
+use exchange::OfferedTool;
 use model::{ConversationId, Json, RunId, View};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
@@ -35,12 +35,12 @@ pub(super) struct Occasion<'a> {
     /// A name that no other request has.
     pub(super) fresh: &'a str,
     /// Tools that whoever asked executes.
-    pub(super) tools: &'a [Offered],
+    pub(super) tools: &'a [OfferedTool],
     /// Who asked, and how the run is to go.
     pub(super) terms: &'a Terms,
 }
 
-/// A request.
+/// A request to the server of an agent: its path, media type and body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
     /// Behind the path of the URL that was set.
@@ -68,7 +68,7 @@ pub(super) fn asked(of: &Occasion<'_>) -> Asked {
             json!({"user_id": user, "chat_id": chat, "messages": messages})
         }
         RemoteKind::OpenAi => {
-            let messages = openai::request(of.view, Unfinished::Answer).messages;
+            let messages = openai::request(of.view, UnfinishedCalls::Answer).messages;
             let options = json!({"include_usage": true});
             let mut body =
                 json!({"model": model(of), "messages": messages, "stream": true, "stream_options": options});
@@ -195,7 +195,7 @@ fn langgraph_with(of: &Occasion<'_>, thread: &str, (name, what): (&str, Value), 
 }
 
 /// A tool, with the schema of its arguments by the name `schema`.
-fn offered(tool: &Offered, schema: &str) -> Value {
+fn offered(tool: &OfferedTool, schema: &str) -> Value {
     let arguments =
         tool.schema.as_ref().map_or_else(|| json!({"type": "object", "properties": {}}), Json::to_value);
     let description = tool.description.as_deref().unwrap_or_default();
@@ -247,7 +247,8 @@ fn forge(of: &Occasion<'_>) -> Value {
 }
 
 fn anthropic(of: &Occasion<'_>) -> Value {
-    let anthropic::Request { system, messages, .. } = anthropic::request(of.view, Unfinished::Answer);
+    let anthropic::AnthropicRequest { system, messages, .. } =
+        anthropic::request(of.view, UnfinishedCalls::Answer);
     let mut fields = Map::new();
     fields.insert("model".to_owned(), model(of).into());
     if let Some(system) = system {

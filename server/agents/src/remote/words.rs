@@ -1,9 +1,9 @@
 //! A conversation in the words of those who are asked: whole, or what is new since they answered last. Pure.
 
-use encode::reconstruct::history::{Call, Said};
-use encode::reconstruct::{Unfinished, history};
+use encode::reconstruct::history::{HistoryCall, HistoryPiece};
+use encode::reconstruct::{UnfinishedCalls, history};
 use model::View;
-use model::flow::{Turn, turns};
+use model::flow::{ConversationSection, turns};
 use model::view::{NoteBody, RunView};
 use serde_json::{Map, Value, json};
 
@@ -22,11 +22,11 @@ pub(super) fn role(role: &str) -> &'static str {
 /// Messages of texts alone. What one speaker said in a row is one message.
 pub(super) fn plain(view: &View) -> Vec<Plain> {
     let mut messages: Vec<Plain> = Vec::new();
-    for said in history(view, Unfinished::Answer).0 {
+    for said in history(view, UnfinishedCalls::Answer).0 {
         let (role, text) = match said {
-            Said::Message(name, text) => (role(&name), text),
-            Said::Step(step) if !step.text.trim().is_empty() => ("assistant", step.text),
-            Said::Step(_) | Said::BrokeOff(_) => continue,
+            HistoryPiece::Message(name, text) => (role(&name), text),
+            HistoryPiece::Step(step) if !step.text.trim().is_empty() => ("assistant", step.text),
+            HistoryPiece::Step(_) | HistoryPiece::BrokeOff(_) => continue,
         };
         match messages.last_mut() {
             Some(last) if last.role == role && role == "assistant" => {
@@ -52,14 +52,16 @@ pub(super) fn news(view: &View, agent: &str, session: &str) -> Option<Vec<String
     let mut is_known = false;
     for turn in turns(view) {
         match turn {
-            Turn::Run(stretch) if stretch.run.name.as_deref() == Some(agent) => {
+            ConversationSection::Run(stretch) if stretch.run.name.as_deref() == Some(agent) => {
                 if is_of(stretch.run, session) {
                     is_known = true;
                     said.clear();
                 }
             }
-            Turn::Message(message) if role(&message.role) == "user" => said.push(message.text.to_string()),
-            Turn::Run(_) | Turn::Message(_) => {}
+            ConversationSection::Message(message) if role(&message.role) == "user" => {
+                said.push(message.text.to_string());
+            }
+            ConversationSection::Run(_) | ConversationSection::Message(_) => {}
         }
     }
     is_known.then_some(said)
@@ -94,12 +96,12 @@ pub(super) fn transcript(view: &View) -> String {
 pub fn ag_ui(view: &View, prefix: &str) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
     let id = |messages: &Vec<Value>| format!("{prefix}{}", messages.len() + 1);
-    for said in history(view, Unfinished::Answer).0 {
+    for said in history(view, UnfinishedCalls::Answer).0 {
         match said {
-            Said::Message(name, content) => {
+            HistoryPiece::Message(name, content) => {
                 messages.push(json!({"id": id(&messages), "role": role(&name), "content": content}));
             }
-            Said::Step(step) => {
+            HistoryPiece::Step(step) => {
                 let mut message = Map::new();
                 message.insert("id".to_owned(), id(&messages).into());
                 message.insert("role".to_owned(), "assistant".into());
@@ -116,13 +118,13 @@ pub fn ag_ui(view: &View, prefix: &str) -> Vec<Value> {
                     messages.push(json!({"id": id, "role": "tool", "toolCallId": tool, "content": content}));
                 }
             }
-            Said::BrokeOff(_) => {}
+            HistoryPiece::BrokeOff(_) => {}
         }
     }
     messages
 }
 
-fn ag_ui_call(call: &Call) -> Value {
+fn ag_ui_call(call: &HistoryCall) -> Value {
     let (name, arguments) = (call.name.as_str(), call.arguments.as_str());
     json!({"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
@@ -130,10 +132,10 @@ fn ag_ui_call(call: &Call) -> Value {
 /// The messages of `useChat`. What the assistant said in a row is one message of several steps.
 pub(super) fn ai_sdk(view: &View) -> Vec<Value> {
     let mut messages: Vec<(&'static str, Vec<Value>)> = Vec::new();
-    for said in history(view, Unfinished::Answer).0 {
+    for said in history(view, UnfinishedCalls::Answer).0 {
         let (role, parts) = match said {
-            Said::Message(name, text) => (role(&name), vec![json!({"type": "text", "text": text})]),
-            Said::Step(step) => {
+            HistoryPiece::Message(name, text) => (role(&name), vec![json!({"type": "text", "text": text})]),
+            HistoryPiece::Step(step) => {
                 let mut parts = vec![json!({"type": "step-start"})];
                 if !step.text.trim().is_empty() {
                     parts.push(json!({"type": "text", "text": step.text, "state": "done"}));
@@ -141,7 +143,7 @@ pub(super) fn ai_sdk(view: &View) -> Vec<Value> {
                 parts.extend(step.calls.iter().map(ai_sdk_call));
                 ("assistant", parts)
             }
-            Said::BrokeOff(_) => continue,
+            HistoryPiece::BrokeOff(_) => continue,
         };
         match messages.last_mut() {
             Some((last, known)) if *last == role && role == "assistant" => known.extend(parts),
@@ -154,7 +156,7 @@ pub(super) fn ai_sdk(view: &View) -> Vec<Value> {
         .collect()
 }
 
-fn ai_sdk_call(call: &Call) -> Value {
+fn ai_sdk_call(call: &HistoryCall) -> Value {
     let (kind, id, input) = (format!("tool-{}", call.name), &call.id, &call.arguments);
     let result = call.result.as_str();
     if call.is_error {

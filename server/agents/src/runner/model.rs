@@ -6,7 +6,7 @@ use bytes::Bytes;
 use compact_str::CompactString;
 use dialects::{DecodeOptions, Decoded, decoder};
 use event_log::Ticket;
-use exchange::Offered;
+use exchange::OfferedTool;
 use http_body_util::Full;
 use hyper::Request;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -37,7 +37,7 @@ pub(super) struct ModelCall {
     config: Arc<RunnerConfig>,
     conversation: ConversationId,
     /// Tools that whoever asked for the run executes.
-    tools: Arc<[Offered]>,
+    tools: Arc<[OfferedTool]>,
     /// The model is to call no tools.
     without_tools: bool,
     /// Tells the answer from others.

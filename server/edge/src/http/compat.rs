@@ -17,11 +17,11 @@ use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::routing::{get, post};
 use compact_str::CompactString;
-use exchange::Offered;
+use exchange::OfferedTool;
 use exchange::continuation::{Caller, Extent};
 use model::code::ErrorCode;
 use model::limits::REQUEST_BYTES_MAX;
-use model::print::Printer;
+use model::print::Fingerprint;
 use model::{ConversationId, Json, RunId, ToolCallId, View};
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ struct Asked {
     /// What calls gave back that the caller has executed.
     results: Vec<Given>,
     /// The tools that the caller executes.
-    tools: Vec<Offered>,
+    tools: Vec<OfferedTool>,
     /// How the caller calls the run.
     run: Option<RunId>,
     /// What is said to calls that wait for consent: then their run goes on, and no other begins.
@@ -232,6 +232,6 @@ fn of_header(headers: &HeaderMap) -> Result<Option<ConversationId>, Refusal> {
 
 /// The conversation of a thread that its client has named, whatever its name looks like.
 fn of_thread(name: &str) -> ConversationId {
-    let hashed = || format!("thread-{}", Printer::name_of(&[name]));
+    let hashed = || format!("thread-{}", Fingerprint::name_of(&[name]));
     ConversationId::parse(name).or_else(|_odd| ConversationId::parse(&hashed())).expect("a plain short name")
 }

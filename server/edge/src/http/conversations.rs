@@ -11,7 +11,7 @@ use event_log::blocking;
 use model::code::ErrorCode;
 use model::event::RunStatus;
 use model::frame::ConversationRow;
-use model::until::{Until, Watch};
+use model::until::{Until, UntilWatch};
 use model::{ConversationId, Position, RunId, View, summary};
 use serde::{Deserialize, Serialize};
 
@@ -163,7 +163,7 @@ pub(crate) async fn wait(
         .unwrap_or("run.end")
         .parse()
         .map_err(|error| Problem::bad_request(format!("until: {error}")))?;
-    let mut watch = Watch::new(until, query.run.as_deref().map(RunId::new));
+    let mut watch = UntilWatch::new(until, query.run.as_deref().map(RunId::new));
     let id = params::conversation(&name)?;
     let _open = place(&shared, Guest::Stream)?;
     let conversation = shared.hub.enter(&id)?;

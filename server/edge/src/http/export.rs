@@ -10,9 +10,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
-use encode::document::export::{Choice, FORMATS, Format, format};
-use encode::document::only::{Only, is_of};
-use encode::{ENCODINGS, Encode, EncodeOptions, Encoding, encoding};
+use encode::document::export::{DocumentFormat, DocumentOptions, FORMATS, format};
+use encode::document::only::{DocumentScope, is_of};
+use encode::{ENCODINGS, Encode, EncodeOptions, EncoderSpec, encoding};
 use event_log::LogError;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::code::ErrorCode;
@@ -44,8 +44,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 pub(crate) async fn export(
     State(shared): State<Arc<Shared>>,
     Path((name, wanted)): Path<(String, String)>,
-    Query(choice): Query<Choice>,
-    Query(only): Query<Only>,
+    Query(choice): Query<DocumentOptions>,
+    Query(only): Query<DocumentScope>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let conversation = find(&shared, &name).await?;
@@ -76,10 +76,10 @@ pub(crate) async fn export(
 
 /// What a format is made of.
 enum Wanted {
-    Document(&'static Format),
+    Document(&'static DocumentFormat),
     Events,
     Native,
-    Dialect(&'static Encoding),
+    Dialect(&'static EncoderSpec),
 }
 
 impl Wanted {
@@ -101,7 +101,7 @@ fn unknown(wanted: &str) -> Problem {
 }
 
 /// What `only` names of the view.
-fn reduced(conversation: &Conversation, only: &Only) -> Result<View, Problem> {
+fn reduced(conversation: &Conversation, only: &DocumentScope) -> Result<View, Problem> {
     let mut view = conversation.view();
     if only.reduce(&mut view) {
         return Ok(view);
@@ -114,9 +114,9 @@ fn reduced(conversation: &Conversation, only: &Only) -> Result<View, Problem> {
 async fn document_of(
     shared: Arc<Shared>,
     conversation: &Arc<Conversation>,
-    format: &'static Format,
-    choice: Choice,
-    only: Only,
+    format: &'static DocumentFormat,
+    choice: DocumentOptions,
+    only: DocumentScope,
 ) -> Result<Response, Problem> {
     let (whose, part) = (Arc::clone(conversation), only.clone());
     let hub = Arc::clone(&shared.hub);
@@ -132,7 +132,7 @@ async fn document_of(
 
 /// What can be imported again: the events, or the state where they are not all there.
 async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<Response, Problem> {
-    let (header, all) = (import::header(conversation.id()), Only::default());
+    let (header, all) = (import::header(conversation.id()), DocumentScope::default());
     let begins_later = matches!(shared.hub.read(&conversation, 0, 1).await, Err(LogError::Gone { .. }));
     if begins_later || shared.hub.gap(&conversation).await?.is_some() {
         let whose = Arc::clone(&conversation);
@@ -149,7 +149,7 @@ async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<
     stream_of(shared, conversation, "application/x-ndjson", "native.jsonl", writer, all).await
 }
 
-/// One event.
+/// Writes one event as a line of JSON.
 fn line(out: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     serde_json::to_writer(&mut *out, envelope)?;
     out.push(b'\n');
@@ -187,7 +187,7 @@ async fn stream_of(
     content_type: &'static str,
     extension: &str,
     writer: Writer,
-    only: Only,
+    only: DocumentScope,
 ) -> Result<Response, Problem> {
     let open = place(&shared, Guest::Transfer)?;
     let turn = turn(&shared, Task::Piece).await?.turn();
@@ -280,7 +280,7 @@ impl Sending {
 /// The answer: a file with a name, as it stands at `seq`.
 fn file(
     conversation: &Conversation,
-    only: &Only,
+    only: &DocumentScope,
     content_type: &'static str,
     extension: &str,
     seq: Seq,

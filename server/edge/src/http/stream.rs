@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
-use encode::{Caller, EncodeOptions, Encoding, encoding, names};
+use encode::{Caller, EncodeOptions, EncoderSpec, encoding, names};
 use futures_util::{StreamExt as _, stream};
 use model::code::ErrorCode;
 use model::limits::RUN_AWAITED_MS;
@@ -212,7 +212,7 @@ pub(super) async fn run(
 }
 
 /// `response` with all that an answer in this encoding says of itself.
-pub(super) fn with_headers(encoding: &Encoding, mut response: Response) -> Response {
+pub(super) fn with_headers(encoding: &EncoderSpec, mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(encoding.content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

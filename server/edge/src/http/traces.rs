@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
 use event_log::{blocking, reached, room};
-use exchange::spans::otlp::{self, Encoding};
+use exchange::spans::otlp::{self, OtlpEncoding};
 use flate2::read::MultiGzDecoder;
 use model::code::ErrorCode;
 use model::limits::EXPORT_BYTES_MAX;
@@ -42,18 +42,18 @@ pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) ->
     })?;
     reached(shared.hub.log(), ticket, durability).await?;
     let kind = match encoding {
-        Encoding::Protobuf => "application/x-protobuf",
-        Encoding::Json => "application/json",
+        OtlpEncoding::Protobuf => "application/x-protobuf",
+        OtlpEncoding::Json => "application/json",
     };
     let answer = Bytes::from(otlp::answer(encoding, rejected, &message));
     Ok(([(CONTENT_TYPE, kind)], answer).into_response())
 }
 
-fn encoding(headers: &HeaderMap) -> Result<Encoding, Problem> {
+fn encoding(headers: &HeaderMap) -> Result<OtlpEncoding, Problem> {
     let kind = params::text(headers, CONTENT_TYPE.as_str())?.unwrap_or_default();
     match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "application/x-protobuf" | "application/protobuf" => Ok(Encoding::Protobuf),
-        "application/json" => Ok(Encoding::Json),
+        "application/x-protobuf" | "application/protobuf" => Ok(OtlpEncoding::Protobuf),
+        "application/json" => Ok(OtlpEncoding::Json),
         other => {
             let detail = format!("{other:?} is neither application/x-protobuf nor application/json");
             Err(Problem::new(ErrorCode::UnsupportedEncoding, detail))

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use axum::response::{IntoResponse as _, Response};
-use exchange::{Api, SESSION_HEADERS};
+use exchange::{ModelApi, SESSION_HEADERS};
 use model::ConversationId;
 use model::code::ErrorCode;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -93,7 +93,7 @@ fn facts(
     parts: &Parts,
     target: &Target<'_>,
     ours: Option<&HeaderValue>,
-    api: fn(upstream::Api, &Method, &str) -> Option<Api>,
+    api: fn(upstream::Api, &Method, &str) -> Option<ModelApi>,
 ) -> Result<Option<Facts>, Problem> {
     let named = params::text(&parts.headers, CONVERSATION.as_str())?;
     let named = named.map(target::conversation).transpose()?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::available_parallelism;
 
 use compact_str::CompactString;
-use exchange::Joiner;
+use exchange::CallJoiner;
 use hub::Count;
 use model::code::ErrorCode;
 use parking_lot::Mutex;
@@ -36,7 +36,7 @@ pub(crate) struct Proxy {
     pub(super) order: Arc<Order>,
     pub(super) recorders: Threads,
     pub(super) lull: QuietWait,
-    pub(super) joiner: Mutex<Joiner>,
+    pub(super) joiner: Mutex<CallJoiner>,
     pub(super) floors: Floors,
     pub(super) waiting: Waiting,
     pub(super) sockets: Sockets,

@@ -111,7 +111,7 @@ impl Recorded {
         Self(tape)
     }
 
-    /// The tape.
+    /// The copy of the call that is being recorded.
     pub(super) fn tape(&self) -> Arc<Tape> {
         Arc::clone(&self.0)
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use dialects::Decoded;
 use event_log::{blocking, room};
-use exchange::{Answer, Asked as Said, Heard, Placement, Request};
+use exchange::{AnswerReader, AnswerSummary, ModelRequest, Placement, RequestDigest};
 use model::ConversationId;
 use tokio::sync::oneshot;
 
@@ -114,14 +114,14 @@ impl Recording {
     }
 
     /// Finds the place of the call, and says what its request says.
-    fn place(&mut self, request: &Request) -> Answer {
+    fn place(&mut self, request: &ModelRequest) -> AnswerReader {
         let shared = Arc::clone(&self.shared);
         let name = clock::fresh_name();
         let call = self.facts.call(&name);
         let before = shared.proxy.joiner.lock().unknown(&call, request);
         // From the log, perhaps: nobody is to wait for that. One that cannot be read is as if there was none.
         let before = before.and_then(|id| shared.hub.find(&id).ok().flatten());
-        let said = Said::of(request);
+        let said = RequestDigest::of(request);
         let mut joiner = shared.proxy.joiner.lock();
         if let Some(before) = before.as_ref().filter(|_| joiner.unknown(&call, request).is_some()) {
             before.look(|view| joiner.recall(before.id(), view, call.at));
@@ -187,7 +187,7 @@ impl Recording {
     }
 
     /// Says `out` and what becomes of the run after what was `heard`.
-    fn conclude(&mut self, heard: Heard, out: Decoded) {
+    fn conclude(&mut self, heard: AnswerSummary, out: Decoded) {
         let shared = Arc::clone(&self.shared);
         let mut joiner = shared.proxy.joiner.lock();
         let placed = joiner.heard(heard, clock::now_ms());
@@ -247,7 +247,7 @@ pub(crate) fn close(shared: &Shared) {
 }
 
 /// Publishes what the joiner says by itself. It must be held until then, so that nothing comes between.
-fn say(shared: &Shared, placed: Vec<exchange::Placed>) {
+fn say(shared: &Shared, placed: Vec<exchange::PlacedEvents>) {
     for it in placed {
         let _floor = shared.proxy.floors.take(&it.conversation);
         publish(shared, &it.conversation, Publication::of(it.events.envelopes));

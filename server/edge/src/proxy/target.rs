@@ -2,7 +2,7 @@
 //! goes to the upstream byte for byte, so it is never decoded here.
 
 use axum::http::Method;
-use exchange::Api;
+use exchange::ModelApi;
 use model::ConversationId;
 use percent_encoding::percent_decode_str;
 
@@ -45,20 +45,20 @@ pub(super) fn conversation(name: &str) -> Result<ConversationId, Problem> {
 }
 
 /// The API whose events are spoken over a WebSocket at `path`: the responses API, or the Realtime API, which has its words.
-pub(super) fn api_of_socket(_spoken: upstream::Api, _method: &Method, path: &str) -> Option<Api> {
+pub(super) fn api_of_socket(_spoken: upstream::Api, _method: &Method, path: &str) -> Option<ModelApi> {
     let is_realtime = path.trim_end_matches('/').ends_with("/realtime");
-    let api = if is_realtime { Some(Api::OpenAiResponses) } else { Api::of_path(path) };
-    api.filter(|api| *api == Api::OpenAiResponses)
+    let api = if is_realtime { Some(ModelApi::OpenAiResponses) } else { ModelApi::of_path(path) };
+    api.filter(|api| *api == ModelApi::OpenAiResponses)
 }
 
 /// The API of a request to `path` at an upstream that speaks `spoken`; nothing where that is no call of a model.
-pub(super) fn api(spoken: upstream::Api, method: &Method, path: &str) -> Option<Api> {
-    let api = Api::of_path(path).filter(|_| method == Method::POST)?;
+pub(super) fn api(spoken: upstream::Api, method: &Method, path: &str) -> Option<ModelApi> {
+    let api = ModelApi::of_path(path).filter(|_| method == Method::POST)?;
     let is_sure = match api {
         // OpenAI's threads have messages too.
-        Api::Anthropic => spoken == upstream::Api::Anthropic || !path.contains("/threads/"),
+        ModelApi::Anthropic => spoken == upstream::Api::Anthropic || !path.contains("/threads/"),
         // Others answer there in words of their own.
-        Api::OllamaChat | Api::OllamaGenerate => spoken == upstream::Api::Ollama,
+        ModelApi::OllamaChat | ModelApi::OllamaGenerate => spoken == upstream::Api::Ollama,
         _ => true,
     };
     is_sure.then_some(api)

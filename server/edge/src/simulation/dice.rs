@@ -17,7 +17,7 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below `bound`.
+    /// A number below `bound`, the same for the same seed.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound.max(1) as u64).unwrap()
     }

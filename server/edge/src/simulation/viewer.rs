@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use model::frame::{ServerFrame, Wish};
-use model::tracker::{Outcome, Tracker};
+use model::frame::{ServerFrame, SubscriptionOptions};
+use model::tracker::{FrameOutcome, Tracker};
 use model::{ConversationId, Epoch, Seq, View, snapshot};
 
 use super::network::{Fate, MadeUp};
@@ -44,7 +44,8 @@ impl Viewer {
         let line = Arc::new(MadeUp::new(room));
         let end: Arc<dyn Transport> = Arc::<MadeUp>::clone(&line);
         let outbox = Arc::new(Outbox::new(end));
-        let subscription = rig.fanout.enter(&self.conversation, &outbox, SUB, &Wish::default()).unwrap();
+        let subscription =
+            rig.fanout.enter(&self.conversation, &outbox, SUB, &SubscriptionOptions::default()).unwrap();
         let have = self.tracker.position();
         self.resumes += u64::from(have.is_some());
         let mut feed = Feed::default();
@@ -78,7 +79,11 @@ impl Viewer {
                 panic!("refused: {message}");
             }
             let outcome = self.tracker.take(&mut frame, &mut |_| {});
-            assert!(!matches!(outcome, Outcome::Gap { .. }), "a hole in {}: {outcome:?}", self.conversation);
+            assert!(
+                !matches!(outcome, FrameOutcome::Gap { .. }),
+                "a hole in {}: {outcome:?}",
+                self.conversation
+            );
         }
         true
     }

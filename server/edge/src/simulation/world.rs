@@ -26,7 +26,7 @@ const REST: usize = 400;
 /// What a log in this world holds in its queue: little, so that it overflows.
 const QUEUE_BYTES: usize = 6 << 10;
 
-/// What happened.
+/// How often each kind of event happened in a world.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Tally {
     pub(super) events: u64,

@@ -20,7 +20,7 @@ use model::weigh::weigh;
 use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 
 use super::Source;
-use client::{HubAddress, PublishError, Publisher, Session, SessionError, Update};
+use client::{HttpPublisher, HubAddress, PublishError, SessionError, SessionUpdate, ViewerSession};
 use hub::Conversation;
 
 /// How the names of publishers begin that are sinks of other hubs.
@@ -88,8 +88,8 @@ enum Answer {
 /// Sends conversations to another hub. Owned by the task of the sink.
 struct HubSink {
     source: Source,
-    session: Session,
-    http: Publisher,
+    session: ViewerSession,
+    http: HttpPublisher,
     address: HubAddress,
     places: IndexMap<ConversationId, HubPosition>,
     due: IndexSet<ConversationId>,
@@ -104,8 +104,8 @@ pub(super) async fn run(source: Source, address: HubAddress) {
     let drain = source.drain.clone();
     let due = source.all();
     let mut sink = HubSink {
-        session: Session::new(address.clone()),
-        http: Publisher::new(address.clone()),
+        session: ViewerSession::new(address.clone()),
+        http: HttpPublisher::new(address.clone()),
         source,
         address,
         places: IndexMap::new(),
@@ -160,9 +160,9 @@ impl HubSink {
         }
     }
 
-    fn hear(&mut self, update: &Update) {
+    fn hear(&mut self, update: &SessionUpdate) {
         match update {
-            Update::Connected(_) => {
+            SessionUpdate::Connected(_) => {
                 self.connected = true;
                 for (id, place) in &mut self.places {
                     place.is_sure = false;
@@ -170,7 +170,7 @@ impl HubSink {
                 }
                 self.due.append(&mut self.later);
             }
-            Update::Lost { why, .. } => {
+            SessionUpdate::Lost { why, .. } => {
                 tracing::info!(url = %self.address, why, "the hub of a sink is not there");
                 self.connected = false;
             }
@@ -308,8 +308,8 @@ impl HubSink {
     async fn answer(&mut self, number: u64) -> Result<Answer, Stop> {
         loop {
             match self.session.next().await? {
-                Update::Ack(ack) if ack.id == number => return Ok(Answer::Taken),
-                Update::Refused { id: Some(id), code, message, expected, .. } if id == number => {
+                SessionUpdate::Ack(ack) if ack.id == number => return Ok(Answer::Taken),
+                SessionUpdate::Refused { id: Some(id), code, message, expected, .. } if id == number => {
                     return match (code, expected) {
                         (ErrorCode::PublisherGap, Some(expected)) => Ok(Answer::Expected(expected)),
                         (ErrorCode::ShuttingDown | ErrorCode::Internal, _) => Err(Stop::Lost),
@@ -318,7 +318,7 @@ impl HubSink {
                 }
                 update => {
                     self.hear(&update);
-                    if matches!(update, Update::Connected(_) | Update::Lost { .. }) {
+                    if matches!(update, SessionUpdate::Connected(_) | SessionUpdate::Lost { .. }) {
                         return Err(Stop::Lost);
                     }
                 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use model::ConversationId;
 use model::code::CloseCode;
-use model::frame::{ServerFrame, Sub};
+use model::frame::{ServerFrame, SubscriptionId};
 use model::limits::{RESYNC_EVERY_MS, RESYNCS_MAX};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
@@ -343,7 +343,7 @@ impl Connection {
     }
 
     /// The subscription with this number.
-    pub(super) fn subscription(&self, sub: Sub) -> Option<&Arc<Subscription>> {
+    pub(super) fn subscription(&self, sub: SubscriptionId) -> Option<&Arc<Subscription>> {
         self.subscriptions.iter().find(|subscription| subscription.sub == sub)
     }
 }

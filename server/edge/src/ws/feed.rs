@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use model::Position;
-use model::frame::Sub;
+use model::frame::SubscriptionId;
 use tokio::time::Instant;
 
 use super::catch_up::{CatchUp, Step};
@@ -36,7 +36,7 @@ impl Feed {
     }
 
     /// Whether no pump serves the subscription with this number.
-    pub(super) fn has(&self, sub: Sub) -> bool {
+    pub(super) fn has(&self, sub: SubscriptionId) -> bool {
         self.behind.iter().any(|behind| behind.subscription.sub == sub)
     }
 
@@ -45,7 +45,7 @@ impl Feed {
         self.behind.is_empty()
     }
 
-    /// Forgets all.
+    /// Forgets every subscription of the socket.
     pub(super) fn clear(&mut self) {
         self.behind = Vec::new();
     }

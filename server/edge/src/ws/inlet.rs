@@ -33,7 +33,7 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);
 }
 
-/// What came.
+/// A message that a client's socket received.
 #[derive(Debug)]
 pub(super) enum Inbound {
     /// A text frame.

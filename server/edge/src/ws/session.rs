@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use event_log::Health;
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{
-    Ack, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, Sub, VERSION, Welcome, Wish,
-    parse_client,
+    Ack, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, SubscriptionId, SubscriptionOptions,
+    VERSION, Welcome, parse_client,
 };
 use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use model::{ConversationId, Position, Seq};
@@ -101,12 +101,12 @@ impl Connection {
         }
     }
 
-    fn refuse(&self, sub: Option<Sub>, code: ErrorCode, message: String) {
+    fn refuse(&self, sub: Option<SubscriptionId>, code: ErrorCode, message: String) {
         self.queue(&ServerFrame::Error { sub, id: None, code, message, expected: None });
     }
 
     /// Whether the number `sub` is free, and there is room; else the client is told.
-    fn is_free(&self, sub: Sub) -> bool {
+    fn is_free(&self, sub: SubscriptionId) -> bool {
         if self.subscription(sub).is_some() {
             self.refuse(Some(sub), ErrorCode::SubscriptionInUse, format!("subscription {sub} is in use"));
             return false;
@@ -119,7 +119,13 @@ impl Connection {
         true
     }
 
-    fn subscribe(&mut self, sub: Sub, conv: &ConversationId, have: Option<&Position>, wish: &Wish) {
+    fn subscribe(
+        &mut self,
+        sub: SubscriptionId,
+        conv: &ConversationId,
+        have: Option<&Position>,
+        wish: &SubscriptionOptions,
+    ) {
         if !self.is_free(sub) {
             return;
         }
@@ -132,7 +138,7 @@ impl Connection {
         }
     }
 
-    fn watch(&mut self, sub: Sub, limit: Option<u64>) {
+    fn watch(&mut self, sub: SubscriptionId, limit: Option<u64>) {
         if !self.is_free(sub) {
             return;
         }
@@ -142,14 +148,14 @@ impl Connection {
         self.subscriptions.push(subscription);
     }
 
-    fn unsubscribe(&mut self, sub: Sub) {
+    fn unsubscribe(&mut self, sub: SubscriptionId) {
         if let Some(subscription) = self.remove(sub) {
             self.shared.fanout.leave(&subscription);
         }
     }
 
     /// Takes the subscription out; the client is told when there is none.
-    fn remove(&mut self, sub: Sub) -> Option<Arc<Subscription>> {
+    fn remove(&mut self, sub: SubscriptionId) -> Option<Arc<Subscription>> {
         let place = self.subscriptions.iter().position(|subscription| subscription.sub == sub);
         let Some(place) = place else {
             self.refuse(Some(sub), ErrorCode::UnknownSubscription, format!("there is no subscription {sub}"));
@@ -159,7 +165,7 @@ impl Connection {
     }
 
     /// Begins the subscription anew, with the snapshot.
-    fn resync(&mut self, sub: Sub) {
+    fn resync(&mut self, sub: SubscriptionId) {
         if !self.resyncs.take(Instant::now()) {
             return self.close(CloseCode::InsufficientState, "too many resyncs in a short time");
         }
@@ -167,7 +173,7 @@ impl Connection {
     }
 
     /// Tells again what did not arrive, from where the client says it is.
-    fn revive(&mut self, at: &BTreeMap<Sub, Seq>) {
+    fn revive(&mut self, at: &BTreeMap<SubscriptionId, Seq>) {
         let busy = self.outbox.waiting() > 0;
         let behind = &self.behind;
         let is_fed = |sub| !busy && !behind.has(sub);
@@ -181,7 +187,7 @@ impl Connection {
     }
 
     /// Puts a new subscription in the place of `sub`, which `begin` begins.
-    fn renew(&mut self, sub: Sub, begin: impl FnOnce(&mut Feed, Arc<Subscription>)) {
+    fn renew(&mut self, sub: SubscriptionId, begin: impl FnOnce(&mut Feed, Arc<Subscription>)) {
         let Some(old) = self.remove(sub) else { return };
         // In before out, so that the conversation is not dropped between.
         let new = match &old.place {

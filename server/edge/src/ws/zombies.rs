@@ -5,20 +5,20 @@
 use std::collections::BTreeMap;
 
 use model::Seq;
-use model::frame::Sub;
+use model::frame::SubscriptionId;
 
 /// What a client acknowledged at its last heartbeats, by subscription.
 #[derive(Debug, Default)]
 pub(super) struct Zombies {
     /// Where the conversations stood when the last heartbeat was sent.
-    told: Vec<(Sub, Seq)>,
+    told: Vec<(SubscriptionId, Seq)>,
     /// Where clients stood at the answer before, and what they had been told by then.
-    before: BTreeMap<Sub, (Seq, Seq)>,
+    before: BTreeMap<SubscriptionId, (Seq, Seq)>,
 }
 
 impl Zombies {
     /// A heartbeat is sent that says where conversations stand.
-    pub(super) fn sent(&mut self, heads: impl Iterator<Item = (Sub, Seq)>) {
+    pub(super) fn sent(&mut self, heads: impl Iterator<Item = (SubscriptionId, Seq)>) {
         self.told = heads.collect();
     }
 
@@ -26,9 +26,9 @@ impl Zombies {
     /// everything was handed to the socket at once for a subscription.
     pub(super) fn answered(
         &mut self,
-        at: &BTreeMap<Sub, Seq>,
-        is_fed: impl Fn(Sub) -> bool,
-    ) -> Vec<(Sub, Seq)> {
+        at: &BTreeMap<SubscriptionId, Seq>,
+        is_fed: impl Fn(SubscriptionId) -> bool,
+    ) -> Vec<(SubscriptionId, Seq)> {
         let before = std::mem::take(&mut self.before);
         let mut dead = Vec::new();
         for (sub, told) in self.told.drain(..) {

@@ -12,7 +12,7 @@ use event_log::{Append, EventLog, Page, Progress, Stored, Ticket};
 use model::event::{Class, Kind, RunStatus, bound};
 use model::fold::{complete, fold, mismatch};
 use model::frame::{ConversationRow, Durability};
-use model::lens::Mark;
+use model::lens::EventEffects;
 use model::limits::CONVERSATION_BYTES_MAX;
 use model::weigh::{grows, held, weigh};
 use model::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
@@ -65,7 +65,7 @@ pub struct Slice {
     /// The newest seq.
     pub head: Seq,
     /// What some of the events do beyond what they say.
-    pub marks: Vec<(Seq, Mark)>,
+    pub marks: Vec<(Seq, EventEffects)>,
 }
 
 impl Slice {
@@ -172,7 +172,7 @@ impl Conversation {
         }
     }
 
-    /// Its name.
+    /// The name of the conversation.
     pub fn id(&self) -> &ConversationId {
         &self.id
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use model::Seq;
-use model::frame::Sub;
+use model::frame::SubscriptionId;
 use parking_lot::Mutex;
 
 use super::conversation::{Cursor, Slice};
@@ -19,14 +19,14 @@ pub struct Ready {
     cursor: Cursor,
     ephemera: usize,
     /// The frame for one number of subscription; most clients use the same.
-    first: (Sub, Bytes),
+    first: (SubscriptionId, Bytes),
     /// What of it is the same for every number.
     rest: Bytes,
-    others: Mutex<Vec<(Sub, Bytes)>>,
+    others: Mutex<Vec<(SubscriptionId, Bytes)>>,
 }
 
 impl Ready {
-    pub(super) fn new(slice: &Slice, sub: Sub) -> Self {
+    pub(super) fn new(slice: &Slice, sub: SubscriptionId) -> Self {
         let (frame, rest) = wire::batch(sub, slice);
         Self {
             from: slice.from,
@@ -44,12 +44,12 @@ impl Ready {
     }
 
     /// The JSON of the frame for the subscription number `sub`.
-    pub fn json(&self, sub: Sub) -> Vec<u8> {
+    pub fn json(&self, sub: SubscriptionId) -> Vec<u8> {
         wire::batch_json(sub, &self.rest)
     }
 
     /// The WebSocket frame for the subscription number `sub`.
-    pub fn frame(&self, sub: Sub) -> Bytes {
+    pub fn frame(&self, sub: SubscriptionId) -> Bytes {
         if self.first.0 == sub {
             return self.first.1.clone();
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use event_log::blocking;
-use model::frame::Sub;
+use model::frame::SubscriptionId;
 use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
 use model::{Lens, Seq, snapshot};
 use parking_lot::Mutex;
@@ -141,7 +141,7 @@ impl Sight {
     }
 
     /// The bytes of `slice`, encoded once for all pumps; `sub` is the number that is asked for first.
-    pub fn ready(&self, slice: &Slice, sub: Sub) -> Arc<Ready> {
+    pub fn ready(&self, slice: &Slice, sub: SubscriptionId) -> Arc<Ready> {
         let mut frames = self.frames.lock();
         if let Some(found) = frames.iter().find(|ready| ready.is(slice)) {
             TALLY.encodes_shared.one();

@@ -3,7 +3,7 @@
 
 use std::hash::Hasher as _;
 
-use model::print::Printer;
+use model::print::Fingerprint;
 
 use crate::spoken::Spoken;
 
@@ -64,11 +64,11 @@ pub(super) fn plain(text: &str) -> String {
 
 /// What stands for the words of an answer.
 pub(super) fn hash(words: &str) -> u64 {
-    Printer::of(&[words])
+    Fingerprint::of(&[words])
 }
 
 fn key(agent: &str, sides: &[Side]) -> u64 {
-    let mut hasher = Printer::default();
+    let mut hasher = Fingerprint::default();
     hasher.write(agent.as_bytes());
     hasher.write_u8(0xff);
     for side in sides {

@@ -1,6 +1,6 @@
 //! The model's side of the loop: asking, what it says, what becomes of an answer that fails.
 
-use encode::reconstruct::{PARTIAL_ANSWER, Partial};
+use encode::reconstruct::{PARTIAL_ANSWER, PartialResponse};
 use model::anomaly::{Anomaly, AnomalyCode};
 use model::event::{ErrorFact, RunStatus, RunUpdate, ToolState};
 use model::flow::NEXT_ANSWER;
@@ -163,7 +163,7 @@ impl Agent {
     /// Says what there is of an answer that broke off, where something was kept: the model is told with the next request.
     pub(super) fn note_partial(&self, out: &mut Vec<Command>) {
         if self.has_begun {
-            let partial = Partial { is_partial: true, completion_percentage: self.percentage() };
+            let partial = PartialResponse { is_partial: true, completion_percentage: self.percentage() };
             self.log(Kind::Custom { name: PARTIAL_ANSWER.into(), value: Json::of(&partial) }, out);
         }
     }

@@ -1,6 +1,6 @@
 //! The body of a request: the conversation in the words of an API.
 
-use encode::reconstruct::{Unfinished, anthropic, openai};
+use encode::reconstruct::{UnfinishedCalls, anthropic, openai};
 use model::View;
 use serde_json::{Map, Value, json};
 
@@ -61,12 +61,12 @@ pub(super) fn body(view: &View, config: &RunnerConfig, tools: Tools) -> Vec<u8> 
 }
 
 fn openai(view: &View, config: &RunnerConfig) -> Map<String, Value> {
-    let mut messages = openai::request(view, Unfinished::Answer).messages;
+    let mut messages = openai::request(view, UnfinishedCalls::Answer).messages;
     if let Some(content) = config.system.clone() {
-        messages.insert(0, openai::Message::System { content });
+        messages.insert(0, openai::OpenAiMessage::System { content });
     }
-    if let Some(openai::Message::Assistant { .. }) = messages.last() {
-        messages.push(openai::Message::User { content: GO_ON.to_owned() });
+    if let Some(openai::OpenAiMessage::Assistant { .. }) = messages.last() {
+        messages.push(openai::OpenAiMessage::User { content: GO_ON.to_owned() });
     }
     let mut fields = Map::new();
     fields.insert("model".to_owned(), config.plan.model.as_str().into());
@@ -80,13 +80,13 @@ fn openai(view: &View, config: &RunnerConfig) -> Map<String, Value> {
 }
 
 fn anthropic(view: &View, config: &RunnerConfig) -> Map<String, Value> {
-    use anthropic::{Block, Message, Role};
+    use anthropic::{AnthropicMessage, AnthropicRole, ContentBlock};
 
-    let request = anthropic::request(view, Unfinished::Answer);
+    let request = anthropic::request(view, UnfinishedCalls::Answer);
     let mut messages = request.messages;
-    if messages.last().is_some_and(|last| last.role == Role::Assistant) {
-        let block = Block::Text { text: GO_ON.to_owned() };
-        messages.push(Message { role: Role::User, content: vec![block] });
+    if messages.last().is_some_and(|last| last.role == AnthropicRole::Assistant) {
+        let block = ContentBlock::Text { text: GO_ON.to_owned() };
+        messages.push(AnthropicMessage { role: AnthropicRole::User, content: vec![block] });
     }
     let system = config.system.iter().chain(&request.system).map(String::as_str);
     let system = system.collect::<Vec<_>>().join("\n\n");

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use compact_str::CompactString;
-use exchange::Offered;
+use exchange::OfferedTool;
 use model::code::ErrorCode;
 use model::{Json, MessageId, RunId, ToolCallId};
 use serde_json::Value;
@@ -31,7 +31,7 @@ struct Input {
     run: String,
     messages: Vec<Spoken>,
     results: Vec<Given>,
-    tools: Vec<Offered>,
+    tools: Vec<OfferedTool>,
     consents: Vec<Consent>,
     left_out: Vec<String>,
 }
@@ -155,10 +155,10 @@ fn consent(entry: &Value) -> Result<Consent, Refusal> {
 }
 
 /// A tool of the client's.
-pub(super) fn offered(tool: &Value) -> Option<Offered> {
+pub(super) fn offered(tool: &Value) -> Option<OfferedTool> {
     let field = |name: &str| tool.get(name).and_then(Value::as_str);
     let schema = ["parameters", "inputSchema"].iter().find_map(|name| tool.get(*name));
-    Some(Offered {
+    Some(OfferedTool {
         name: CompactString::new(field("name").filter(|name| !name.is_empty())?),
         description: field("description").map(str::to_owned),
         schema: schema.filter(|schema| schema.is_object()).map(Json::of),

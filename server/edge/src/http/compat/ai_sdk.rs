@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
 use encode::Caller;
-use exchange::Offered;
+use exchange::OfferedTool;
 use model::code::ErrorCode;
 use model::{Json, MessageId, ToolCallId};
 use serde_json::Value;
@@ -34,7 +34,7 @@ struct Chat {
     id: String,
     messages: Vec<Spoken>,
     results: Vec<Given>,
-    tools: Vec<Offered>,
+    tools: Vec<OfferedTool>,
     /// What the last message says to calls that wait for consent.
     consents: Vec<Consent>,
     left_out: Vec<String>,

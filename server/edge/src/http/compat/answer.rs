@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
-use encode::{Caller, EncodeOptions, Encoding, encoding};
+use encode::{Caller, EncodeOptions, EncoderSpec, encoding};
 use futures_util::{StreamExt as _, stream};
 use model::Json;
 use model::event::Kind;
@@ -124,12 +124,12 @@ fn snapshot(begun: &Begun) -> Kind {
 
 /// Whether the dialect has words for a run that a person stopped. In others it is a failure: a stream that just ends
 /// would be taken for a whole answer.
-fn says_cancelled(encoding: &Encoding) -> bool {
+fn says_cancelled(encoding: &EncoderSpec) -> bool {
     matches!(encoding.name, "ag-ui" | "ai-sdk" | "forge")
 }
 
 /// Whether its callers answer a run that waits for a person with a request of their own.
-fn says_waits(encoding: &Encoding) -> bool {
+fn says_waits(encoding: &EncoderSpec) -> bool {
     matches!(encoding.name, "ag-ui" | "ai-sdk")
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dialects::Decoded;
 use event_log::blocking;
-use exchange::Offered;
+use exchange::OfferedTool;
 use exchange::continuation::{Placing, Trace, place};
 use model::code::ErrorCode;
 use model::event::{Kind, ToolResult, ToolState};
@@ -105,9 +105,9 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
 fn takes(
     shared: &Shared,
     agent: &str,
-    tools: Vec<Offered>,
+    tools: Vec<OfferedTool>,
     terms: &Terms,
-) -> (Vec<Offered>, Vec<&'static str>) {
+) -> (Vec<OfferedTool>, Vec<&'static str>) {
     let mut left_out = Vec::new();
     let takes = shared.agents.takes_tools(agent) || tools.is_empty();
     if !takes {

@@ -1,6 +1,6 @@
 //! What was said, from messages with a role and a content, as most callers send them.
 
-use exchange::{Api, Piece, Request, Role, Said};
+use exchange::{MessagePiece, ModelApi, ModelRequest, RequestMessage, RequestRole};
 use model::ToolCallId;
 use model::code::ErrorCode;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(super) struct History {
 
 impl History {
     /// Of a request that was read.
-    pub(super) fn of(request: &Request) -> Self {
+    pub(super) fn of(request: &ModelRequest) -> Self {
         let mut history = Self::default();
         if let Some(system) = &request.system {
             history.messages.push(Spoken { id: None, role: "system".into(), text: system.clone() });
@@ -34,26 +34,26 @@ impl History {
         history
     }
 
-    /// One message.
-    fn hear(&mut self, said: &Said) {
+    /// Adds one message of the caller's history.
+    fn hear(&mut self, said: &RequestMessage) {
         let mut texts = Vec::new();
         for piece in &said.pieces {
             match piece {
-                Piece::Text(text) => texts.push(text.clone()),
-                Piece::File(file) => {
+                MessagePiece::Text(text) => texts.push(text.clone()),
+                MessagePiece::File(file) => {
                     texts.push(file.placeholder());
                     self.left_out.push(file.placeholder());
                 }
-                Piece::Result { id, output, is_error, .. } => {
+                MessagePiece::Result { id, output, is_error, .. } => {
                     let (tool, output, is_error) = (ToolCallId::new(id), output.clone(), *is_error);
                     self.results.push(Given { tool, output, is_error });
                 }
-                Piece::Call { .. } | Piece::Consent { .. } => {}
+                MessagePiece::Call { .. } | MessagePiece::Consent { .. } => {}
             }
         }
         let role = match &said.role {
-            Role::Tool => return,
-            Role::Other(_) => Role::User.as_str(),
+            RequestRole::Tool => return,
+            RequestRole::Other(_) => RequestRole::User.as_str(),
             role => role.as_str(),
         };
         if !texts.is_empty() {
@@ -67,7 +67,8 @@ pub(super) fn history(messages: Option<&Value>, left_out: &mut Vec<String>) -> R
     let wrong = |why: &str| Refusal::new(ErrorCode::BadRequest, format!("messages: {why}"));
     let all = messages.and_then(Value::as_array).ok_or_else(|| wrong("a list is expected"))?;
     let body = json!({"messages": all}).to_string();
-    let history = History::of(&Request::read(Api::OpenAiChat, "/chat/completions", body.as_bytes()));
+    let history =
+        History::of(&ModelRequest::read(ModelApi::OpenAiChat, "/chat/completions", body.as_bytes()));
     left_out.extend(history.left_out);
     if history.messages.is_empty() {
         return Err(wrong("nothing is said in them"));

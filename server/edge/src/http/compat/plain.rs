@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use compact_str::{CompactString, format_compact};
 use model::code::ErrorCode;
-use model::print::Printer;
+use model::print::Fingerprint;
 use serde_json::Value;
 
 use super::answer::{Wish, answer};
@@ -88,7 +88,7 @@ impl Chat {
         if !user.contains('-') || is_uuid(user) {
             return format_compact!("{user}-{chat}");
         }
-        format_compact!("{user}-{chat}-{:016x}", Printer::of(&[user, chat]))
+        format_compact!("{user}-{chat}-{:016x}", Fingerprint::of(&[user, chat]))
     }
 }
 

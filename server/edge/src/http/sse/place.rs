@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use model::frame::{ServerFrame, Sub};
+use model::frame::{ServerFrame, SubscriptionId};
 use model::limits::BATCH_BYTES_TARGET;
 use model::{Lens, Position, Seq};
 
@@ -31,7 +31,7 @@ impl Event {
 pub(super) struct StreamPosition {
     seat: Seat,
     /// The number of the conversation in the stream.
-    sub: Sub,
+    sub: SubscriptionId,
     sight: Arc<Sight>,
     /// What was looked at; nothing: the snapshot comes next.
     cursor: Option<Cursor>,
@@ -42,7 +42,7 @@ pub(super) struct StreamPosition {
 }
 
 impl StreamPosition {
-    pub(super) fn new(seat: Seat, sub: Sub, lens: &Lens, after: Option<&Position>) -> Self {
+    pub(super) fn new(seat: Seat, sub: SubscriptionId, lens: &Lens, after: Option<&Position>) -> Self {
         let sight = seat.conversation.sights.of(lens);
         let known = after.filter(|after| after.epoch == *seat.conversation.epoch());
         let known = known.filter(|after| after.seq <= seat.conversation.head());

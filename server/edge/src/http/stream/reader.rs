@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use encode::{Encode, Encoding};
+use encode::{Encode, EncoderSpec};
 use model::conflate::conflate;
 use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolState};
 use model::limits::BATCH_BYTES_TARGET;
@@ -78,7 +78,7 @@ impl StartAt {
 pub(in crate::http) struct Reader {
     seat: Seat,
     encoder: Box<dyn Encode>,
-    encoding: &'static Encoding,
+    encoding: &'static EncoderSpec,
     wanted: Wanted,
     ends_with_run: bool,
     /// Nothing: it has not been told yet what there is.
@@ -101,7 +101,7 @@ impl Reader {
     pub(super) fn new(
         seat: Seat,
         encoder: Box<dyn Encode>,
-        encoding: &'static Encoding,
+        encoding: &'static EncoderSpec,
         wanted: Wanted,
         ends_with_run: bool,
     ) -> Self {
@@ -158,7 +158,7 @@ impl Reader {
     pub(in crate::http) fn answering(
         seat: Seat,
         encoder: Box<dyn Encode>,
-        encoding: &'static Encoding,
+        encoding: &'static EncoderSpec,
         started: &Started,
         answering: Answering,
     ) -> Self {

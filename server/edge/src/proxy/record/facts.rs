@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use event_log::blocking;
-use exchange::{Api, Call, Request};
+use exchange::{CallContext, ModelApi, ModelRequest};
 use model::ConversationId;
 
 use super::LONG_BYTES;
@@ -17,7 +17,7 @@ use event_log::clock;
 #[derive(Debug, Clone)]
 pub(in crate::proxy) struct Facts {
     /// The API that it speaks.
-    pub(in crate::proxy) api: Api,
+    pub(in crate::proxy) api: ModelApi,
     /// Its path at the upstream, without the query.
     pub(in crate::proxy) path: String,
     /// The name of the upstream.
@@ -40,8 +40,8 @@ pub(in crate::proxy) struct Facts {
 
 impl Facts {
     /// As the joiner wants them.
-    pub(super) fn call<'a>(&'a self, name: &'a str) -> Call<'a> {
-        Call {
+    pub(super) fn call<'a>(&'a self, name: &'a str) -> CallContext<'a> {
+        CallContext {
             upstream: &self.upstream,
             caller: self.caller,
             conversation: self.conversation.clone(),
@@ -54,8 +54,8 @@ impl Facts {
     }
 
     /// What `body` asks.
-    pub(super) fn read(&self, body: Vec<u8>, asked: Asked, held: &mut Held) -> Request {
-        let unread = |why: &str| Request::unread(self.api, &self.path, why);
+    pub(super) fn read(&self, body: Vec<u8>, asked: Asked, held: &mut Held) -> ModelRequest {
+        let unread = |why: &str| ModelRequest::unread(self.api, &self.path, why);
         match asked {
             Asked::TooLarge => return unread("it is larger than the proxy keeps"),
             Asked::Broken | Asked::Open => return unread("the caller did not send all of it"),
@@ -72,9 +72,9 @@ impl Facts {
             return unread("the proxy holds too much already");
         }
         let mut request = if body.len() > LONG_BYTES {
-            blocking(|| Request::read(self.api, &self.path, &body))
+            blocking(|| ModelRequest::read(self.api, &self.path, &body))
         } else {
-            Request::read(self.api, &self.path, &body)
+            ModelRequest::read(self.api, &self.path, &body)
         };
         // Sessions name conversations.
         request.session = request.session.filter(|session| !self.secrets.are_in_name(session));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use dialects::Decoded;
 use event_log::blocking;
-use exchange::{Answer, Ending};
+use exchange::{AnswerEnd, AnswerReader};
 use model::anomaly::{Anomaly, AnomalyCode};
 use model::event::{ErrorFact, Kind};
 use upstream::SendError;
@@ -19,7 +19,7 @@ use crate::proxy::tape::{End, Head};
 /// An answer that is being read.
 #[derive(Debug)]
 pub(super) struct Hearing {
-    pub(super) answer: Answer,
+    pub(super) answer: AnswerReader,
     packed: Option<Inflate>,
     /// The answer is an error, which may have the keys of the call in it.
     strike: Option<Strike>,
@@ -29,7 +29,7 @@ pub(super) struct Hearing {
 
 impl Hearing {
     /// Nothing of it was read yet.
-    pub(super) fn new(answer: Answer) -> Self {
+    pub(super) fn new(answer: AnswerReader) -> Self {
         Self { answer, packed: None, strike: None, is_deaf: false }
     }
 
@@ -80,14 +80,14 @@ impl Hearing {
 }
 
 /// In the words of the joiner.
-pub(super) fn ending(end: End) -> Ending {
+pub(super) fn ending(end: End) -> AnswerEnd {
     let failed = |code: &str, message: String| {
         let code = CompactString::new(code);
-        Ending::Failed(ErrorFact { code, message, retryable: Some(true), retry_after_ms: None })
+        AnswerEnd::Failed(ErrorFact { code, message, retryable: Some(true), retry_after_ms: None })
     };
     match end {
-        End::Whole => Ending::Whole,
-        End::HungUp => Ending::Cancelled,
+        End::Whole => AnswerEnd::Whole,
+        End::HungUp => AnswerEnd::Cancelled,
         End::Cut(reason) => {
             failed("upstream_cut", format!("the upstream broke off in the middle of its answer: {reason}"))
         }

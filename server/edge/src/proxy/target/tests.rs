@@ -36,14 +36,14 @@ fn names_that_are_none_are_refused() {
 #[test]
 fn calls_of_models_are_known_by_their_paths() {
     use upstream::Api::{Anthropic, Gemini, Ollama, OpenAi};
-    assert_eq!(api(OpenAi, &Method::POST, "/v1/chat/completions"), Some(Api::OpenAiChat));
-    assert_eq!(api(Gemini, &Method::POST, "/v1beta/openai/chat/completions"), Some(Api::OpenAiChat));
-    assert_eq!(api(OpenAi, &Method::POST, "/v1/responses"), Some(Api::OpenAiResponses));
-    assert_eq!(api(Anthropic, &Method::POST, "/v1/messages"), Some(Api::Anthropic));
-    assert_eq!(api(OpenAi, &Method::POST, "/v1/messages"), Some(Api::Anthropic));
+    assert_eq!(api(OpenAi, &Method::POST, "/v1/chat/completions"), Some(ModelApi::OpenAiChat));
+    assert_eq!(api(Gemini, &Method::POST, "/v1beta/openai/chat/completions"), Some(ModelApi::OpenAiChat));
+    assert_eq!(api(OpenAi, &Method::POST, "/v1/responses"), Some(ModelApi::OpenAiResponses));
+    assert_eq!(api(Anthropic, &Method::POST, "/v1/messages"), Some(ModelApi::Anthropic));
+    assert_eq!(api(OpenAi, &Method::POST, "/v1/messages"), Some(ModelApi::Anthropic));
     assert_eq!(api(OpenAi, &Method::POST, "/v1/threads/t/messages"), None);
-    assert_eq!(api(Gemini, &Method::POST, "/v1beta/models/g:streamGenerateContent"), Some(Api::Gemini));
-    assert_eq!(api(Ollama, &Method::POST, "/api/chat"), Some(Api::OllamaChat));
+    assert_eq!(api(Gemini, &Method::POST, "/v1beta/models/g:streamGenerateContent"), Some(ModelApi::Gemini));
+    assert_eq!(api(Ollama, &Method::POST, "/api/chat"), Some(ModelApi::OllamaChat));
     assert_eq!(api(OpenAi, &Method::POST, "/api/chat"), None);
     for path in [
         "/v1/models",
@@ -61,7 +61,7 @@ fn calls_of_models_are_known_by_their_paths() {
 fn the_events_of_a_socket_are_those_of_the_responses_api() {
     use upstream::Api::OpenAi;
     for path in ["/v1/responses", "/v1/realtime", "/openai/v1/realtime/", "/backend-api/codex/responses"] {
-        assert_eq!(api_of_socket(OpenAi, &Method::GET, path), Some(Api::OpenAiResponses), "{path}");
+        assert_eq!(api_of_socket(OpenAi, &Method::GET, path), Some(ModelApi::OpenAiResponses), "{path}");
     }
     for path in ["/v1/chat/completions", "/v1/realtime/sessions", "/v1/responses/r1", "/ws"] {
         assert_eq!(api_of_socket(OpenAi, &Method::GET, path), None, "{path}");

@@ -4,7 +4,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 
-/// A failure.
+/// A failure in the words of OpenAI's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) status: StatusCode,

@@ -3,7 +3,7 @@
 
 use axum::http::StatusCode;
 use compact_str::CompactString;
-use exchange::{Api, Offered, Request};
+use exchange::{ModelApi, ModelRequest, OfferedTool};
 use serde_json::{Map, Value};
 
 use super::fault::Fault;
@@ -39,7 +39,7 @@ pub(super) struct Wish {
     pub(super) thread: Option<String>,
     pub(super) messages: Vec<Spoken>,
     pub(super) results: Vec<Given>,
-    pub(super) tools: Vec<Offered>,
+    pub(super) tools: Vec<OfferedTool>,
     pub(super) streams: bool,
     pub(super) wants_usage: bool,
     /// Bernard's form of the stream is wanted.
@@ -64,7 +64,7 @@ impl Wish {
         if messages.is_none_or(Vec::is_empty) {
             return Err(Fault::of_field("messages", "a list of messages is expected, with one at least"));
         }
-        let request = Request::read(Api::OpenAiChat, "/v1/chat/completions", body);
+        let request = ModelRequest::read(ModelApi::OpenAiChat, "/v1/chat/completions", body);
         let mut wish = Self {
             model: request.model.clone(),
             thread: thread(&fields)?,
@@ -85,7 +85,7 @@ impl Wish {
     }
 
     /// The caller's own tools.
-    fn offer(&mut self, fields: &Map<String, Value>, request: &Request) -> Result<(), Fault> {
+    fn offer(&mut self, fields: &Map<String, Value>, request: &ModelRequest) -> Result<(), Fault> {
         if fields.get("functions").is_some_and(|functions| !functions.is_null()) {
             return Err(Fault::of_field("functions", "they are called tools since 2023"));
         }

@@ -10,7 +10,7 @@ use agents::Refusal;
 use agents::StartError;
 use hub::{OpenError, PublishError};
 
-/// A failure.
+/// A failure in the words of LangGraph's platform.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) status: StatusCode,
