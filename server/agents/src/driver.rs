@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use compact_str::CompactString;
 use event_log::clock;
-use exchange::Offered;
+use exchange::OfferedTool;
 use hub::PublishError;
 use model::ToolCallId;
 use tokio::sync::{mpsc, watch};
@@ -46,7 +46,7 @@ pub(crate) struct RunParts {
     /// Told what a person is asked about.
     pub(crate) asked: Arc<AskedAbout>,
     /// Tools that whoever asked for the run executes.
-    pub(crate) tools: Arc<[Offered]>,
+    pub(crate) tools: Arc<[OfferedTool]>,
     /// Who asked for the run, and how it is to go.
     pub(crate) terms: Terms,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use exchange::Offered;
+use exchange::OfferedTool;
 use hub::PublishError;
 use model::limits::RUNS_AT_ONCE_MAX;
 use tokio::sync::{mpsc, watch};
@@ -107,7 +107,7 @@ impl Seat {
         &self,
         (kind, way): (KnownKind, Way),
         Lead { reins, waits, asked }: Lead,
-        (tools, terms): (Arc<[Offered]>, Terms),
+        (tools, terms): (Arc<[OfferedTool]>, Terms),
         beginning: Beginning,
     ) -> Result<Work, PublishError> {
         let (host, agent, place) = (Arc::clone(self.agents.host()), self.agent.clone(), self.place.clone());

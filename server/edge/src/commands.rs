@@ -74,7 +74,12 @@ fn granted(_conversation: &ConversationId, _deed: &CommandAction) -> Result<(), 
     Ok(())
 }
 
-fn act(agents: &Arc<Agents>, hub: &Hub, id: &ConversationId, deed: CommandAction) -> Result<Started, Refusal> {
+fn act(
+    agents: &Arc<Agents>,
+    hub: &Hub,
+    id: &ConversationId,
+    deed: CommandAction,
+) -> Result<Started, Refusal> {
     Ok(match deed {
         CommandAction::Say { agent, text } => say(agents, id, agent, &text)?,
         CommandAction::Stop { run } => {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use agents::{AgentConfig, ToolServer};
 use compact_str::CompactString;
 use dialects::custom::UserDialect;
-use encode::Encoding;
+use encode::EncoderSpec;
 use hub::Prices;
 use model::limits;
 use upstream::Upstream;
@@ -128,7 +128,7 @@ impl Default for Config {
 
 impl Config {
     /// How long a stream is silent before it shows that it is alive. `door` is nothing for those who only watch.
-    pub(crate) fn ping(&self, encoding: &Encoding, door: Option<&str>) -> Duration {
+    pub(crate) fn ping(&self, encoding: &EncoderSpec, door: Option<&str>) -> Duration {
         let of_door = door.and_then(|door| self.compat.get(door)?.ping);
         of_door.or(self.sse_ping).unwrap_or(Duration::from_millis(encoding.ping_ms))
     }

@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 use model::MessageId;
 
-/// A message.
+/// A message of a caller, before it has a place in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spoken {
     /// Its id, where it has one: a message that comes again replaces itself.

@@ -1,8 +1,8 @@
 //! Functions with a parameter `bool`: two functions, or an enum, say at the call what is meant. Those that there were before this was
 //! counted stay until somebody mends them, and their number only falls.
 
-use super::source::Source;
-use super::{Finding, Tree};
+use super::source::SourceFile;
+use super::{RuleViolation, SourceTree};
 
 /// Where this table is.
 const TABLE: &str = "xtask/src/tidy/bools.rs";
@@ -25,13 +25,13 @@ const LEFT: [(&str, usize); 13] = [
 ];
 
 /// Each crate that has more than are left, and each that has fewer than is written.
-pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
+pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     for (home, left) in LEFT {
         let here = tree.sources.iter().filter(|source| source.path.starts_with(home) && !source.is_test());
         let found: Vec<_> =
             here.flat_map(|source| with_bool(source).into_iter().map(move |at| (source, at))).collect();
         let mut say = |file: &str, line: usize, message: String| {
-            findings.push(Finding { file: file.to_owned(), line, rule: "bool", message });
+            findings.push(RuleViolation { file: file.to_owned(), line, rule: "bool", message });
         };
         // Where the table is not in the tree, it is no tree of the product but one of a test.
         if found.len() < left && tree.source(TABLE).is_some() {
@@ -50,7 +50,7 @@ pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
 }
 
 /// The functions of a file with a parameter `bool`: line and name. The properties of components are no parameters.
-fn with_bool(source: &Source) -> Vec<(usize, String)> {
+fn with_bool(source: &SourceFile) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let (mut is_component, mut is_inner_test) = (false, false);
     for (number, line) in source.numbered() {

@@ -1,6 +1,6 @@
 //! Which crate may see which: the manifests say it and the compiler holds it; this table holds the manifests. A new line here is a decision.
 
-use super::{Finding, Tree};
+use super::{RuleViolation, SourceTree};
 
 /// The crates of the product, each with the others that it may name outside its tests.
 const SEES: [(&str, &[&str]); 13] = [
@@ -36,7 +36,7 @@ const OWNED: [(&str, &str, &str); 6] = [
 ];
 
 /// Every manifest that names what it should not.
-pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
+pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     for (path, text) in &tree.texts {
         let Some(home) = path.strip_suffix("/Cargo.toml") else { continue };
         // Tests stand on everything.
@@ -46,7 +46,7 @@ pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
         let sees = SEES.iter().find(|(crate_, _)| *crate_ == home).map_or(&[][..], |(_, sees)| *sees);
         for (line, name) in dependencies(text) {
             let mut find = |message: String| {
-                findings.push(Finding { file: path.clone(), line, rule: "manifests", message });
+                findings.push(RuleViolation { file: path.clone(), line, rule: "manifests", message });
             };
             if is_ours(name) && !sees.contains(&name) {
                 find(format!(

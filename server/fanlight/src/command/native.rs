@@ -18,7 +18,10 @@ pub(crate) fn decoder(spoken: &StreamDialect, text_calls: bool) -> Result<Box<dy
 }
 
 /// A decoder for a stream that goes into a conversation among others, as a step of `run` or as a run of its own.
-pub(crate) fn step_decoder(spoken: &StreamDialect, run: Option<&RunId>) -> Result<Box<dyn Decode>, CommandError> {
+pub(crate) fn step_decoder(
+    spoken: &StreamDialect,
+    run: Option<&RunId>,
+) -> Result<Box<dyn Decode>, CommandError> {
     let fresh = event_log::clock::fresh_name();
     let options = match run {
         Some(run) => {

@@ -209,8 +209,9 @@ async fn serve(
     })?;
     let log = config.log.clone();
     // After the listener: a life of the log that serves nobody would have to be told from one that died.
-    let ready = edge::Ready::new(config)
-        .map_err(|error| CommandError::new(format!("the log was not opened: {error}"), "nothing was changed"))?;
+    let ready = edge::Ready::new(config).map_err(|error| {
+        CommandError::new(format!("the log was not opened: {error}"), "nothing was changed")
+    })?;
     match &log {
         LogChoice::Memory => tracing::info!("events are kept in memory until the hub stops"),
         LogChoice::Sqlite { path, .. } => tracing::info!(path = %path.display(), "events are kept on disk"),
