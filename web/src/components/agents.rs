@@ -12,7 +12,7 @@ use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
 use super::lane::Lane;
 use crate::agents::{self, Branch};
-use crate::flow::Rank;
+use crate::flow::RowRank;
 use crate::store::{AgentKey, Store, use_store};
 
 /// Stands in the context of what is drawn in the panel: the conversation may hold the same.
@@ -238,7 +238,7 @@ fn One(agent: AgentKey) -> impl IntoView {
         </div>
         <p class="meta pad one-task">{move || branch.with(|it| it.as_ref().map(|it| it.task.clone()))}</p>
         <div class="rows one" data-t="agent-transcript" data-run=shown>
-            <Lane run=run agent=Some(id) flow=flow from=Rank::Step />
+            <Lane run=run agent=Some(id) flow=flow from=RowRank::Step />
             <CopyAgent run=its_run id=its_id />
         </div>
     }
@@ -258,6 +258,6 @@ pub(super) fn OnlyAgent(agent: AgentKey) -> impl IntoView {
             <span class="nm">"Only " {line}</span>
             <button type="button" class="chip" on:click=move |_| store.look_only_at(None)>"Show everything"</button>
         </div>
-        <section class="turn" data-run=shown><Lane run=run agent=Some(id) flow=flow from=Rank::Step /></section>
+        <section class="turn" data-run=shown><Lane run=run agent=Some(id) flow=flow from=RowRank::Step /></section>
     }
 }

@@ -13,7 +13,7 @@ use super::icon::{Chevron, icon};
 use super::lane::Lane;
 use super::note::Failure;
 use super::turn::GoOn;
-use crate::flow::{Flow, Rank};
+use crate::flow::{Flow, RowRank};
 use crate::format;
 use crate::open::Fold;
 use crate::preview;
@@ -81,7 +81,7 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
         key.with_value(|key| store.is_open(key, fold))
     });
     let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
-    let from = Memo::new(move |_| if open.get() { Rank::Step } else { Rank::Kept });
+    let from = Memo::new(move |_| if open.get() { RowRank::Step } else { RowRank::Kept });
     let (name, dom_id, own) = (id.to_string(), own_id(run_id(&id)), id.clone());
     let gone_on = id.clone();
     view! {
