@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use access::{Need, routes};
 use serde_json::Value;
-use tests::Hub;
+use tests::TestHub;
 use tests::hub::binary;
 use tests::wait::within;
-use tests::wire::Wire;
+use tests::wire::WebSocketWire;
 use tokio::process::Command;
 
 /// A hub with access control.
-pub(crate) async fn guarded() -> Hub {
-    Hub::start_with(&["--access", "tokens"]).await
+pub(crate) async fn guarded() -> TestHub {
+    TestHub::start_with(&["--access", "tokens"]).await
 }
 
 /// Status and code of a refusal.
@@ -32,7 +32,7 @@ pub(crate) fn forbidden() -> (u16, String) {
 }
 
 /// Publishes one run with `text` into `conversation`.
-pub(crate) async fn tell(hub: &Hub, token: &str, conversation: &str, text: &str) -> reqwest::Response {
+pub(crate) async fn tell(hub: &TestHub, token: &str, conversation: &str, text: &str) -> reqwest::Response {
     let events = serde_json::json!([
         { "k": "run.start", "run": "r1", "title": text },
         { "k": "part.start", "run": "r1", "part": "p1", "kind": "text" },
@@ -45,7 +45,7 @@ pub(crate) async fn tell(hub: &Hub, token: &str, conversation: &str, text: &str)
 }
 
 /// What `token` gets at `path`.
-pub(crate) async fn get(hub: &Hub, token: &str, path: &str) -> reqwest::Response {
+pub(crate) async fn get(hub: &TestHub, token: &str, path: &str) -> reqwest::Response {
     hub.request("GET", path).bearer_auth(token).send().await.unwrap()
 }
 
@@ -60,7 +60,7 @@ fn filled(route: &str) -> String {
     if route.ends_with("/wait") { format!("{path}?timeout_ms=1") } else { path }
 }
 
-async fn asked(hub: &Hub, token: Option<&str>, method: &str, path: &str) -> reqwest::Response {
+async fn asked(hub: &TestHub, token: Option<&str>, method: &str, path: &str) -> reqwest::Response {
     let method = if method == "*" { "POST" } else { method };
     let mut request = hub.request(method, path);
     if let Some(token) = token {
@@ -99,10 +99,10 @@ fn routes_in(code: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_route_of_the_routers_has_its_line() {
-    let app = routes_in(include_str!("../../server/src/app.rs"));
-    let compat = routes_in(include_str!("../../server/src/http/compat.rs"));
-    let forge = routes_in(include_str!("../../server/src/http/compat/forge.rs"));
-    let platform = routes_in(include_str!("../../server/src/http/compat/platform.rs"));
+    let app = routes_in(include_str!("../../server/edge/src/app.rs"));
+    let compat = routes_in(include_str!("../../server/edge/src/http/compat.rs"));
+    let forge = routes_in(include_str!("../../server/edge/src/http/compat/forge.rs"));
+    let platform = routes_in(include_str!("../../server/edge/src/http/compat/platform.rs"));
     assert!(app.len() > 20 && compat.len() > 5 && forge.len() > 10 && platform.len() > 20);
     let platform = platform.iter().map(|path| format!("/compat/langgraph{path}"));
     let written: BTreeSet<_> = app.into_iter().chain(compat).chain(forge).chain(platform).collect();
@@ -184,7 +184,7 @@ async fn a_socket_is_told_what_its_token_may_see_say_and_do() {
     let team = hub.token_for("team", &["view:team-*"]).await;
     assert!(tell(&hub, &all, "team-one", "shown").await.status().is_success());
     assert!(tell(&hub, &all, "other", "hidden").await.status().is_success());
-    let mut wire = Wire::connect_in_silence(hub.address()).await;
+    let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
     wire.send_text(format!(r#"{{"t":"hello","versions":["1"],"token":"{team}"}}"#)).await;
     assert!(wire.text().await.unwrap().contains("welcome"));
     for (frame, named) in [

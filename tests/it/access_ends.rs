@@ -1,15 +1,15 @@
 //! What was let in ends with what let it in: a token that is revoked or expires cuts sockets, streams, waits and bodies.
 
 use futures_util::StreamExt as _;
-use tests::Hub;
+use tests::TestHub;
 use tests::wait::{until, within};
-use tests::wire::Wire;
+use tests::wire::WebSocketWire;
 
 use super::access::{get, guarded, refusal, tell, unauthenticated};
 
 /// A socket that was let in with `token`.
-async fn socket(hub: &Hub, token: &str) -> Wire {
-    let mut wire = Wire::connect_in_silence(hub.address()).await;
+async fn socket(hub: &TestHub, token: &str) -> WebSocketWire {
+    let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
     wire.send_text(format!(r#"{{"t":"hello","versions":["1"],"token":"{token}"}}"#)).await;
     assert!(wire.text().await.unwrap().contains("welcome"));
     wire
@@ -72,7 +72,7 @@ async fn an_expired_token_ends_its_sockets_and_lets_nobody_in() {
         (status == 200 || told.contains("expired")).then_some(status == 200)
     };
     if until("the token to be known", is_known).await {
-        let mut wire = Wire::connect_in_silence(hub.address()).await;
+        let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
         wire.send_text(format!(r#"{{"t":"hello","versions":["1"],"token":"{token}"}}"#)).await;
         assert_eq!(wire.end().await, (Some(4401), Some(4401)));
     }
@@ -85,10 +85,10 @@ async fn an_expired_token_ends_its_sockets_and_lets_nobody_in() {
 async fn who_may_nothing_over_a_socket_is_told_by_its_code() {
     let hub = guarded().await;
     let token = hub.token_for("files", &["import,export:*"]).await;
-    let mut wire = Wire::connect_in_silence(hub.address()).await;
+    let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
     wire.send_text(format!(r#"{{"t":"hello","versions":["1"],"token":"{token}"}}"#)).await;
     assert_eq!(wire.end().await, (Some(4403), Some(4403)));
-    let mut wire = Wire::connect_in_silence(hub.address()).await;
+    let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
     wire.send_text(r#"{"t":"hello","versions":["1"]}"#.to_owned()).await;
     assert_eq!(wire.end().await, (Some(4401), Some(4401)));
 }

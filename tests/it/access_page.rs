@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use serde_json::Value;
-use tests::Hub;
+use tests::TestHub;
 use tests::wait::{until, within};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -27,7 +27,7 @@ fn cookie(answer: &Response) -> String {
     header(answer, "set-cookie").split(';').next().unwrap_or_default().to_owned()
 }
 
-async fn log_in(hub: &Hub, token: &str, next: &str) -> Response {
+async fn log_in(hub: &TestHub, token: &str, next: &str) -> Response {
     let origin = hub.url("");
     let form = format!("token={token}&next={next}");
     let request = browser().post(hub.url("/login")).header("origin", origin).body(form);
@@ -116,7 +116,7 @@ fn certificate(folder: &std::path::Path) -> rcgen::Certificate {
 type Tls = tokio_rustls::client::TlsStream<TcpStream>;
 
 /// A connection to the hub that trusts `certificate` alone.
-async fn connect(hub: &Hub, certificate: &rcgen::Certificate) -> std::io::Result<Tls> {
+async fn connect(hub: &TestHub, certificate: &rcgen::Certificate) -> std::io::Result<Tls> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(certificate.der().clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -153,7 +153,7 @@ async fn over_tls_others_are_served_and_a_new_certificate_cuts_nobody() {
     let file = |name: &str| place.path().join(name).display().to_string();
     let (cert, key) = (file("cert.pem"), file("key.pem"));
     let options = ["--access", "tokens", "--tls-cert", &cert, "--tls-key", &key];
-    let hub = Hub::start_at_with("0.0.0.0:0", &options).await;
+    let hub = TestHub::start_at_with("0.0.0.0:0", &options).await;
     let mut tls = connect(&hub, &first).await.unwrap();
     let request = "GET /v1/conversations HTTP/1.1\r\nhost: localhost\r\n\r\n";
     assert!(ask(&mut tls, request).await.starts_with("HTTP/1.1 401"));

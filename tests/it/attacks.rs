@@ -2,10 +2,10 @@
 //! guard, so that the guard is what stops it.
 
 use futures_util::StreamExt as _;
-use tests::Hub;
+use tests::TestHub;
 use tests::hub::binary;
 use tests::wait::{patiently, within};
-use tests::wire::Wire;
+use tests::wire::WebSocketWire;
 use tokio::process::Command;
 
 use super::access::{forbidden, get, guarded, refusal, tell, unauthenticated};
@@ -14,7 +14,7 @@ use super::access::{forbidden, get, guarded, refusal, tell, unauthenticated};
 async fn attack_missing_wrong_and_mangled_tokens() {
     let hub = guarded().await;
     let token = hub.token_for("ann", &["view,publish:*"]).await;
-    let open = Hub::start_in_memory().await;
+    let open = TestHub::start_in_memory().await;
     assert!(open.request("GET", "/v1/conversations").send().await.unwrap().status().is_success());
     let cut: String = token.chars().take(token.len() - 1).collect();
     let other = format!("{cut}{}", if token.ends_with('A') { 'B' } else { 'A' });
@@ -171,7 +171,7 @@ async fn attack_reading_on_at_a_position_of_somebody_else() {
     ] {
         assert_eq!(refusal(get(&hub, &team, path).await).await, forbidden(), "{path} ({epoch})");
     }
-    let mut wire = Wire::connect_in_silence(hub.address()).await;
+    let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
     wire.send_text(format!(r#"{{"t":"hello","versions":["1"],"token":"{team}"}}"#)).await;
     assert!(wire.text().await.unwrap().contains("welcome"));
     for frame in [
@@ -219,7 +219,7 @@ async fn attack_the_hubs_token_and_the_vendors_key_reach_the_other_side() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let named = format!("echo=http://{}", listener.local_addr().unwrap());
     let serving = tokio::spawn(async move { axum::serve(listener, upstream).await });
-    let hub = Hub::start_with(&["--access", "tokens", "--upstream", &named]).await;
+    let hub = TestHub::start_with(&["--access", "tokens", "--upstream", &named]).await;
     let token = hub.token_for("agent", &["publish:*"]).await;
     let call = |headers: &[(&'static str, &str)], path: &str| {
         let mut request = hub.request("GET", path);
@@ -290,7 +290,7 @@ async fn attack_secrets_in_figures_lists_and_the_trace() {
     })
     .await;
     let address = url.strip_prefix("http://").unwrap().parse().unwrap();
-    let mut wire = Wire::connect_in_silence(address).await;
+    let mut wire = WebSocketWire::connect_in_silence(address).await;
     wire.send_text(format!(r#"{{"t":"hello","versions":["1"],"token":"{token}"}}"#)).await;
     assert!(wire.text().await.unwrap().contains("welcome"));
     client.post(format!("{url}/login")).body(format!("token={token}")).send().await.unwrap();
@@ -335,7 +335,7 @@ async fn attack_a_stranger_that_opens_sockets_and_says_nothing_of_use() {
         r#"{"t":"hello","versions":["1"],"token":"fanlight_wrong"}"#.to_owned(),
         r#"{"t":"hello","versions":["1"],"token":{"$ne":""}}"#.to_owned(),
     ] {
-        let mut wire = Wire::connect_in_silence(hub.address()).await;
+        let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
         wire.send_text(frame.clone()).await;
         // What is no frame is answered, and the stranger still has to say hello.
         let first = wire.text().await;

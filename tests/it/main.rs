@@ -10,7 +10,7 @@ mod access; // who may see, say and do what
 mod access_ends; // revoked, expired, logged out
 mod access_page; // logging in, links, the certificate
 mod attacks; // what somebody tries who may not
-mod absent; // what README says is not there yet
+mod absent; // what README says is missing
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
 mod client; // the library of headless clients

@@ -1,6 +1,6 @@
 //! The table for what comes over a socket: what each frame of a client needs, and each command.
 
-use model::command::Deed;
+use model::command::CommandAction;
 use model::frame::ClientFrame;
 
 use crate::denial::Denial;
@@ -24,18 +24,18 @@ pub fn allowed(principal: &Principal, frame: &ClientFrame) -> Result<(), Denial>
 
 /// Whether `principal` may have `deed` done in `conversation`. A fork shows what was said under another name, so it needs to be seen
 /// here, and there what a fork makes: with a made-up name that is anywhere.
-pub fn commanded(principal: &Principal, conversation: &str, deed: &Deed) -> Result<(), Denial> {
+pub fn commanded(principal: &Principal, conversation: &str, deed: &CommandAction) -> Result<(), Denial> {
     let may = |right| principal.may(right, conversation);
     let is_met = match deed {
-        Deed::Say { .. }
-        | Deed::Stop { .. }
-        | Deed::Approve { .. }
-        | Deed::Reject { .. }
-        | Deed::Retry { .. } => may(Right::Control),
-        Deed::Fork { into: Some(into), .. } => {
+        CommandAction::Say { .. }
+        | CommandAction::Stop { .. }
+        | CommandAction::Approve { .. }
+        | CommandAction::Reject { .. }
+        | CommandAction::Retry { .. } => may(Right::Control),
+        CommandAction::Fork { into: Some(into), .. } => {
             may(Right::Control) && may(Right::View) && principal.may(Right::Control, into.as_str())
         }
-        Deed::Fork { into: None, .. } => {
+        CommandAction::Fork { into: None, .. } => {
             may(Right::Control) && may(Right::View) && principal.may_everywhere(Right::Control)
         }
     };

@@ -18,7 +18,7 @@ use crate::control::At;
 use crate::failed::failed_last;
 use crate::kinds;
 use crate::open::Fold;
-use crate::preview::{self, Output};
+use crate::preview::{self, PreviewOutput};
 use crate::store::{Store, card_id, use_store};
 
 /// Milliseconds that a call may run before its time is shown.
@@ -96,8 +96,8 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
     Memo::new(move |_| {
         let state = head.with(|head| head.state);
         if state == ToolState::Error {
-            let said =
-                store.view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(Output::of));
+            let said = store
+                .view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(PreviewOutput::of));
             let line = said.and_then(|said| {
                 said.text.lines().find(|line| !line.trim().is_empty()).map(preview::one_line)
             });
@@ -107,7 +107,8 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
             return state.as_str().to_owned();
         }
         let name = head.with(|head| head.name.clone());
-        let output = store.view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(Output::of));
+        let output =
+            store.view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(PreviewOutput::of));
         output
             .filter(|output| !output.is_empty() && !output.is_command())
             .map_or_else(|| "completed".to_owned(), |output| kinds::summary(&name, &output))

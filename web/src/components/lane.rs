@@ -13,7 +13,7 @@ use super::card::Card;
 use super::note::note;
 use super::text::{Answer, File};
 use super::thinking::Thinking;
-use crate::flow::{self, Bracket, Flow, Rank};
+use crate::flow::{Flow, FlowRow, OverlapGroup, RowRank};
 use crate::format;
 use crate::open::Level;
 use crate::store::{Store, part_id, use_store};
@@ -25,7 +25,7 @@ pub(super) fn Lane(
     run: RunId,
     agent: Option<AgentId>,
     flow: Memo<Flow>,
-    #[prop(into)] from: Signal<Rank>,
+    #[prop(into)] from: Signal<RowRank>,
 ) -> impl IntoView {
     let store = use_store();
     let limit = RwSignal::new(window::rows(store.is_bare));
@@ -34,11 +34,11 @@ pub(super) fn Lane(
     let kept = store.kept(&run);
     let rows = Memo::new(move |_| {
         let from = match from.get() {
-            Rank::Step if store.level.get() == Level::All => Rank::Detail,
+            RowRank::Step if store.level.get() == Level::All => RowRank::Detail,
             from => from,
         };
         flow.with(|flow| {
-            let is_there = |row: &&flow::Row| row.rank >= from || kept.with(|kept| kept.contains(&row.item));
+            let is_there = |row: &&FlowRow| row.rank >= from || kept.with(|kept| kept.contains(&row.item));
             let rows = flow.lane(of.as_ref()).iter().filter(is_there);
             rows.map(|row| row.item.clone()).collect::<Vec<_>>()
         })
@@ -165,21 +165,21 @@ fn Row(
     agent: Option<AgentId>,
     item: Item,
     flow: Memo<Flow>,
-    from: Signal<Rank>,
+    from: Signal<RowRank>,
 ) -> impl IntoView {
     let key = item.clone();
     let is_tool = matches!(item, Item::Tool(_));
     let bracket = Memo::new(move |_| {
         // Of calls under one bracket, a failed one alone may be there.
-        if !is_tool || from.get() > Rank::Step {
+        if !is_tool || from.get() > RowRank::Step {
             return None;
         }
         flow.with(|flow| flow.row(agent.as_ref(), &key).and_then(|row| row.bracket))
     });
     let class = move || match bracket.get() {
         None => "row-of",
-        Some(Bracket { is_first: true, .. }) => "row-of par first",
-        Some(Bracket { is_last: true, .. }) => "row-of par last",
+        Some(OverlapGroup { is_first: true, .. }) => "row-of par first",
+        Some(OverlapGroup { is_last: true, .. }) => "row-of par last",
         Some(_) => "row-of par",
     };
     let (dom_id, part) = match &item {
@@ -196,7 +196,7 @@ fn Row(
     }
 }
 
-fn bracket_text(bracket: Bracket) -> String {
+fn bracket_text(bracket: OverlapGroup) -> String {
     match bracket.took {
         None => format!("{} in parallel", bracket.size),
         Some((wall, sum)) => format!(

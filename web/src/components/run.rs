@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use model::RunId;
 use model::event::{ErrorFact, RunStatus};
-use model::retry::Retry;
+use model::retry::ModelRetry;
 use model::view::{NoteBody, RunView};
 
 use super::agents::own_id;
@@ -13,7 +13,7 @@ use super::icon::{Chevron, icon};
 use super::lane::Lane;
 use super::note::Failure;
 use super::turn::GoOn;
-use crate::flow::{Flow, Rank};
+use crate::flow::{Flow, RowRank};
 use crate::format;
 use crate::open::Fold;
 use crate::preview;
@@ -49,7 +49,7 @@ impl Head {
             activity: run
                 .activity
                 .as_deref()
-                .filter(|_| !Retry::of(run).is_some_and(|retry| retry.is_line))
+                .filter(|_| !ModelRetry::of(run).is_some_and(|retry| retry.is_line))
                 .map(preview::one_line)
                 .unwrap_or_default(),
             stalled_at: run.stalled_at,
@@ -58,7 +58,7 @@ impl Head {
     }
 }
 
-/// A run.
+/// A run with its head, its items and its end.
 #[component]
 pub(super) fn Run(id: RunId) -> impl IntoView {
     let store = use_store();
@@ -81,7 +81,7 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
         key.with_value(|key| store.is_open(key, fold))
     });
     let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
-    let from = Memo::new(move |_| if open.get() { Rank::Step } else { Rank::Kept });
+    let from = Memo::new(move |_| if open.get() { RowRank::Step } else { RowRank::Kept });
     let (name, dom_id, own) = (id.to_string(), own_id(run_id(&id)), id.clone());
     let gone_on = id.clone();
     view! {

@@ -62,7 +62,7 @@ pub(crate) fn title(store: Store) -> String {
     own.filter(|title| !title.trim().is_empty()).unwrap_or(name)
 }
 
-/// The bar.
+/// The bar at the top: the conversation's title and what can be done with it.
 #[component]
 pub(crate) fn TopBar() -> impl IntoView {
     let store = use_store();

@@ -9,7 +9,7 @@ use super::{state, title};
 pub const CHIPS: [&str; 7] =
     ["state:", "model:", "tool:", "has:error", "has:approval", "depth:>0", "slower:10s"];
 
-/// One condition.
+/// One condition of the list's filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Term {
     /// Stands in the title, the name or the state.

@@ -1,7 +1,7 @@
 //! Reading single things, with the word when to look again.
 
 use leptos::prelude::*;
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::view::{Item, RunView, ToolView};
 use model::{RunId, ToolCallId};
 
@@ -11,7 +11,7 @@ use crate::flow::Flow;
 impl Store {
     /// Reads a run, and looks again when it changes.
     pub(crate) fn run<T>(self, id: &RunId, read: impl FnOnce(&RunView) -> T) -> Option<T> {
-        self.track(&Change::Run(id.clone()));
+        self.track(&ViewChange::Run(id.clone()));
         self.view(|view| view.runs.get(id).map(read))
     }
 
@@ -22,7 +22,7 @@ impl Store {
         id: &ToolCallId,
         read: impl FnOnce(&ToolView) -> T,
     ) -> Option<T> {
-        self.track(&Change::Item(run.clone(), Item::Tool(id.clone())));
+        self.track(&ViewChange::Item(run.clone(), Item::Tool(id.clone())));
         self.view(|view| view.runs.get(run)?.tools.get(id).map(read))
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use access::Grant;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::amount::Span;
+use super::amount::LengthOfTime;
 
 /// The table `[access]`. That it is there turns access control on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ pub(crate) struct CreateArgs {
     pub(crate) role: Option<String>,
     /// How long it is good for: 12h, 7d [default: until it is revoked]
     #[arg(long, value_name = "TIME")]
-    pub(crate) expires: Option<Span>,
+    pub(crate) expires: Option<LengthOfTime>,
     #[command(flatten)]
     pub(crate) folder: FolderArgs,
 }

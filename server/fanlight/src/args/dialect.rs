@@ -8,19 +8,19 @@ use model::dialect::DECODED;
 
 /// What a stream is written in.
 #[derive(Debug, Clone)]
-pub(crate) struct Spoken {
+pub(crate) struct StreamDialect {
     name: String,
     /// The description of a dialect that only its user knows.
     own: Option<UserDialect>,
 }
 
-impl Spoken {
-    /// Its name.
+impl StreamDialect {
+    /// The name of the dialect, as given on the command line.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// A decoder for one stream. Nothing for a name that no dialect has, which no [`Spoken`] has.
+    /// A decoder for one stream. Nothing for a name that no dialect has, which no [`StreamDialect`] has.
     pub(crate) fn decoder(&self, options: DecodeOptions) -> Option<Box<dyn Decode>> {
         match &self.own {
             Some(own) => Some(own.decoder(options)),
@@ -29,7 +29,7 @@ impl Spoken {
     }
 }
 
-impl FromStr for Spoken {
+impl FromStr for StreamDialect {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -2,14 +2,14 @@
 
 use access::{NewToken, TokenRecord};
 use compact_str::CompactString;
-use server::access::{StoreError, TokenStore};
-use server::clock;
+use edge::access::{StoreError, TokenStore};
+use event_log::clock;
 
-use super::{Failure, Output};
+use super::{CommandError, ResultOutput};
 use crate::args::{TokenArgs, TokenCommand};
 
 /// Does what was asked for.
-pub(crate) fn run(args: TokenArgs, mut output: Output) -> Result<(), Failure> {
+pub(crate) fn run(args: TokenArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     match args.command {
         TokenCommand::Create(args) => {
             let new = NewToken {
@@ -45,10 +45,10 @@ fn told(record: &TokenRecord, now: u64) -> String {
     format!("{}\t{grants}\t{ends}", record.name)
 }
 
-fn failed(error: StoreError) -> Failure {
+fn failed(error: StoreError) -> CommandError {
     let mend = match &error {
         StoreError::Io { .. } => "look at the rights of that file and of its directory; --data-dir names another one",
         _ => "`fanlight token list` shows those that there are",
     };
-    Failure::new(error.to_string(), mend)
+    CommandError::new(error.to_string(), mend)
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use event_log::{ListQuery, blocking};
 use indexmap::IndexMap;
 use model::ConversationId;
-use model::frame::{ConversationRow, Sub};
+use model::frame::{ConversationRow, SubscriptionId};
 use model::limits::FLEET_ROWS_MAX;
 use parking_lot::Mutex;
 
@@ -51,7 +51,7 @@ impl Fleet {
     pub fn enter(
         &self,
         outbox: &Arc<Outbox>,
-        sub: Sub,
+        sub: SubscriptionId,
         rows: usize,
         seen: Option<SeenRows>,
     ) -> Arc<Subscription> {
@@ -163,7 +163,7 @@ impl Fleet {
             beginner.missed.extend(rows.iter().map(|row| (row.conversation.clone(), row.clone())));
         }
         let total = self.hub.total();
-        let mut last: Option<(Sub, Bytes)> = None;
+        let mut last: Option<(SubscriptionId, Bytes)> = None;
         viewers.members.retain(|member| {
             let seen = seen_by(member);
             let own = seen.map(|_| rows.iter().filter(|row| is_shown(seen, row)).cloned().collect::<Vec<_>>());

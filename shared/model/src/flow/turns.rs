@@ -12,16 +12,16 @@ const PIECES_MAX: usize = 256;
 
 /// A piece of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turn<'a> {
+pub enum ConversationSection<'a> {
     /// A message of the history.
     Message(&'a MessageView),
     /// A run, or the stretch of it between two messages.
-    Run(Stretch<'a>),
+    Run(RunSection<'a>),
 }
 
 /// A run, or a stretch of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch<'a> {
+pub struct RunSection<'a> {
     /// The run's id.
     pub id: &'a RunId,
     /// The run.
@@ -33,7 +33,7 @@ pub struct Stretch<'a> {
 }
 
 /// The pieces of `view`, in order.
-pub fn turns(view: &View) -> Vec<Turn<'_>> {
+pub fn turns(view: &View) -> Vec<ConversationSection<'_>> {
     let mut said: BTreeMap<&RunId, Vec<(usize, &MessageView)>> = BTreeMap::new();
     let mut turns = Vec::with_capacity(view.items.len());
     for message in view.messages.values() {
@@ -50,7 +50,7 @@ pub fn turns(view: &View) -> Vec<Turn<'_>> {
                 let Some(message) = view.messages.get(id) else { continue };
                 let is_inside = message.within.as_ref().and_then(|within| said.get(&within.run));
                 if !is_inside.is_some_and(|said| said.iter().any(|(_, it)| std::ptr::eq(*it, message))) {
-                    turns.push(Turn::Message(message));
+                    turns.push(ConversationSection::Message(message));
                 }
             }
             TopItem::Run(id) => {
@@ -67,16 +67,16 @@ fn take_apart<'a>(
     id: &'a RunId,
     run: &'a RunView,
     said: &[(usize, &'a MessageView)],
-    turns: &mut Vec<Turn<'a>>,
+    turns: &mut Vec<ConversationSection<'a>>,
 ) {
     let mut from = 0;
     for (at, message) in said {
         let at = (*at).clamp(from, run.items.len());
         if at > from {
-            turns.push(Turn::Run(Stretch { id, run, items: from..at, is_last: false }));
+            turns.push(ConversationSection::Run(RunSection { id, run, items: from..at, is_last: false }));
         }
-        turns.push(Turn::Message(message));
+        turns.push(ConversationSection::Message(message));
         from = at;
     }
-    turns.push(Turn::Run(Stretch { id, run, items: from..run.items.len(), is_last: true }));
+    turns.push(ConversationSection::Run(RunSection { id, run, items: from..run.items.len(), is_last: true }));
 }

@@ -1,13 +1,13 @@
 //! Facts that happen once: failures, and events of the agent's own.
 
-use super::{Scene, agent, loss};
+use super::{RunFold, agent, loss};
 use crate::event::{ErrorFact, Unknown};
 use crate::json::Json;
 use crate::limits::{BOOKKEEPING_BYTES_MAX, BOOKKEEPING_PREFIX, NOTE_BYTES_MAX};
 use crate::view::{Item, Note, NoteBody, RunView};
 
-/// Something failed.
-pub(super) fn error(run: &mut RunView, scene: &mut Scene<'_>, error: &ErrorFact) {
+/// Adds the note of an error to the run, and counts an anomaly where the run is full.
+pub(super) fn error(run: &mut RunView, scene: &mut RunFold<'_>, error: &ErrorFact) {
     loss::note_error(run, error);
     run.error = Some(error.clone());
     add(run, scene, NoteBody::Error(error.clone()));
@@ -15,7 +15,7 @@ pub(super) fn error(run: &mut RunView, scene: &mut Scene<'_>, error: &ErrorFact)
 }
 
 /// An event of the agent's own.
-pub(super) fn custom(run: &mut RunView, scene: &mut Scene<'_>, name: &str, value: &Json) {
+pub(super) fn custom(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, value: &Json) {
     // What is cut cannot be read back, and the hub goes on from what it reads there.
     let is_bookkeeping = name.starts_with(BOOKKEEPING_PREFIX);
     let limit = if is_bookkeeping { BOOKKEEPING_BYTES_MAX } else { NOTE_BYTES_MAX };
@@ -23,17 +23,17 @@ pub(super) fn custom(run: &mut RunView, scene: &mut Scene<'_>, name: &str, value
 }
 
 /// A foreign event.
-pub(super) fn raw(run: &mut RunView, scene: &mut Scene<'_>, name: &str, value: &Json) {
+pub(super) fn raw(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, value: &Json) {
     add(run, scene, NoteBody::Raw { name: name.into(), value: bounded(value, NOTE_BYTES_MAX) });
 }
 
 /// An event of a later version.
-pub(super) fn unknown(run: &mut RunView, scene: &mut Scene<'_>, unknown: &Unknown) {
+pub(super) fn unknown(run: &mut RunView, scene: &mut RunFold<'_>, unknown: &Unknown) {
     let value = bounded(&Json::of(&unknown.fields), NOTE_BYTES_MAX);
     add(run, scene, NoteBody::Raw { name: unknown.k.clone(), value });
 }
 
-fn add(run: &mut RunView, scene: &mut Scene<'_>, body: NoteBody) {
+fn add(run: &mut RunView, scene: &mut RunFold<'_>, body: NoteBody) {
     agent::ensure(run, scene);
     if scene.add(run, Item::Note(run.notes.len())) {
         run.notes.push(Note { at: scene.at, agent: scene.event.agent.clone(), body });

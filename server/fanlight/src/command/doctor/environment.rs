@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Finding;
+use super::CheckResult;
 
 /// Where agents look for the address of their model.
 const BASE_URLS: [(&str, &str); 4] = [
@@ -19,7 +19,7 @@ const EXPORTERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORT
 const PROXIES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Looks at the variables; `base` is the hub.
-pub(super) fn look(base: &str, variables: &BTreeMap<String, String>) -> Vec<Finding> {
+pub(super) fn look(base: &str, variables: &BTreeMap<String, String>) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (name, place) in BASE_URLS {
         if let Some(value) = variables.get(name) {
@@ -34,21 +34,25 @@ pub(super) fn look(base: &str, variables: &BTreeMap<String, String>) -> Vec<Find
     let protocols = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
     if protocols.iter().any(|name| variables.get(*name).is_some_and(|value| value == "grpc")) {
         let mend = "set OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf";
-        findings.push(Finding::wrong("spans", "spans are sent over gRPC, which the hub does not take", mend));
+        findings.push(CheckResult::wrong(
+            "spans",
+            "spans are sent over gRPC, which the hub does not take",
+            mend,
+        ));
     }
     findings.extend(system_proxy(base, variables));
     if findings.iter().all(|finding| finding.ok) {
-        findings.push(Finding::well("environment", "nothing in it stands in the way"));
+        findings.push(CheckResult::well("environment", "nothing in it stands in the way"));
     }
     findings
 }
 
 /// An address of a model: elsewhere it is none of our business.
-fn base_url(name: &str, value: &str, base: &str, place: &str) -> Option<Finding> {
+fn base_url(name: &str, value: &str, base: &str, place: &str) -> Option<CheckResult> {
     let rest = value.strip_prefix(base)?;
     Some(misplaced(value, rest, base, place).map_or_else(
-        || Finding::well("base url", format!("{name} leads through the proxy")),
-        |(seen, mend)| Finding::wrong("base url", format!("{name} {seen}"), format!("set {name}={mend}")),
+        || CheckResult::well("base url", format!("{name} leads through the proxy")),
+        |(seen, mend)| CheckResult::wrong("base url", format!("{name} {seen}"), format!("set {name}={mend}")),
     ))
 }
 
@@ -71,19 +75,19 @@ pub(super) fn misplaced(value: &str, rest: &str, base: &str, place: &str) -> Opt
     None
 }
 
-fn exporter(name: &str, value: &str, base: &str) -> Finding {
+fn exporter(name: &str, value: &str, base: &str) -> CheckResult {
     let right = if name.contains("TRACES") { format!("{base}/v1/traces") } else { base.to_owned() };
     match value.trim_end_matches('/') {
-        value if value == right => Finding::well("spans", format!("{name} leads here")),
+        value if value == right => CheckResult::well("spans", format!("{name} leads here")),
         value if value.starts_with(base) => {
-            Finding::wrong("spans", format!("{name} is {value}"), format!("set {name}={right}"))
+            CheckResult::wrong("spans", format!("{name} is {value}"), format!("set {name}={right}"))
         }
-        value => Finding::well("spans", format!("{name} leads elsewhere, to {value}")),
+        value => CheckResult::well("spans", format!("{name} leads elsewhere, to {value}")),
     }
 }
 
 /// A proxy of the system that would get what is meant for this machine.
-fn system_proxy(base: &str, variables: &BTreeMap<String, String>) -> Option<Finding> {
+fn system_proxy(base: &str, variables: &BTreeMap<String, String>) -> Option<CheckResult> {
     let is_set = |name: &&&str| variables.get(**name).is_some_and(|value| !value.is_empty());
     let name = PROXIES.iter().find(is_set)?;
     let host = base.split("://").nth(1)?.split(['/', ':']).next()?;
@@ -94,7 +98,7 @@ fn system_proxy(base: &str, variables: &BTreeMap<String, String>) -> Option<Find
         return None;
     }
     let mend = format!("set NO_PROXY={host},localhost");
-    Some(Finding::wrong("system proxy", format!("{name} takes what agents send to {host} as well"), mend))
+    Some(CheckResult::wrong("system proxy", format!("{name} takes what agents send to {host} as well"), mend))
 }
 
 #[cfg(test)]

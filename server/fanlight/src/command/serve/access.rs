@@ -1,21 +1,21 @@
 //! What `fanlight serve` makes of the settings of access control and TLS.
 
 use ::access::{NewToken, Tokens};
-use server::access::{AccessConfig, random};
-use server::clock;
-use server::config::TlsFiles;
+use edge::access::{AccessConfig, random};
+use event_log::clock;
+use edge::TlsFiles;
 
-use crate::args::Settings;
-use crate::command::Failure;
+use crate::args::ServeSettings;
+use crate::command::CommandError;
 
 /// The patterns of the demo's conversations.
 const DEMO_GRANT: &str = "publish:*";
 
 /// How access control is set.
-pub(super) fn wanted(settings: &Settings) -> Result<Option<AccessConfig>, Failure> {
+pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, CommandError> {
     let Some(access) = &settings.access else { return Ok(None) };
     if let Some(any) = access.proxies.iter().find(|address| address.is_unspecified()) {
-        return Err(Failure::Usage {
+        return Err(CommandError::Usage {
             what: format!("{any} is no address of a proxy"),
             mend: String::from("name each proxy in front of the hub by its own address: proxies = [\"10.0.0.2\"]"),
         });
@@ -25,11 +25,11 @@ pub(super) fn wanted(settings: &Settings) -> Result<Option<AccessConfig>, Failur
 }
 
 /// The files for TLS.
-pub(super) fn tls(settings: &Settings) -> Result<Option<TlsFiles>, Failure> {
+pub(super) fn tls(settings: &ServeSettings) -> Result<Option<TlsFiles>, CommandError> {
     match (&settings.tls_cert, &settings.tls_key) {
         (None, None) => Ok(None),
         (Some(cert), Some(key)) => Ok(Some(TlsFiles { cert: cert.clone(), key: key.clone() })),
-        _ => Err(Failure::Usage {
+        _ => Err(CommandError::Usage {
             what: String::from("a certificate without its key, or a key without its certificate"),
             mend: String::from("give both: --tls-cert FILE --tls-key FILE"),
         }),
@@ -37,7 +37,7 @@ pub(super) fn tls(settings: &Settings) -> Result<Option<TlsFiles>, Failure> {
 }
 
 /// Why a hub is not started that others could reach, and the line with which it is.
-pub(super) fn reached(settings: &Settings) -> Failure {
+pub(super) fn reached(settings: &ServeSettings) -> CommandError {
     let listen = settings.listen;
     let (why, mend) = if settings.access.is_none() {
         (
@@ -56,13 +56,13 @@ pub(super) fn reached(settings: &Settings) -> Failure {
             ),
         )
     };
-    Failure::Usage { what: format!("{listen} can be reached from other machines, and {why}"), mend }
+    CommandError::Usage { what: format!("{listen} can be reached from other machines, and {why}"), mend }
 }
 
 /// A token for the publishers of the demo, which ends with this process.
-pub(super) fn demo_token(access: &mut AccessConfig) -> Result<String, Failure> {
+pub(super) fn demo_token(access: &mut AccessConfig) -> Result<String, CommandError> {
     let secret = ::access::Secret::mint(::access::SecretKind::Token, &random());
-    let wrong = |error: String| Failure::new(error, "leave --demo out");
+    let wrong = |error: String| CommandError::new(error, "leave --demo out");
     let grant = DEMO_GRANT.parse().map_err(|error: ::access::GrantError| wrong(error.to_string()))?;
     let new = NewToken { name: "demo of this hub", grants: vec![grant], role: None, lives_ms: None };
     let made = access.own.create(new, secret.hash(), clock::now_ms());

@@ -1,0 +1,288 @@
+//! Who asks, and whether they may: before any handler, each request is matched with its line in the table of the crate `access`. What
+//! counts is the route that the router has chosen and the parameters that the handler will be given, so no spelling of a path is allowed by
+//! one rule and served by another.
+//!
+//! A program shows its token as `Authorization: Bearer`, a browser its session in a cookie. Calls through the proxy have the vendor's key
+//! in `Authorization`, so there the token is in `Fanlight-Token`, which stays here.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use access::cookie::{self, Channel};
+use access::{Admission, Denial, Need, Principal, Right, SecretKind, routes};
+use axum::body::Body;
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use model::ConversationId;
+use model::code::ErrorCode;
+
+use super::guard;
+use super::problem::Problem;
+use crate::state::Shared;
+
+mod ending;
+mod login;
+mod shares;
+
+use ending::Ending;
+pub(crate) use login::{form, log_in, log_out};
+pub(crate) use shares::{follow, share, shares, unshare};
+
+/// Carries the token of a call through the proxy.
+const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
+
+/// Where the proxy's routes begin.
+const PROXY: &str = "/proxy/";
+
+/// How a connection came: an extension of every request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer {
+    /// Whose it is.
+    pub(crate) address: IpAddr,
+    /// Whether the hub itself speaks TLS with it.
+    pub(crate) is_tls: bool,
+}
+
+impl Default for Peer {
+    fn default() -> Self {
+        Self { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), is_tls: false }
+    }
+}
+
+/// Whoever asks; everybody where access control is off. A handler that is given it has a route that wants somebody to be known.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller(pub(crate) Arc<Principal>);
+
+/// Whoever opens a socket, where the request says so.
+#[derive(Debug, Clone)]
+pub(crate) struct Greeting(pub(crate) Option<Admission>);
+
+impl Caller {
+    /// A problem where the caller has no `right` on `conversation`.
+    pub(crate) fn may(&self, right: Right, conversation: &str) -> Result<(), Problem> {
+        if self.0.may(right, conversation) { Ok(()) } else { Err(Denial::Forbidden.into()) }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        of(parts)
+    }
+}
+
+fn of(parts: &Parts) -> Result<Caller, Problem> {
+    let known = parts.extensions.get::<Caller>().cloned();
+    known.ok_or_else(|| Problem::new(ErrorCode::Internal, "nobody was asked who they are"))
+}
+
+/// A problem where the caller may not publish what a call through the proxy says, to `named` or, where the call names none, anywhere.
+pub(crate) fn may_record(parts: &Parts, named: Option<&ConversationId>) -> Result<(), Problem> {
+    let Caller(principal) = of(parts)?;
+    let may = match named {
+        Some(named) => principal.may(Right::Publish, named.as_str()),
+        None => principal.may_everywhere(Right::Publish),
+    };
+    if may {
+        return Ok(());
+    }
+    let detail = match named {
+        Some(_) => "this principal may not publish there",
+        None => "this principal may publish to some conversations only, so the call must name one: Fanlight-Conversation",
+    };
+    Err(Problem::new(ErrorCode::Forbidden, detail))
+}
+
+impl From<Denial> for Problem {
+    fn from(denial: Denial) -> Self {
+        let code =
+            if denial.is_about_credentials() { ErrorCode::Unauthenticated } else { ErrorCode::Forbidden };
+        Self::new(code, denial.to_string())
+    }
+}
+
+/// What the route of a request needs. `None` for a route or method without a line.
+fn need_of(path: Option<&MatchedPath>, method: &Method) -> Option<Need> {
+    match path {
+        // The files of the page.
+        None => Some(Need::Known),
+        Some(path) => routes::need(method.as_str(), path.as_str()),
+    }
+}
+
+/// Marks the values that hold secrets, so that nothing that prints headers prints them.
+fn hide(headers: &mut HeaderMap) {
+    for name in [header::AUTHORIZATION, header::COOKIE, TOKEN] {
+        if let header::Entry::Occupied(mut values) = headers.entry(name) {
+            values.iter_mut().for_each(|value| value.set_sensitive(true));
+        }
+    }
+}
+
+/// Lets a request through to its handler, or answers it.
+pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let path = parts.extensions.get::<MatchedPath>().cloned();
+    let need = need_of(path.as_ref(), &parts.method);
+    if need.is_none() && !path.as_ref().is_some_and(|path| routes::is_known(path.as_str())) {
+        tracing::error!(path = path.as_ref().map(MatchedPath::as_str), "a route has no line in the table of access");
+        return Problem::new(ErrorCode::NotFound, "there is nothing here").into_response();
+    }
+    if !shared.gate.is_on() {
+        let everyone = Admission::everyone();
+        parts.extensions.insert(Caller(Arc::clone(&everyone.principal)));
+        parts.extensions.insert(Greeting(Some(everyone)));
+        return next.run(Request::from_parts(parts, body)).await;
+    }
+    hide(&mut parts.headers);
+    let is_open = need.is_some_and(Need::is_open);
+    let shown = credential(&shared, &parts);
+    let admission = match shown {
+        Ok(found) => found.ok_or(Denial::Missing),
+        // Over a socket it is told in words that a page can hear; a program that showed a token hears it here.
+        Err(denial) if is_open && !parts.headers.contains_key(header::AUTHORIZATION) => Err(denial),
+        Err(denial) => return refused(&parts, denial),
+    };
+    if is_open {
+        parts.extensions.insert(Greeting(admission.ok()));
+        return next.run(Request::from_parts(parts, body)).await;
+    }
+    let admission = match admission {
+        Ok(admission) => admission,
+        Err(denial) => return refused(&parts, denial),
+    };
+    let Some(need) = need else {
+        let detail = "this path does not take this method";
+        return Problem::new(ErrorCode::MethodNotAllowed, detail).into_response();
+    };
+    let named = conversation(&mut parts).await;
+    if let Err(denial) = need.met_by(&admission.principal, named.as_deref()) {
+        return refused(&parts, denial);
+    }
+    parts.extensions.insert(Caller(Arc::clone(&admission.principal)));
+    served(&shared, admission, Request::from_parts(parts, body), next).await
+}
+
+/// Has the request served for as long as `admission` holds: its body, the wait for its answer, and the answer's body.
+async fn served(shared: &Arc<Shared>, admission: Admission, request: Request, next: Next) -> Response {
+    let over = || {
+        let (shared, admission) = (Arc::clone(shared), admission.clone());
+        async move { shared.gate.over(&admission).await }
+    };
+    let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().ends_with("/events"));
+    let request = request.map(|body| Ending::wrap(body, over()).into_body());
+    let response = tokio::select! {
+        response = next.run(request) => response,
+        denial = over() => Problem::from(denial).into_response(),
+    };
+    let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    // Streams in the dialects of others have no such event, and are cut.
+    let is_events = path == Some(true) && kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));
+    response.map(|body| {
+        let ending = Ending::wrap(body, over());
+        if is_events { ending.with_goodbye() } else { ending }.into_body()
+    })
+}
+
+/// The conversation that the path names, as the handler will be given it.
+async fn conversation(parts: &mut Parts) -> Option<String> {
+    let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
+    params.iter().find(|(name, _)| *name == "conversation").map(|(_, value)| value.to_owned())
+}
+
+/// How the request came, as far as it is known for sure.
+pub(crate) fn channel(shared: &Shared, parts: &Parts) -> Channel {
+    let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
+    let mut said = parts.headers.get_all("x-forwarded-proto").iter();
+    let is_forwarded =
+        said.next().is_some_and(|said| said.as_bytes().eq_ignore_ascii_case(b"https")) && said.next().is_none();
+    if peer.is_tls || (is_forwarded && shared.gate.is_proxy(peer.address)) {
+        Channel::Secure
+    } else {
+        Channel::Plain
+    }
+}
+
+/// Who calls, by what the request shows; nothing where it shows nothing.
+fn credential(shared: &Shared, parts: &Parts) -> Result<Option<Admission>, Denial> {
+    if parts.uri.path().starts_with(PROXY) {
+        refuse_mistaken(parts)?;
+        return one(&parts.headers, &TOKEN)?.map(|token| shared.gate.by_token(token)).transpose();
+    }
+    if let Some(value) = one(&parts.headers, &header::AUTHORIZATION)? {
+        let (scheme, token) = value.split_once(' ').ok_or(Denial::Malformed)?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(Denial::Malformed);
+        }
+        return shared.gate.by_token(token.trim()).map(Some);
+    }
+    // What a browser adds by itself counts for the hub's own page alone.
+    if guard::is_of_another_page(&parts.headers) {
+        return Ok(None);
+    }
+    let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    match cookie::session(cookies, channel(shared, parts))? {
+        Some(session) => shared.gate.by_session(&session).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The one value of a header.
+fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Denial> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next().map(|value| value.to_str().map_err(|_binary| Denial::Malformed)).transpose()?;
+    if values.next().is_some() { Err(Denial::Malformed) } else { Ok(value) }
+}
+
+/// A call through the proxy that would give a secret of the hub to the upstream goes nowhere.
+fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
+    // A session stands in a cookie of the hub's name.
+    let ours = [SecretKind::Token.prefix(), "fanlight=fls_"];
+    let has_ours = |text: &[u8]| {
+        ours.iter().any(|ours| text.windows(ours.len()).any(|window| window == ours.as_bytes()))
+    };
+    let others = parts.headers.iter().filter(|(name, _)| **name != TOKEN);
+    let in_headers = others.map(|(_, value)| value.as_bytes()).any(has_ours);
+    let in_query = parts.uri.query().is_some_and(|query| has_ours(query.as_bytes()));
+    if in_headers || in_query { Err(Denial::Malformed) } else { Ok(()) }
+}
+
+/// What whoever is not let in is told: a person's browser where to log in, everybody else a problem.
+fn refused(parts: &Parts, denial: Denial) -> Response {
+    let path = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
+    let is_page = matches!(path, Some("/" | "/c/{conversation}" | "/wall" | "/new"));
+    if is_page && denial.is_about_credentials() {
+        return login::ask(parts, denial);
+    }
+    let problem = if parts.uri.path().starts_with(PROXY) && denial != Denial::Forbidden {
+        let detail = format!(
+            "{denial}. For calls through the proxy the token goes into the header Fanlight-Token, and the vendor's key \
+             where it always was"
+        );
+        Problem::new(ErrorCode::Unauthenticated, detail)
+    } else {
+        denial.into()
+    };
+    let mut response = problem.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if response.status() == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+/// `GET /v1/access`: who asks, and what they may do.
+pub(crate) async fn whoami(State(shared): State<Arc<Shared>>, Caller(principal): Caller) -> Response {
+    let told = serde_json::json!({
+        "on": shared.gate.is_on(),
+        "principal": principal.name(),
+        "grants": principal.grants().iter().map(ToString::to_string).collect::<Vec<_>>(),
+    });
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    (headers, Body::from(told.to_string())).into_response()
+}

@@ -1,0 +1,173 @@
+//! Links to one conversation: `POST /v1/shares`, `GET /v1/shares`, `DELETE /v1/shares/{id}`, and `GET /s/{secret}`, which whoever has the
+//! link opens.
+
+use std::sync::Arc;
+
+use access::{Right, Share, cookie};
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use compact_str::CompactString;
+use event_log::blocking;
+use model::ConversationId;
+use model::code::ErrorCode;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+
+use super::login::{problem, to};
+use super::{Caller, channel};
+use crate::access::ShareFault;
+use event_log::clock;
+use crate::http::body;
+use crate::http::params::{self, Path};
+use crate::http::problem::Problem;
+use crate::state::Shared;
+
+/// Largest request for a link, in bytes.
+const WANTED_BYTES_MAX: usize = 4 << 10;
+
+/// Seconds that a link lives where the request does not say: a day.
+const LIVES_S: u64 = 24 * 60 * 60;
+
+/// What is wanted of a link.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    conversation: ConversationId,
+    role: Option<CompactString>,
+    expires_s: Option<u64>,
+    views: Option<u32>,
+}
+
+/// A link that was made. Its address is told once.
+#[derive(Debug, Serialize)]
+pub(crate) struct Made {
+    id: String,
+    url: String,
+    conversation: ConversationId,
+    /// In milliseconds since 1970.
+    expires: u64,
+}
+
+/// A link, without what opens it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Row {
+    id: String,
+    conversation: ConversationId,
+    by: CompactString,
+    /// In milliseconds since 1970.
+    expires: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    views_left: Option<u32>,
+}
+
+/// All links that the caller may take back.
+#[derive(Debug, Serialize)]
+pub(crate) struct Rows {
+    shares: Vec<Row>,
+}
+
+impl From<ShareFault> for Problem {
+    fn from(fault: ShareFault) -> Self {
+        match fault {
+            ShareFault::Off | ShareFault::Share(access::ShareError::Full) => {
+                Self::new(ErrorCode::TooMany, fault.to_string())
+            }
+            ShareFault::Share(error) => Self::bad_request(error.to_string()),
+            ShareFault::Store(error) => Self::new(ErrorCode::Internal, error.to_string()),
+        }
+    }
+}
+
+/// Whether the caller may see and take back `share`: it is theirs, or they operate the hub.
+fn is_of(caller: &Caller, share: &Share) -> bool {
+    share.by == caller.0.name() || caller.0.may_everywhere(Right::Admin)
+}
+
+/// `POST /v1/shares`. Whoever came by a link makes no further ones.
+pub(crate) async fn share(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    request: Request,
+) -> Result<(StatusCode, Json<Made>), Problem> {
+    let bytes = body::whole(request.into_body(), WANTED_BYTES_MAX).await?;
+    let wanted: Wanted = serde_json::from_slice(&bytes)
+        .map_err(|error| Problem::bad_request(format!("the body is no wish for a link: {error}")))?;
+    caller.may(Right::View, wanted.conversation.as_str())?;
+    caller.may(Right::Export, wanted.conversation.as_str())?;
+    if wanted.role.is_some() || caller.0.role().is_some() {
+        return Err(Problem::bad_request("role: this hub has no roles that hide anything"));
+    }
+    let now = clock::now_ms();
+    let expires = now.saturating_add(wanted.expires_s.unwrap_or(LIVES_S).saturating_mul(1000));
+    let secret = blocking(|| {
+        shared.gate.share(|hash| Share {
+            hash,
+            conversation: wanted.conversation.clone(),
+            role: None,
+            by: caller.0.name().into(),
+            created: now,
+            expires,
+            views_left: wanted.views,
+        })
+    })?;
+    let made = Made {
+        id: secret.hash().short(),
+        url: format!("/s/{}", secret.reveal()),
+        conversation: wanted.conversation,
+        expires,
+    };
+    Ok((StatusCode::CREATED, Json(made)))
+}
+
+/// `GET /v1/shares`.
+pub(crate) async fn shares(State(shared): State<Arc<Shared>>, caller: Caller) -> Json<Rows> {
+    let shares = shared.gate.shares(|share| is_of(&caller, share));
+    let rows = shares.into_iter().map(|share| Row {
+        id: share.id(),
+        conversation: share.conversation,
+        by: share.by,
+        expires: share.expires,
+        views_left: share.views_left,
+    });
+    Json(Rows { shares: rows.collect() })
+}
+
+/// `DELETE /v1/shares/{id}`. Whoever follows the link is cut off.
+pub(crate) async fn unshare(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let was_there = blocking(|| shared.gate.unshare(&id, |share| is_of(&caller, share)))?;
+    if was_there {
+        shared.sockets.wake_due(true);
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    Err(Problem::new(ErrorCode::NotFound, "there is no such link, or it is somebody else's"))
+}
+
+/// `GET /s/{secret}`: lets the browser in, to this one conversation, and shows it.
+pub(crate) async fn follow(
+    State(shared): State<Arc<Shared>>,
+    Path(secret): Path<String>,
+    headers: HeaderMap,
+    request: Request,
+) -> Response {
+    // A preview of the link in a chat must not use it up: a browser that opens a page says so.
+    if params::text(&headers, "sec-fetch-dest").ok().flatten().is_some_and(|dest| dest != "document") {
+        return problem(access::Denial::Unknown);
+    }
+    let (parts, _) = request.into_parts();
+    let channel = channel(&shared, &parts);
+    match blocking(|| shared.gate.follow(&secret)) {
+        Err(denial) => problem(denial),
+        Ok((session, share)) => {
+            let name = utf8_percent_encode(share.conversation.as_str(), NON_ALPHANUMERIC);
+            let lives_s = share.expires.saturating_sub(clock::now_ms()) / 1000;
+            let lives_s = lives_s.min(access::SESSION_MS / 1000);
+            to(&format!("/c/{name}"), Some(cookie::set(&session, channel, lives_s)))
+        }
+    }
+}

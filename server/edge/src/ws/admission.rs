@@ -1,0 +1,82 @@
+//! Who is at the other end of a socket, whether they may have a frame taken, and until when they are let in.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use access::{Denial, Right, frames};
+use hub::SeenRows;
+use model::code::{CloseCode, ErrorCode};
+use model::frame::{BearerToken, ClientFrame, ServerFrame};
+use tokio::time::Instant;
+
+use super::connection::Connection;
+use event_log::clock;
+
+/// What one may do over a socket.
+const OVER_SOCKETS: [Right; 3] = [Right::View, Right::Publish, Right::Control];
+
+impl Connection {
+    /// Whether it is known who says hello, by its token or else by the request of the socket; else the socket is closed.
+    pub(super) fn is_let_in(&mut self, token: Option<&BearerToken>) -> bool {
+        if let Some(token) = token.filter(|_| self.shared.gate.is_on()) {
+            match self.shared.gate.by_token(token.reveal()) {
+                Ok(admission) => self.admission = Some(admission),
+                Err(denial) => return self.turned_away(denial),
+            }
+        }
+        let Some(admission) = &self.admission else { return self.turned_away(Denial::Missing) };
+        if !OVER_SOCKETS.iter().any(|right| admission.principal.may_somewhere(*right)) {
+            return self.turned_away(Denial::Forbidden);
+        }
+        true
+    }
+
+    fn turned_away(&mut self, denial: Denial) -> bool {
+        let code =
+            if denial.is_about_credentials() { CloseCode::Unauthenticated } else { CloseCode::Forbidden };
+        self.close(code, &denial.to_string());
+        false
+    }
+
+    /// Whether the client may have this frame taken; else it is told so.
+    pub(super) fn may_have_taken(&self, frame: &ClientFrame) -> bool {
+        let Some(admission) = &self.admission else { return false };
+        let Err(denial) = frames::allowed(&admission.principal, frame) else { return true };
+        let (code, message) = (ErrorCode::Forbidden, denial.to_string());
+        let (sub, id) = match frame {
+            ClientFrame::Command { command, .. } => {
+                self.queue(&ServerFrame::Refused { id: command.id.clone(), code, message });
+                return false;
+            }
+            ClientFrame::Sub { sub, .. } | ClientFrame::Watch { sub, .. } => (Some(*sub), None),
+            ClientFrame::Pub(publication) => (None, Some(publication.id)),
+            _ => (None, None),
+        };
+        self.queue(&ServerFrame::Error { sub, id, code, message, expected: None });
+        false
+    }
+
+    /// Which rows of the list the client is shown; nothing for all.
+    pub(super) fn seen_rows(&self) -> Option<SeenRows> {
+        let principal = Arc::clone(&self.admission.as_ref()?.principal);
+        if principal.may_everywhere(Right::View) {
+            return None;
+        }
+        Some(SeenRows::new(move |conversation| principal.may(Right::View, conversation.as_str())))
+    }
+
+    /// Closes the socket of whoever is not let in any more: revoked, logged out, expired. When to look again by the clock.
+    pub(super) fn admitted_until(&mut self, now: Instant) -> Option<Instant> {
+        let admission = self.admission.as_ref()?;
+        let left = admission.expires.map(|at| at.saturating_sub(clock::now_ms()));
+        let changes = self.shared.gate.changes();
+        if (changes != self.changes || left == Some(0))
+            && let Err(denial) = self.shared.gate.still_holds(admission)
+        {
+            self.turned_away(denial);
+            return None;
+        }
+        self.changes = changes;
+        left.map(|left| now + Duration::from_millis(left.max(1)))
+    }
+}
