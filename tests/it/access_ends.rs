@@ -39,7 +39,8 @@ async fn a_revoked_token_ends_sockets_events_waits_and_bodies_with_a_word_on_wha
     assert!(wire.text().await.unwrap().contains("subbed"));
     let events = get(&hub, &token, "/v1/conversations/c/events").await;
     let dialect = get(&hub, &token, "/v1/conversations/c/stream/openai-chat").await;
-    let waiting = hub.request("GET", "/v1/conversations/later/wait?timeout_ms=60000").bearer_auth(&token).send();
+    let waiting =
+        hub.request("GET", "/v1/conversations/later/wait?timeout_ms=60000").bearer_auth(&token).send();
     let waiting = tokio::spawn(waiting);
     let bearer = format!("Bearer {token}");
     let mut body = hub.ingest_with("openai-chat", "c", &[("authorization", &bearer)]);

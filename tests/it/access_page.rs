@@ -71,7 +71,9 @@ async fn a_link_shows_one_conversation_as_often_and_as_long_as_it_says() {
     for name in ["shared", "other"] {
         assert!(tell(&hub, &all, name, "hello").await.status().is_success());
     }
-    let wish = |body: &str, token: &str| hub.request("POST", "/v1/shares").bearer_auth(token).body(body.to_owned()).send();
+    let wish = |body: &str, token: &str| {
+        hub.request("POST", "/v1/shares").bearer_auth(token).body(body.to_owned()).send()
+    };
     let made = wish(r#"{"conversation":"shared","views":1,"expires_s":600}"#, &all).await.unwrap();
     assert_eq!(made.status(), 201);
     let made: Value = made.json().await.unwrap();
@@ -82,17 +84,25 @@ async fn a_link_shows_one_conversation_as_often_and_as_long_as_it_says() {
     let with = |path: &str| browser().get(hub.url(path)).header("cookie", &known).send();
     assert!(with("/v1/conversations/shared").await.unwrap().status().is_success());
     assert!(with("/c/shared").await.unwrap().status().is_success());
-    for path in ["/v1/conversations/other", "/v1/conversations/shared/export/md", "/v1/tools", "/metrics", "/v1/search?q=hello&conversation=other"] {
+    for path in [
+        "/v1/conversations/other",
+        "/v1/conversations/shared/export/md",
+        "/v1/tools",
+        "/metrics",
+        "/v1/search?q=hello&conversation=other",
+    ] {
         assert_eq!(refusal(with(path).await.unwrap()).await, forbidden(), "{path}");
     }
     let list: Value = with("/v1/conversations").await.unwrap().json().await.unwrap();
     assert_eq!(list["conversations"].as_array().unwrap().len(), 1, "{list}");
-    let further = browser().post(hub.url("/v1/shares")).header("cookie", &known).header("origin", hub.url(""));
+    let further =
+        browser().post(hub.url("/v1/shares")).header("cookie", &known).header("origin", hub.url(""));
     let further = further.body(r#"{"conversation":"shared"}"#).send().await.unwrap();
     assert_eq!(refusal(further).await, forbidden(), "who came by a link passes none on");
     let again = browser().get(hub.url(url)).send().await.unwrap();
     assert_eq!(refusal(again).await.0, 401, "it may be followed once");
-    let guessed = browser().get(hub.url("/s/flk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")).send().await.unwrap();
+    let guessed =
+        browser().get(hub.url("/s/flk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")).send().await.unwrap();
     assert_eq!(refusal(guessed).await, unauthenticated());
     // To take back what others shared takes an operator.
     let path = format!("/v1/shares/{}", made["id"].as_str().unwrap());
@@ -107,7 +117,8 @@ async fn a_link_shows_one_conversation_as_often_and_as_long_as_it_says() {
 /// A certificate for `localhost`, as the files that the hub reads.
 fn certificate(folder: &std::path::Path) -> rcgen::Certificate {
     let key = rcgen::KeyPair::generate().unwrap();
-    let certificate = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let certificate =
+        rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
     std::fs::write(folder.join("cert.pem"), certificate.pem()).unwrap();
     std::fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
     certificate

@@ -37,8 +37,13 @@ async fn attack_missing_wrong_and_mangled_tokens() {
         let request = hub.request("GET", "/v1/conversations").header("authorization", value.as_bytes());
         assert_eq!(refusal(request.send().await.unwrap()).await, unauthenticated(), "{value:?}");
     }
-    let twice = hub.request("GET", "/v1/conversations").bearer_auth(&token).header("authorization", "Bearer x");
-    assert_eq!(refusal(twice.send().await.unwrap()).await, unauthenticated(), "a second header decides nothing");
+    let twice =
+        hub.request("GET", "/v1/conversations").bearer_auth(&token).header("authorization", "Bearer x");
+    assert_eq!(
+        refusal(twice.send().await.unwrap()).await,
+        unauthenticated(),
+        "a second header decides nothing"
+    );
     assert!(get(&hub, &token, "/v1/conversations").await.status().is_success());
 }
 
@@ -147,7 +152,8 @@ async fn attack_a_foreign_page_with_a_valid_cookie() {
         let status = post(&[foreign]).await.unwrap().status().as_u16();
         assert!(matches!(status, 401 | 403), "{foreign:?}: {status}");
     }
-    let rebound = client.get(hub.url("/v1/conversations")).header("cookie", &cookie).header("host", "rebound.example");
+    let rebound =
+        client.get(hub.url("/v1/conversations")).header("cookie", &cookie).header("host", "rebound.example");
     assert_eq!(refusal(rebound.send().await.unwrap()).await.1, "forbidden_origin");
     let twice = format!("{cookie}; {cookie}");
     let tossed = client.get(hub.url("/v1/conversations")).header("cookie", twice).send().await.unwrap();
@@ -204,7 +210,8 @@ async fn attack_a_reader_that_writes_and_commands() {
         assert_eq!(refusal(asked.send().await.unwrap()).await, forbidden(), "{method} {path}");
     }
     let override_ = hub.request("GET", "/v1/conversations/c/events").header("x-http-method-override", "POST");
-    let answer = override_.header("accept", "application/x-ndjson").bearer_auth(&reader).send().await.unwrap();
+    let answer =
+        override_.header("accept", "application/x-ndjson").bearer_auth(&reader).send().await.unwrap();
     assert_eq!(answer.status(), 404, "it stays a look at a conversation that is not there");
 }
 
@@ -231,11 +238,15 @@ async fn attack_the_hubs_token_and_the_vendors_key_reach_the_other_side() {
     let key = ("authorization", "Bearer vendor-key");
     let passed = call(&[key, ("fanlight-token", &token)], "/proxy/echo/v1/models").await.unwrap();
     let seen = passed.text().await.unwrap();
-    assert!(seen.contains("vendor-key") && !seen.contains(&token) && !seen.contains("fanlight-token"), "{seen}");
+    assert!(
+        seen.contains("vendor-key") && !seen.contains(&token) && !seen.contains("fanlight-token"),
+        "{seen}"
+    );
     // Without the hub's token the vendor's key opens nothing.
     assert_eq!(refusal(call(&[key], "/proxy/echo/v1/models").await.unwrap()).await, unauthenticated());
     let bearer = format!("Bearer {token}");
-    for mistaken in [("authorization", bearer.as_str()), ("x-api-key", &token), ("cookie", "fanlight=fls_x")] {
+    for mistaken in [("authorization", bearer.as_str()), ("x-api-key", &token), ("cookie", "fanlight=fls_x")]
+    {
         let answer = call(&[mistaken, ("fanlight-token", &token)], "/proxy/echo/v1/models").await.unwrap();
         assert_eq!(refusal(answer).await, unauthenticated(), "{}", mistaken.0);
     }
@@ -275,14 +286,16 @@ async fn attack_secrets_in_figures_lists_and_the_trace() {
         .kill_on_drop(true)
         .spawn()
         .unwrap();
-    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(child.stdout.take().unwrap()));
+    let mut lines =
+        tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(child.stdout.take().unwrap()));
     let line = within("the first line", lines.next_line()).await.unwrap().unwrap();
     let url = line.strip_prefix("listening on ").unwrap().to_owned();
     let made = Command::new(binary())
         .args(["token", "create", "--name", "ann", "--grant", "admin", "--data-dir"])
         .arg(place.path())
         .output();
-    let token = String::from_utf8(within("a token", made).await.unwrap().stdout).unwrap().trim_end().to_owned();
+    let token =
+        String::from_utf8(within("a token", made).await.unwrap().stdout).unwrap().trim_end().to_owned();
     let client = reqwest::Client::new();
     tests::wait::until("the token to be known", async || {
         let asked = client.get(format!("{url}/v1/access")).bearer_auth(&token).send().await.ok()?;
@@ -295,10 +308,19 @@ async fn attack_secrets_in_figures_lists_and_the_trace() {
     assert!(wire.text().await.unwrap().contains("welcome"));
     client.post(format!("{url}/login")).body(format!("token={token}")).send().await.unwrap();
     for path in ["/metrics", "/v1/access", "/v1/shares", "/v1/conversations"] {
-        let said = client.get(format!("{url}{path}")).bearer_auth(&token).send().await.unwrap().text().await.unwrap();
+        let said = client
+            .get(format!("{url}{path}"))
+            .bearer_auth(&token)
+            .send()
+            .await
+            .unwrap()
+            .text()
+            .await
+            .unwrap();
         assert!(!said.contains(&token), "{path}");
     }
-    let killed = Command::new("kill").args(["-TERM", &child.id().unwrap().to_string()]).status().await.unwrap();
+    let killed =
+        Command::new("kill").args(["-TERM", &child.id().unwrap().to_string()]).status().await.unwrap();
     assert!(killed.success());
     let ended = patiently("the hub's end", child.wait_with_output()).await.unwrap();
     let trace = String::from_utf8_lossy(&ended.stderr).into_owned();
@@ -311,7 +333,11 @@ async fn attack_a_hub_that_others_can_reach_without_access_control() {
     let refused = async |arguments: &[&str]| {
         let place = tempfile::tempdir().unwrap();
         let mut hub = Command::new(binary());
-        hub.arg("serve").args(["--listen", "0.0.0.0:0"]).args(arguments).current_dir(place.path()).kill_on_drop(true);
+        hub.arg("serve")
+            .args(["--listen", "0.0.0.0:0"])
+            .args(arguments)
+            .current_dir(place.path())
+            .kill_on_drop(true);
         let ended = patiently("the refusal", hub.output()).await.unwrap();
         assert!(!ended.status.success(), "{arguments:?} is taken");
         String::from_utf8(ended.stderr).unwrap()

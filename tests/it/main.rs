@@ -6,11 +6,11 @@
     reason = "a test that cannot go on fails right there"
 )]
 
+mod absent; // what README says is missing
 mod access; // who may see, say and do what
 mod access_ends; // revoked, expired, logged out
 mod access_page; // logging in, links, the certificate
 mod attacks; // what somebody tries who may not
-mod absent; // what README says is missing
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
 mod client; // the library of headless clients

@@ -1,6 +1,6 @@
 //! Why somebody is not let in, or may not do something. The words never tell whether a conversation exists.
 
-/// See the module.
+/// Why a caller was not let in, or may not have what was asked for; its text is what the caller is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Denial {
     /// Nothing says who calls.

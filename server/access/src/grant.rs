@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::pattern::{Pattern, PatternError};
 use crate::right::{Right, Rights};
 
-/// See the module. Without a pattern it is about every conversation.
+/// Rights on the conversations whose names fit a pattern. Without a pattern it is about every conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Grant {

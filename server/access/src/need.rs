@@ -4,7 +4,7 @@ use crate::denial::Denial;
 use crate::principal::Principal;
 use crate::right::Right;
 
-/// See the module.
+/// What a route, frame or command wants of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// Nothing: it tells nobody anything, or it is where one logs in.

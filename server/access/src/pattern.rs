@@ -9,7 +9,7 @@ use model::limits::CONVERSATION_ID_BYTES_MAX;
 /// Most bytes of a pattern as it is written.
 const PATTERN_BYTES_MAX: usize = 2 * CONVERSATION_ID_BYTES_MAX;
 
-/// See the module.
+/// Names of conversations: the pieces between the stars, so one more than there are stars.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pattern {
     /// What stands between the stars; one piece where there is no star.
@@ -34,7 +34,7 @@ pub enum PatternError {
 }
 
 impl Pattern {
-    /// Every conversation.
+    /// The pattern that every conversation fits.
     pub fn any() -> Self {
         Self { pieces: vec![CompactString::default(); 2] }
     }
@@ -44,7 +44,7 @@ impl Pattern {
         Self { pieces: vec![name.into()] }
     }
 
-    /// Reads it.
+    /// The pattern that `text` writes; an error names what does not fit.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         if text.is_empty() {
             return Err(PatternError::Empty);

@@ -6,7 +6,7 @@ use crate::grant::Grant;
 use crate::pattern::Pattern;
 use crate::right::Right;
 
-/// See the module. Two with the same name, grants and role may do the same.
+/// Whoever calls, with what they may do. Two with the same name, grants and role may do the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     name: CompactString,

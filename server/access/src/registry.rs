@@ -38,7 +38,7 @@ impl Admission {
     }
 }
 
-/// See the module.
+/// Everybody who is known at this moment: tokens, sessions and share links.
 #[derive(Debug, Default)]
 pub struct Registry {
     /// Those of the file.
@@ -70,7 +70,7 @@ impl Registry {
         &self.tokens
     }
 
-    /// The links.
+    /// The share links, of which some may have expired.
     pub fn shares(&self) -> &Shares {
         &self.shares
     }

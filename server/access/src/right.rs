@@ -59,12 +59,12 @@ impl fmt::Display for Right {
     }
 }
 
-/// Some rights.
+/// A set of rights, one bit for each.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rights(u8);
 
 impl Rights {
-    /// Every right.
+    /// The set that has every right.
     pub fn all() -> Self {
         Right::ALL.into_iter().collect()
     }

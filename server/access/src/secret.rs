@@ -109,7 +109,8 @@ impl TryFrom<String> for Hash {
 
 impl From<Hash> for String {
     fn from(hash: Hash) -> Self {
-        hash.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
+        hash.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0x0f)]).collect()
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Session {
     number: u64,
 }
 
-/// See the module.
+/// The sessions of browsers, in memory alone: at most [`SESSIONS_MAX`].
 #[derive(Debug, Default)]
 pub struct Sessions {
     open: BTreeMap<Hash, Session>,

@@ -61,9 +61,10 @@ pub enum ShareError {
 }
 
 impl Shares {
-    /// Of the links of a file; what is over at `now` is left out.
+    /// Of the links of a file. What is over at `now` is left out, and so are links with a role, which would show what the role was to hide.
     pub fn of(links: Vec<Share>, now: u64) -> Self {
-        let mut all: Vec<_> = links.into_iter().filter(|share| share.expires > now).collect();
+        let holds = |share: &Share| share.expires > now && share.role.is_none();
+        let mut all: Vec<_> = links.into_iter().filter(holds).collect();
         all.truncate(SHARES_MAX);
         Self { all }
     }
@@ -170,6 +171,13 @@ mod tests {
         assert!(shares.revoke(&hash.short(), |_| false).is_none(), "whoever may not does not");
         assert!(shares.revoke(&hash.short(), |_| true).is_some());
         assert_eq!(shares.follow(&hash, 0), Err(Denial::Unknown));
+    }
+
+    #[test]
+    fn a_link_with_a_role_that_would_hide_nothing_is_not_taken_over() {
+        let hidden = Share { role: Some("guest".into()), ..share(1, None) };
+        let shares = Shares::of(vec![hidden, share(2, None)], 0);
+        assert_eq!(shares.all(), [share(2, None)]);
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub enum TokenError {
     File(String),
 }
 
-/// The file.
+/// What `tokens.json` holds.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File<T> {

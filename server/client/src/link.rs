@@ -79,7 +79,9 @@ impl HubLink {
         let headers = request.headers_mut();
         headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
         if let Some(token) = address.token() {
-            let token = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|error| failed(&error))?;
+            let mut token =
+                HeaderValue::from_str(&format!("Bearer {token}")).map_err(|error| failed(&error))?;
+            token.set_sensitive(true);
             headers.insert(AUTHORIZATION, token);
         }
         let config = WebSocketConfig::default()

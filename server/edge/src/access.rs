@@ -15,14 +15,14 @@ use event_log::clock;
 
 mod store;
 
-pub use store::{StoreError, TokenStore, random};
 use store::ShareStore;
+pub use store::{StoreError, TokenStore, random};
 
 /// Between two looks whether the file of tokens has changed.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Longest sleep until what was let in is looked at again: the clock of the system may be set.
-const RECHECK_MAX: Duration = Duration::from_secs(60);
+const RECHECK_MAX: Duration = Duration::from_mins(1);
 
 /// How access control is set.
 #[derive(Debug, Clone)]
@@ -221,7 +221,9 @@ impl Guarded {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ShareFault {
     /// There is nobody to share with whom anything is kept from.
-    #[error("access control is off: everybody who reaches this hub sees everything, and there is nothing to share")]
+    #[error(
+        "access control is off: everybody who reaches this hub sees everything, and there is nothing to share"
+    )]
     Off,
     /// It is none that may be.
     #[error(transparent)]

@@ -68,7 +68,8 @@ fn start(shared: &Arc<Shared>, upgraded: Upgraded, admission: Option<Admission>)
     match upgraded.downcast::<TokioIo<Patient<TcpStream>>>() {
         Ok(parts) => {
             let stream = parts.io.into_inner().into_inner();
-            let connection = connection::Connection::new(Arc::clone(shared), stream, &parts.read_buf, admission);
+            let connection =
+                connection::Connection::new(Arc::clone(shared), stream, &parts.read_buf, admission);
             shared.tasks.spawn(connection.run());
         }
         Err(_other_stream) => tracing::error!("the upgraded stream is no TCP stream"),

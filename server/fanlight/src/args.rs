@@ -36,7 +36,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
     /// Run the hub
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Copy stdin to stdout untouched, and publish it. A hub that is down never disturbs the pipe
     Tee(TeeArgs),
     /// Watch a conversation in the terminal

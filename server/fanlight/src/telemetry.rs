@@ -2,11 +2,11 @@
 
 use std::io::IsTerminal as _;
 
+use tracing::{Level, Metadata};
+use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::EnvFilter;
-use tracing::{Level, Metadata};
 
 /// How the trace is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,7 +20,17 @@ pub(crate) enum TraceLayout {
 
 /// Targets whose records may be more detailed than [`OTHERS_MAX`]: the crates of the workspace, which never write a secret.
 const OWN: [&str; 12] = [
-    "access", "agents", "client", "dialects", "edge", "encode", "event_log", "exchange", "fanlight", "hub", "model",
+    "access",
+    "agents",
+    "client",
+    "dialects",
+    "edge",
+    "encode",
+    "event_log",
+    "exchange",
+    "fanlight",
+    "hub",
+    "model",
     "upstream",
 ];
 
@@ -67,7 +77,9 @@ mod tests {
         for own in ["edge::ws", "fanlight", "hub::fanout::pump", "upstream"] {
             assert!(is_own(own), "{own}");
         }
-        for other in ["tungstenite::protocol", "hyper::proto::h1", "h2::hpack", "rustls::server", "edges", "rmcp", ""] {
+        for other in
+            ["tungstenite::protocol", "hyper::proto::h1", "h2::hpack", "rustls::server", "edges", "rmcp", ""]
+        {
             assert!(!is_own(other), "{other}");
         }
     }

@@ -105,7 +105,12 @@ const LAYERS: [LayerRule; 14] = [
     LayerRule {
         places: &["server/"],
         // What comes in over TLS, and the generator of secrets, which is that of TLS.
-        except: &["server/upstream/", "server/edge/src/tls.rs", "server/edge/src/app/entry.rs", "server/edge/src/access/store.rs"],
+        except: &[
+            "server/upstream/",
+            "server/edge/src/tls.rs",
+            "server/edge/src/app/entry.rs",
+            "server/edge/src/access/store.rs",
+        ],
         tests: TestCode::Free,
         words: &["hyper::client", "hyper_util::client", "hyper_rustls", "rustls", "tokio_rustls"],
         why: "one way out: connections and TLS to other servers are made in server/upstream alone",

@@ -17,13 +17,32 @@ const SEES: [(&str, &[&str]); 14] = [
     (
         "server/edge",
         &[
-            "access", "agents", "client", "dialects", "encode", "event-log", "exchange", "hub", "model",
+            "access",
+            "agents",
+            "client",
+            "dialects",
+            "encode",
+            "event-log",
+            "exchange",
+            "hub",
+            "model",
             "upstream",
         ],
     ),
     (
         "server/fanlight",
-        &["access", "agents", "client", "dialects", "edge", "encode", "event-log", "hub", "model", "upstream"],
+        &[
+            "access",
+            "agents",
+            "client",
+            "dialects",
+            "edge",
+            "encode",
+            "event-log",
+            "hub",
+            "model",
+            "upstream",
+        ],
     ),
     ("web", &["encode", "model"]),
     ("web/decoder", &["dialects", "model"]),
@@ -62,8 +81,10 @@ pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
             if let Some((_, owners, what)) =
                 OWNED.iter().find(|(owned, owners, _)| *owned == name && !owners.contains(&home))
             {
-                find(format!("{name} is named in {} alone, which owns {what}; ask that crate",
-                    owners.join(" and ")));
+                find(format!(
+                    "{name} is named in {} alone, which owns {what}; ask that crate",
+                    owners.join(" and ")
+                ));
             }
         }
     }

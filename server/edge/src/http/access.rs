@@ -92,7 +92,9 @@ pub(crate) fn may_record(parts: &Parts, named: Option<&ConversationId>) -> Resul
     }
     let detail = match named {
         Some(_) => "this principal may not publish there",
-        None => "this principal may publish to some conversations only, so the call must name one: Fanlight-Conversation",
+        None => {
+            "this principal may publish to some conversations only, so the call must name one: Fanlight-Conversation"
+        }
     };
     Err(Problem::new(ErrorCode::Forbidden, detail))
 }
@@ -129,7 +131,10 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     let path = parts.extensions.get::<MatchedPath>().cloned();
     let need = need_of(path.as_ref(), &parts.method);
     if need.is_none() && !path.as_ref().is_some_and(|path| routes::is_known(path.as_str())) {
-        tracing::error!(path = path.as_ref().map(MatchedPath::as_str), "a route has no line in the table of access");
+        tracing::error!(
+            path = path.as_ref().map(MatchedPath::as_str),
+            "a route has no line in the table of access"
+        );
         return Problem::new(ErrorCode::NotFound, "there is nothing here").into_response();
     }
     if !shared.gate.is_on() {
@@ -198,8 +203,8 @@ async fn conversation(parts: &mut Parts) -> Option<String> {
 pub(crate) fn channel(shared: &Shared, parts: &Parts) -> Channel {
     let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
     let mut said = parts.headers.get_all("x-forwarded-proto").iter();
-    let is_forwarded =
-        said.next().is_some_and(|said| said.as_bytes().eq_ignore_ascii_case(b"https")) && said.next().is_none();
+    let is_forwarded = said.next().is_some_and(|said| said.as_bytes().eq_ignore_ascii_case(b"https"))
+        && said.next().is_none();
     if peer.is_tls || (is_forwarded && shared.gate.is_proxy(peer.address)) {
         Channel::Secure
     } else {

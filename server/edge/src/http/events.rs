@@ -14,8 +14,8 @@ use model::code::ErrorCode;
 use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use serde::Deserialize;
 
-use super::conversations::{Seat, find};
 use super::access::Caller;
+use super::conversations::{Seat, find};
 use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::selection::ViewSelection;

@@ -79,7 +79,7 @@ pub(crate) async fn search(
         limit: limit + 1,
     };
     let log = Arc::clone(&shared);
-    let found = asked(&shared, move |stop| seen(&*log.hub.log(), &query, &caller, stop)).await?;
+    let found = asked(&shared, move |stop| seen(log.hub.log(), &query, &caller, stop)).await?;
     Ok(Json(Found::of(found, limit)))
 }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use event_log::Health;
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{
-    Ack, BearerToken, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, SubscriptionId, SubscriptionOptions,
-    VERSION, Welcome, parse_client,
+    Ack, BearerToken, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, SubscriptionId,
+    SubscriptionOptions, VERSION, Welcome, parse_client,
 };
 use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use model::{ConversationId, Position, Seq};

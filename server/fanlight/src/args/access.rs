@@ -30,11 +30,11 @@ pub(crate) enum Mode {
 }
 
 /// Writes the flag as the table that it stands for.
-pub(super) fn access_table<S: Serializer>(mode: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
-    mode.as_ref().map(|mode| serde_json::json!({ "mode": mode })).serialize(to)
+pub(super) fn access_table<S: Serializer>(mode: &impl Serialize, to: S) -> Result<S::Ok, S::Error> {
+    serde_json::json!({ "mode": mode }).serialize(to)
 }
 
-/// See [`super::Command::Token`].
+/// See [`super::CliCommand::Token`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct TokenArgs {
     /// What to do

@@ -116,7 +116,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_WS_PING", value_parser = clap::value_parser!(u64).range(1..=3600))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ws_ping: Option<u64>,
-    /// What the trace on stderr tells: error, warn, info, debug or trace [default: info]
+    /// What the trace on stderr tells: error, warn, info, debug or trace; libraries tell info at most [default: info]
     #[arg(long, value_name = "LEVEL", env = "FANLIGHT_TRACE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trace: Option<String>,

@@ -33,7 +33,7 @@ fn an_unknown_dialect_is_a_usage_error_that_names_the_known_ones() {
 fn serve(line: &str) -> ServeArgs {
     let command = parse(line).expect("valid").command;
     let CliCommand::Serve(args) = command else { panic!("{command:?}") };
-    args
+    *args
 }
 
 #[test]

@@ -15,9 +15,9 @@ use tokio::task::JoinSet;
 use upstream::Upstream;
 
 use super::{CommandError, ResultOutput, runtime};
-use access::{demo_token, reached, tls, wanted as access};
 use crate::args::{ServeArgs, ServeSettings, SinkSettings, TraceFormat, described};
 use crate::telemetry;
+use access::{demo_token, reached, tls, wanted as access};
 use dialects::custom::UserDialect;
 use model::dialect::DECODED;
 
@@ -84,7 +84,11 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
         interrupted_after: Duration::from_secs(settings.interrupted_after),
         ..Config::default()
     };
-    if settings.listen.ip().is_loopback() || config.may_be_reached() { Ok(config) } else { Err(reached(settings)) }
+    if settings.listen.ip().is_loopback() || config.may_be_reached() {
+        Ok(config)
+    } else {
+        Err(reached(settings))
+    }
 }
 
 /// What models cost.

@@ -19,17 +19,17 @@ pub(crate) fn run(args: TokenArgs, mut output: ResultOutput) -> Result<(), Comma
                 lives_ms: args.expires.map(|span| u64::try_from(span.0.as_millis()).unwrap_or(u64::MAX)),
             };
             let store = TokenStore::in_folder(&args.folder.data_dir);
-            let secret = store.create(new, clock::now_ms()).map_err(failed)?;
+            let secret = store.create(new, clock::now_ms()).map_err(|error| failed(&error))?;
             output.line(secret.reveal())
         }
         TokenCommand::List(folder) => {
-            let tokens = TokenStore::in_folder(&folder.data_dir).load().map_err(failed)?;
+            let tokens = TokenStore::in_folder(&folder.data_dir).load().map_err(|error| failed(&error))?;
             let now = clock::now_ms();
             tokens.all().try_for_each(|record| output.line(&told(record, now)))
         }
         TokenCommand::Revoke(args) => {
             let store = TokenStore::in_folder(&args.folder.data_dir);
-            store.change(|tokens| tokens.revoke(&args.name)).map(drop).map_err(failed)
+            store.change(|tokens| tokens.revoke(&args.name)).map(drop).map_err(|error| failed(&error))
         }
     }
 }
@@ -45,9 +45,11 @@ fn told(record: &TokenRecord, now: u64) -> String {
     format!("{}\t{grants}\t{ends}", record.name)
 }
 
-fn failed(error: StoreError) -> CommandError {
-    let mend = match &error {
-        StoreError::Io { .. } => "look at the rights of that file and of its directory; --data-dir names another one",
+fn failed(error: &StoreError) -> CommandError {
+    let mend = match error {
+        StoreError::Io { .. } => {
+            "look at the rights of that file and of its directory; --data-dir names another one"
+        }
         _ => "`fanlight token list` shows those that there are",
     };
     CommandError::new(error.to_string(), mend)

@@ -166,7 +166,8 @@ impl Fleet {
         let mut last: Option<(SubscriptionId, Bytes)> = None;
         viewers.members.retain(|member| {
             let seen = seen_by(member);
-            let own = seen.map(|_| rows.iter().filter(|row| is_shown(seen, row)).cloned().collect::<Vec<_>>());
+            let own =
+                seen.map(|_| rows.iter().filter(|row| is_shown(seen, row)).cloned().collect::<Vec<_>>());
             if own.as_ref().is_some_and(Vec::is_empty) {
                 return true;
             }

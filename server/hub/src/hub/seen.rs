@@ -10,7 +10,7 @@ use model::limits::FLEET_ROWS_MAX;
 
 use super::{Hub, Listed};
 
-/// See the module. Clones count together.
+/// Which rows of the list a viewer is shown, and how many there are of them. Clones count together.
 #[derive(Clone)]
 pub struct SeenRows {
     is_seen: Arc<dyn Fn(&ConversationId) -> bool + Send + Sync>,

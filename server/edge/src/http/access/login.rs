@@ -42,7 +42,9 @@ fn policy() -> &'static HeaderValue {
 /// The form as an answer. `next` is where a browser goes afterwards, `why` what went wrong.
 fn page(status: StatusCode, next: &str, why: Option<&str>) -> Response {
     let mut html = String::from("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">");
-    html.push_str("<meta name=\"viewport\" content=\"width=device-width\"><title>Log in to Fanlight</title><style>");
+    html.push_str(
+        "<meta name=\"viewport\" content=\"width=device-width\"><title>Log in to Fanlight</title><style>",
+    );
     html.push_str(STYLE);
     html.push_str("</style><main><h1>Log in to Fanlight</h1><form method=\"post\" action=\"/login\">");
     if let Some(why) = why {
@@ -104,7 +106,8 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
         Err(problem) => return problem.into_response(),
     };
     let said = fields(&bytes);
-    let field = |name: &str| said.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str());
+    let field =
+        |name: &str| said.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str());
     let next = if is_path(field("next")) { field("next") } else { "/" };
     match shared.gate.log_in(field("token").trim()) {
         Ok((session, _)) => to(next, Some(cookie::set(&session, channel, access::SESSION_MS / 1000))),
@@ -134,6 +137,9 @@ pub(super) fn to(path: &str, cookie: Option<String>) -> Response {
     insert(header::CACHE_CONTROL, "no-store");
     if let Some(cookie) = cookie {
         insert(header::SET_COOKIE, &cookie);
+    }
+    if let Some(cookie) = response.headers_mut().get_mut(header::SET_COOKIE) {
+        cookie.set_sensitive(true);
     }
     response
 }
@@ -175,9 +181,16 @@ mod tests {
         for path in ["/", "/c/name", "/c/a%20b?view=bare", "/wall"] {
             assert!(is_path(path), "{path}");
         }
-        for elsewhere in
-            ["", "//evil.example", "/\\evil.example", "https://evil.example", "c/name", "/a\r\nset-cookie: x", "/ä", "/a\\b"]
-        {
+        for elsewhere in [
+            "",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "c/name",
+            "/a\r\nset-cookie: x",
+            "/ä",
+            "/a\\b",
+        ] {
             assert!(!is_path(elsewhere), "{elsewhere:?}");
         }
     }

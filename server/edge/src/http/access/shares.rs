@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 use super::login::{problem, to};
 use super::{Caller, channel};
 use crate::access::ShareFault;
-use event_log::clock;
 use crate::http::body;
 use crate::http::params::{self, Path};
 use crate::http::problem::Problem;
 use crate::state::Shared;
+use event_log::clock;
 
 /// Largest request for a link, in bytes.
 const WANTED_BYTES_MAX: usize = 4 << 10;

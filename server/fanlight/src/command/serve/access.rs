@@ -1,9 +1,9 @@
 //! What `fanlight serve` makes of the settings of access control and TLS.
 
 use ::access::{NewToken, Tokens};
+use edge::TlsFiles;
 use edge::access::{AccessConfig, random};
 use event_log::clock;
-use edge::TlsFiles;
 
 use crate::args::ServeSettings;
 use crate::command::CommandError;
@@ -17,7 +17,9 @@ pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, C
     if let Some(any) = access.proxies.iter().find(|address| address.is_unspecified()) {
         return Err(CommandError::Usage {
             what: format!("{any} is no address of a proxy"),
-            mend: String::from("name each proxy in front of the hub by its own address: proxies = [\"10.0.0.2\"]"),
+            mend: String::from(
+                "name each proxy in front of the hub by its own address: proxies = [\"10.0.0.2\"]",
+            ),
         });
     }
     let (folder, proxies) = (settings.data_dir.clone(), access.proxies.clone());
