@@ -86,6 +86,8 @@ export interface HelloFrame {
   t: "hello";
   /** Who it is, for the hub's trace. */
   client?: string;
+  /** Who calls, where the request of the socket does not say so. */
+  token?: string;
   /** Versions that the client speaks. */
   versions: string[];
 }
@@ -1174,7 +1176,7 @@ export interface ConversationRow {
 }
 
 /** What went wrong with one request, frame or subscription. Never closes the socket by itself. */
-export type ErrorCode = "bad_request" | "bad_conversation" | "bad_position" | "bad_event" | "unknown_dialect" | "unknown_conversation" | "unknown_subscription" | "subscription_in_use" | "conversation_exists" | "not_found" | "method_not_allowed" | "forbidden_origin" | "too_large" | "too_many" | "publisher_gap" | "publisher_fenced" | "gone" | "shutting_down" | "body_timeout" | "unsupported_encoding" | "durability_unavailable" | "log_failed" | "disk_full" | "disk_failing" | "unknown_upstream" | "upgrade_refused" | "unknown_agent" | "agent_unavailable" | "not_resumable" | "not_running" | "consent_mismatch" | "run_of_hub" | "upstream_unreachable" | "upstream_failed" | "internal";
+export type ErrorCode = "bad_request" | "bad_conversation" | "bad_position" | "bad_event" | "unknown_dialect" | "unknown_conversation" | "unknown_subscription" | "subscription_in_use" | "conversation_exists" | "not_found" | "method_not_allowed" | "unauthenticated" | "forbidden" | "forbidden_origin" | "too_large" | "too_many" | "publisher_gap" | "publisher_fenced" | "gone" | "shutting_down" | "body_timeout" | "unsupported_encoding" | "durability_unavailable" | "log_failed" | "disk_full" | "disk_failing" | "unknown_upstream" | "upgrade_refused" | "unknown_agent" | "agent_unavailable" | "not_resumable" | "not_running" | "consent_mismatch" | "run_of_hub" | "upstream_unreachable" | "upstream_failed" | "internal";
 
 export interface ErrorFact {
   /** The name of the failure, as the source has it. */

@@ -110,6 +110,8 @@ class HelloFrame(_HelloFrame, total=False):
 
     client: str
     """Who it is, for the hub's trace."""
+    token: str
+    """Who calls, where the request of the socket does not say so."""
 
 
 class Position(TypedDict):
@@ -1323,7 +1325,7 @@ class ConversationRow(_ConversationRow, total=False):
     stalled: bool
     """Whether that run goes on but nobody has spoken for it for a while."""
 
-ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "body_timeout", "unsupported_encoding", "durability_unavailable", "log_failed", "disk_full", "disk_failing", "unknown_upstream", "upgrade_refused", "unknown_agent", "agent_unavailable", "not_resumable", "not_running", "consent_mismatch", "run_of_hub", "upstream_unreachable", "upstream_failed", "internal"]
+ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "unauthenticated", "forbidden", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "body_timeout", "unsupported_encoding", "durability_unavailable", "log_failed", "disk_full", "disk_failing", "unknown_upstream", "upgrade_refused", "unknown_agent", "agent_unavailable", "not_resumable", "not_running", "consent_mismatch", "run_of_hub", "upstream_unreachable", "upstream_failed", "internal"]
 """What went wrong with one request, frame or subscription. Never closes the socket by itself."""
 
 

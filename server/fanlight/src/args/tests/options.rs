@@ -69,13 +69,13 @@ fn table(command: &Command) -> String {
     table
 }
 
-/// The page with its tables written anew. Every command has exactly one.
+/// The page with its tables written anew. Every command has exactly one, but for those whose own commands have the options.
 fn written(page: &str) -> String {
     let mut program = Args::command();
     program.build();
     let mut page = page.to_owned();
     for command in program.get_subcommands().filter(|command| !command.is_hide_set()) {
-        if command.get_name() == "help" {
+        if command.get_name() == "help" || command.has_subcommands() {
             continue;
         }
         let mark = format!("{BEGIN}{}` -->\n", command.get_name());
