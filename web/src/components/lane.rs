@@ -16,6 +16,7 @@ use super::thinking::Thinking;
 use crate::flow::{self, Bracket, Flow, Rank};
 use crate::format;
 use crate::open::Level;
+use crate::scroll::Scroller;
 use crate::store::{Store, part_id, use_store};
 use crate::window;
 
@@ -84,8 +85,19 @@ pub(super) fn Lane(
     view! {
         {move || (above() > 0).then(|| {
             let label = format!("Show {} earlier rows", format::grouped(above() as u64));
-            let more = move |_| limit.update(|n| *n = n.saturating_mul(4));
-            view! { <button type="button" class="more" on:click=more>{label}</button> }
+            let more = move |event: leptos::ev::MouseEvent| {
+                store.scroller.with_value(Scroller::hold_first);
+                let rows = limit.get_untracked();
+                if event.is_trusted() {
+                    limit.set(rows.saturating_mul(4));
+                } else if let Some(more) = window::grown(rows) {
+                    limit.set(more);
+                } else {
+                    let first = untrack(|| weigh.with(store, |_, weight| window::first(before.get(), rows / 2, weight)));
+                    anchor.set(Some(first));
+                }
+            };
+            view! { <button type="button" class="more" data-earlier="" on:click=more>{label}</button> }
         })}
         <For each=shown key=Clone::clone let:item>
             {ids.with_value(|(run, agent)| view! {

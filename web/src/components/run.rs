@@ -58,9 +58,9 @@ impl Head {
     }
 }
 
-/// A run.
+/// A run, or a stretch of it: from its item `from` to the next message that was said in it.
 #[component]
-pub(super) fn Run(id: RunId) -> impl IntoView {
+pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
     let store = use_store();
     let its_id = id.clone();
     let head = Memo::new(move |_| {
@@ -68,7 +68,9 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
         store.track_rows(&its_id);
         store.run(&its_id, Head::of)
     });
-    let flow = store.flow(&id);
+    let stretch = store.stretch(&id, from);
+    let flow = store.flow_of(&id, stretch);
+    let is_last = Memo::new(move |_| stretch.with(|items| items.end == usize::MAX));
     let key = StoredValue::new(steps_key(&id));
     let dialect = store.run(&id, |run| run.dialect.clone()).flatten();
     // Whether the answer is there matters only where the steps fold away for it.
@@ -81,17 +83,19 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
         key.with_value(|key| store.is_open(key, fold))
     });
     let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
-    let from = Memo::new(move |_| if open.get() { Rank::Step } else { Rank::Kept });
-    let (name, dom_id, own) = (id.to_string(), own_id(run_id(&id)), id.clone());
-    let gone_on = id.clone();
+    let rank = Memo::new(move |_| if open.get() { Rank::Step } else { Rank::Kept });
+    let dom_id = if from == 0 { run_id(&id) } else { format!("{}/{from}", run_id(&id)) };
+    let (name, dom_id, own) = (id.to_string(), own_id(dom_id), StoredValue::new(id.clone()));
     view! {
         <section class="turn" id=dom_id data-run=name>
             <h2 class="sr">{move || head.with(|head| head.as_ref().map(|head| head.title.clone()))}</h2>
             {move || has_steps.get().then(|| view! { <Steps head=head flow=flow open=open key=key /> })}
-            <Lane run=id agent=None flow=flow from=from />
-            <End head=head />
-            <GoOn id=gone_on />
-            <CopyAnswer head=head id=own />
+            <Lane run=id agent=None flow=flow from=rank />
+            {move || is_last.get().then(|| view! {
+                <End head=head />
+                <GoOn id=own.get_value() />
+                <CopyAnswer head=head id=own.get_value() />
+            })}
         </section>
     }
 }

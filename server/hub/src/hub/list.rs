@@ -53,7 +53,8 @@ impl Hub {
         let mut wanted: Vec<((u64, _), Arc<Conversation>)> = all
             .filter(|((at, state), found)| {
                 let fits = query.state.is_none_or(|wanted| *state == Some(wanted));
-                fits && after.is_none_or(|after| place(*at, found.id()) > after)
+                // One in which nothing has happened is only looked at.
+                fits && found.head() > 0 && after.is_none_or(|after| place(*at, found.id()) > after)
             })
             .collect();
         wanted.sort_unstable_by(|((a, _), one), ((b, _), other)| {

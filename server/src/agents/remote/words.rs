@@ -57,8 +57,8 @@ pub(super) fn news(view: &View, agent: &str, session: &str) -> Option<Vec<String
                     said.clear();
                 }
             }
-            Turn::Message(message) if role(&message.role) == "user" => said.push(message.text.to_string()),
-            Turn::Run(_) | Turn::Message(_) => {}
+            Turn::Message(_, message) if role(&message.role) == "user" => said.push(message.text.to_string()),
+            Turn::Run(_) | Turn::Message(..) => {}
         }
     }
     is_known.then_some(said)

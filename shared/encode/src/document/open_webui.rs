@@ -71,13 +71,13 @@ pub fn transcript(view: &View, options: Options) -> String {
                 }
                 has_begun = true;
             }
-            Turn::Message(message) if has_begun && message.role == "user" => {
+            Turn::Message(_, message) if has_begun && message.role == "user" => {
                 line(&mut out);
                 for said in tame(&message.text).lines() {
                     out.push_str(&["> ", said, "\n"].concat());
                 }
             }
-            Turn::Message(_) => {}
+            Turn::Message(..) => {}
         }
     }
     out

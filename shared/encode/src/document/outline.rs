@@ -66,7 +66,7 @@ pub(super) struct Agent<'a> {
 /// The sections of `view`.
 pub(super) fn outline(view: &View) -> Vec<Section<'_>> {
     let section = |turn| match turn {
-        Turn::Message(message) => Section::Message(message),
+        Turn::Message(_, message) => Section::Message(message),
         Turn::Run(stretch) => Section::Run(run_section(&stretch)),
     };
     turns(view).into_iter().map(section).collect()
