@@ -237,10 +237,11 @@ impl Parts {
         }
         let window = self.window.get_bounding_client_rect();
         let Ok(found) = self.content.query_selector_all("[data-earlier]") else { return };
-        let near = (0..found.length()).filter_map(|at| found.get(at)?.dyn_into::<HtmlElement>().ok()).find(|it| {
-            let place = it.get_bounding_client_rect();
-            place.bottom() > window.top() - LOAD_PX && place.top() < window.bottom()
-        });
+        let near =
+            (0..found.length()).filter_map(|at| found.get(at)?.dyn_into::<HtmlElement>().ok()).find(|it| {
+                let place = it.get_bounding_client_rect();
+                place.bottom() > window.top() - LOAD_PX && place.top() < window.bottom()
+            });
         if let Some(button) = near {
             self.loaded_at.set(now);
             button.click();

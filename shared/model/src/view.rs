@@ -235,6 +235,7 @@ pub struct PartView {
 }
 
 /// A tool call.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own that travels as one field")]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolView {
@@ -379,8 +380,8 @@ pub enum NoteBody {
     },
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 impl RunView {

@@ -211,7 +211,8 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
                 }
                 _ if state.get() == ToolState::Error => {
                     let words = calls::no_result(ToolState::Error, RunStatus::Running, None);
-                    view! { <p class="none err" data-t="no-reason">{words}</p> <Attached ids=ids /> }.into_any()
+                    view! { <p class="none err" data-t="no-reason">{words}</p> <Attached ids=ids /> }
+                        .into_any()
                 }
                 _ => view! { <p class="none ok">"completed"</p> <Attached ids=ids /> }.into_any(),
             };
@@ -226,7 +227,10 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
         let (status, ended_at) = ended.unwrap_or_default();
         let word = match head.with(Head::word) {
             "rejected" => "Rejected: it was not executed.".to_owned(),
-            "left to its caller" => "The run left it to the program that called the model; what came of it was not told.".to_owned(),
+            "left to its caller" => {
+                "The run left it to the program that called the model; what came of it was not told."
+                    .to_owned()
+            }
             _ => calls::no_result(state.get(), status, ended_at.map(browser::time_of_day).as_deref()),
         };
         view! { <p class="none meta">{word}</p> }.into_any()

@@ -45,7 +45,12 @@ pub(super) fn Compared(other: ConversationId) -> impl IntoView {
     });
     let open = RwSignal::new(false);
     let first = move |store: Store| {
-        store.view(|view| view.items.iter().take(same.get()).cloned().collect::<Vec<_>>())
+        let same = same.get();
+        store.view(|view| {
+            let common: Vec<&TopItem> = view.items.iter().take(same).collect();
+            let is_common = |piece: &Piece| common.contains(&&piece.item());
+            pieces::pieces(view).into_iter().filter(is_common).collect::<Vec<_>>()
+        })
     };
     let parting = Memo::new(move |_| {
         track(store, beside);
@@ -222,7 +227,12 @@ pub(super) fn Choice() -> impl IntoView {
                 let (id, title) = (row.conversation.to_string(), fleet::title(row).to_owned());
                 // It is found by either of its names.
                 let names = if id == title { title.clone() } else { format!("{title} {id}") };
-                (compare_link(&own, &row.conversation), names, title, if is_kin { "same origin".to_owned() } else { id })
+                (
+                    compare_link(&own, &row.conversation),
+                    names,
+                    title,
+                    if is_kin { "same origin".to_owned() } else { id },
+                )
             });
             told.collect::<Vec<_>>()
         });
@@ -235,7 +245,8 @@ pub(super) fn Choice() -> impl IntoView {
             "ArrowDown" => at.update(|at| *at = if *at >= last { 0 } else { at.saturating_add(1) }),
             "ArrowUp" => at.update(|at| *at = at.checked_sub(1).unwrap_or(last)),
             "Enter" => {
-                let chosen = rows.with_untracked(|rows| rows.get(at.get_untracked()).map(|row| row.0.clone()));
+                let chosen =
+                    rows.with_untracked(|rows| rows.get(at.get_untracked()).map(|row| row.0.clone()));
                 if let Some(href) = chosen {
                     store.lay(Over::Nothing);
                     browser::follow_link(&href);
@@ -248,7 +259,7 @@ pub(super) fn Choice() -> impl IntoView {
     let options = move || {
         let rows = rows.get().into_iter().enumerate();
         rows.map(|(number, (href, _, title, more))| view! {
-            <a class="option" data-in="" href=href data-t="choice" aria-selected=move || (at.get() == number).to_string()
+            <a class="option" data-in="" href=href data-t="choice" aria-current=move || (at.get() == number).then_some("true")
                 on:click=move |_| store.lay(Over::Nothing)>
                 <strong class="n">{title}</strong> " " <span class="meta">{more}</span>
             </a>

@@ -55,8 +55,7 @@ fn Form() -> impl IntoView {
         text.set(written);
     };
     let is_chosen = Memo::new(move |_| answers.with(|agent| !agent.is_empty()));
-    let can_send =
-        move || store.link.is_up() && is_chosen.get() && text.with(|text| !text.trim().is_empty());
+    let can_send = move || store.link.is_up() && is_chosen.get() && text.with(|text| !text.trim().is_empty());
     let send = move || {
         if untrack(can_send) {
             let said = text.get_untracked().trim().to_owned();

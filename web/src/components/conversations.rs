@@ -3,7 +3,6 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use model::ConversationId;
-use model::event::RunStatus;
 use model::frame::{ConversationRow, RowCall};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, FocusEvent};
@@ -145,7 +144,9 @@ pub(super) fn FilterTrouble() -> impl IntoView {
     let store = use_store();
     let words = Memo::new(move |_| store.panel.filter.with(|text| fleet::unknown(text)));
     move || {
-        words.get().map(|words| view! { <p class="meta pad slow" role="status" data-t="filter-trouble">{words}</p> })
+        words
+            .get()
+            .map(|words| view! { <p class="meta pad slow" role="status" data-t="filter-trouble">{words}</p> })
     }
 }
 

@@ -1,10 +1,11 @@
 //! One run: its steps under one line that folds them away, and its answer.
 
 use leptos::prelude::*;
-use model::RunId;
+use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, RunStatus};
 use model::retry::Retry;
 use model::view::{NoteBody, RunView};
+use model::{RunId, View};
 
 use super::agents::own_id;
 use super::copy::Copy;
@@ -179,7 +180,17 @@ fn End(head: Memo<Option<Head>>) -> impl IntoView {
         let running = |head: &&Head| head.status == RunStatus::Running && !head.activity.is_empty();
         head.with(|head| head.as_ref().filter(running).map(|head| head.activity.clone()))
     });
+    // A stream of another dialect is no run that broke off: what it is stands among the oddities, and what to do here.
+    let other = Memo::new(move |_| {
+        let is_odd = matches!(status.get(), Some(RunStatus::Interrupted | RunStatus::Error));
+        let said = |view: &View| {
+            let mut first = view.anomalies.first.iter();
+            first.find(|it| it.code == AnomalyCode::WrongDialect).map(|it| it.detail.clone())
+        };
+        if is_odd { store.view(said) } else { None }
+    });
     let word = move || match status.get()? {
+        RunStatus::Interrupted if other.with(Option::is_some) => None,
         RunStatus::Cancelled => Some(("#slash", "gone", "Cancelled")),
         RunStatus::Interrupted => Some(("#broken", "slow", "The stream broke off before its end")),
         RunStatus::Error => Some(("#cross", "err", "The run failed")),
@@ -193,6 +204,12 @@ fn End(head: Memo<Option<Head>>) -> impl IntoView {
             </div>
         })}
         {move || activity.get().map(|line| view! { <div class="activity meta">{line}</div> })}
+        {move || other.get().map(|said| view! {
+            <div class="end slow" data-t="wrong-dialect">
+                {icon("#broken", "slow")} "The stream was read in a wrong dialect: " {said}
+                ". Send it again under that name, or without --dialect; a file can be dropped here."
+            </div>
+        })}
         {move || word().map(|(shape, class, word)| {
             view! { <div class="end meta">{icon(shape, class)} {word}</div> }
         })}

@@ -34,12 +34,16 @@ struct Newest {
 
 /// Since when the first call of `run` waits for consent that is not answered.
 fn asks(run: &RunView) -> Option<u64> {
-    let mut calls = run.open.iter().filter_map(|item| if let Item::Tool(id) = item { run.tools.get(id) } else { None });
-    calls.find(|tool| tool.state == ToolState::Approval).map(|tool| tool.pending_at.unwrap_or(tool.started_at))
+    let mut calls =
+        run.open.iter().filter_map(|item| if let Item::Tool(id) = item { run.tools.get(id) } else { None });
+    calls
+        .find(|tool| tool.state == ToolState::Approval)
+        .map(|tool| tool.pending_at.unwrap_or(tool.started_at))
 }
 
 fn executes(run: &RunView) -> bool {
-    let mut calls = run.open.iter().filter_map(|item| if let Item::Tool(id) = item { run.tools.get(id) } else { None });
+    let mut calls =
+        run.open.iter().filter_map(|item| if let Item::Tool(id) = item { run.tools.get(id) } else { None });
     calls.any(|tool| tool.state == ToolState::Executing)
 }
 
@@ -172,7 +176,8 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     // For how long nothing has come though it goes on.
     let silent = Memo::new(move |_| {
         let may_be = newest.with(|run| {
-            run.as_ref().is_some_and(|run| run.status == RunStatus::Running && !run.calls && run.stalled.is_none())
+            run.as_ref()
+                .is_some_and(|run| run.status == RunStatus::Running && !run.calls && run.stalled.is_none())
         });
         let now = store.now.get();
         let is_live = may_be && asks.get().is_none() && store.replay.with(Option::is_none);

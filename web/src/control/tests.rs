@@ -128,7 +128,11 @@ fn who_answers_is_who_was_chosen_then_who_answered_last_then_the_first() {
     let forged = RUN[0].replace(r#","by_hub":true"#, "");
     let forged = view(&[&forged, RUN[1]]);
     assert!(!is_ours(&forged.runs[0], &all) && !is_own(&forged.runs[0]), "anybody can use its name");
-    assert_eq!((going(&forged, &all), answers(&all, None, &forged)), (None, None), "nobody is chosen by their names");
+    assert_eq!(
+        (going(&forged, &all), answers(&all, None, &forged)),
+        (None, None),
+        "nobody is chosen by their names"
+    );
     assert_eq!(answers(&all, Some("a"), &forged), Some("a"));
     assert_eq!(used.runs[0].status, RunStatus::Complete);
 }

@@ -112,7 +112,8 @@ pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRo
     let Some((key, begun)) = word.split_once(':') else { return Vec::new() };
     let (key, begun) = (key.to_lowercase(), begun.to_lowercase());
     let Some((key, values)) = KEYS.iter().find(|(known, _)| *known == key) else { return Vec::new() };
-    let mut found: std::collections::BTreeSet<String> = values.iter().map(|&value| value.to_owned()).collect();
+    let mut found: std::collections::BTreeSet<String> =
+        values.iter().map(|&value| value.to_owned()).collect();
     for row in rows {
         match *key {
             "model" => found.extend(row.model.clone()),

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write};
 use client::{Session, SessionError, Update};
 use model::frame::{SnapshotReason, Sub, Wish};
 use model::until::{Until, Watch};
-use model::{Envelope, Kind, Lens, Position, View};
+use model::{ConversationId, Envelope, Kind, Lens, Position, View};
 
 use super::{Failure, Output, output, runtime, terminal};
 use crate::args::TailArgs;
@@ -29,6 +29,7 @@ pub(crate) fn run(args: &TailArgs, output: Output) -> Result<(), Failure> {
         output,
         printer,
         until: args.until.clone().map(|until| Watch::new(until, None)),
+        name: args.conversation.clone(),
         outage: false,
     };
     runtime::one_thread()?.block_on(async {
@@ -48,6 +49,8 @@ struct Tail<W> {
     output: Output<W>,
     printer: Printer,
     until: Option<Watch>,
+    /// The conversation.
+    name: ConversationId,
     /// Whether it was said that the hub is not there.
     outage: bool,
 }
@@ -115,7 +118,9 @@ impl<W: Write> Tail<W> {
             Printer::Json => {
                 if let Some(position) = position.filter(|position| position.seq > 0) {
                     output::complain(&format!(
-                        "what was there up to {position} came as a snapshot and is not in this output"
+                        "what was there up to {position} came as a snapshot and is not in this output; \
+                         `fanlight export {} --format native` writes all of it, one envelope a line",
+                        self.name
                     ));
                 }
                 Ok(())

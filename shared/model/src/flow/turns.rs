@@ -74,12 +74,7 @@ pub fn turns(view: &View) -> Vec<Turn<'_>> {
     turns
 }
 
-fn take_apart<'a>(
-    id: &'a RunId,
-    run: &'a RunView,
-    said: &[Said<'a>],
-    turns: &mut Vec<Turn<'a>>,
-) {
+fn take_apart<'a>(id: &'a RunId, run: &'a RunView, said: &[Said<'a>], turns: &mut Vec<Turn<'a>>) {
     let mut from = 0;
     for (at, message_id, message) in said {
         let at = (*at).clamp(from, run.items.len());

@@ -378,7 +378,7 @@ fn i7_raw_events_of_a_run_have_a_budget_and_its_end_is_said() {
     for seq in 1..=rounds {
         let event = Event::new(&RunId::new("r"), Kind::Raw { name: "odd".into(), value: value.clone() });
         let any = Envelope::parse(r#"{"k":"run.start","run":"r"}"#).unwrap();
-        fold(&mut view, &Envelope { seq, event, ..any }, &mut |_| {});
+        fold(&mut view, &Envelope { event, seq, ..any }, &mut |_| {});
     }
     let run = &view.runs[0];
     let kept: usize = run.notes.len();

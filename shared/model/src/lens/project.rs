@@ -91,26 +91,13 @@ impl Lens {
                 .filter(|(_, seen)| seen.is_some())
                 .map(|(note, _)| self.note(run, note))
                 .collect(),
-            raw_bytes: self.raw_bytes(run, &notes),
+            raw_bytes: raw_bytes(run, &notes),
             open: run.open.iter().filter_map(seen).collect(),
             late: false,
             full: run.full,
             stalled_at: run.stalled_at,
             loss: run.loss.as_ref().and_then(|loss| self.loss(run, loss)).map(Box::new),
         }
-    }
-
-    /// Bytes of the raw events that are seen. Once there were more than are kept, nobody knows which of them would have been.
-    fn raw_bytes(&self, run: &RunView, notes: &[Option<usize>]) -> u64 {
-        if run.raw_bytes > RAW_BYTES_PER_RUN_MAX {
-            return run.raw_bytes;
-        }
-        let seen = run.notes.iter().zip(notes).filter(|(_, seen)| seen.is_some());
-        let bytes = seen.map(|(note, _)| match &note.body {
-            NoteBody::Raw { value, .. } => value.as_str().len() as u64,
-            NoteBody::Error(_) | NoteBody::Custom { .. } => 0,
-        });
-        bytes.sum()
     }
 
     fn loss(&self, run: &RunView, loss: &Loss) -> Option<Loss> {
@@ -217,6 +204,19 @@ impl Lens {
             Level::Parts | Level::Critical => Streamed::default(),
         }
     }
+}
+
+/// Bytes of the raw events that are seen. Once there were more than are kept, nobody knows which of them would have been.
+fn raw_bytes(run: &RunView, notes: &[Option<usize>]) -> u64 {
+    if run.raw_bytes > RAW_BYTES_PER_RUN_MAX {
+        return run.raw_bytes;
+    }
+    let seen = run.notes.iter().zip(notes).filter(|(_, seen)| seen.is_some());
+    let bytes = seen.map(|(note, _)| match &note.body {
+        NoteBody::Raw { value, .. } => value.as_str().len() as u64,
+        NoteBody::Error(_) | NoteBody::Custom { .. } => 0,
+    });
+    bytes.sum()
 }
 
 /// Where messages stand inside of runs of which not everything is seen.
